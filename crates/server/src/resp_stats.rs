@@ -1,7 +1,7 @@
-//! The counters of Redis clients, of every scheduler.
+//! The counters of Redis clients, for each scheduler.
 //!
-//! Owns that each scheduler writes its own alone, and that all read them: what `INFO` says on one
-//! is about the whole server.
+//! Owns that each scheduler writes only its own counters, and that all can read them, so that `INFO` on any
+//! scheduler describes the whole server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,17 +26,17 @@ metric::counted! {
     }
 }
 
-/// The counters of all schedulers, as one of them has them.
+/// A scheduler's handle to the counters of all schedulers.
 #[derive(Clone, Debug)]
 pub struct RespCounts {
     all: Arc<[Counters]>,
-    /// The place of this scheduler.
+    /// The index of this scheduler.
     here: usize,
     /// When the server started.
     start_ns: u64,
 }
 
-/// The counters of one scheduler: on cache lines that no other one writes.
+/// The counters of one scheduler, on cache lines that no other scheduler writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counters {
@@ -48,25 +48,25 @@ struct Counters {
 }
 
 impl RespCounts {
-    /// For so many schedulers, as the first one has them.
+    /// Counters for that many schedulers; the handle of the first.
     #[must_use]
     pub fn new(schedulers: usize) -> Self {
         let all = (0..schedulers.max(1)).map(|_| Counters::default()).collect();
         Self { all, here: 0, start_ns: monotonic_ns() }
     }
 
-    /// The same, as that scheduler has them.
+    /// The handle of another scheduler.
     #[must_use]
     pub fn at(&self, scheduler: Endpoint) -> Self {
         Self { here: usize::from(scheduler.0), ..self.clone() }
     }
 
-    /// What this scheduler counted.
+    /// The counters of this scheduler.
     pub(crate) fn own(&self) -> RespStats {
         self.all.get(self.here).map(Counters::read).unwrap_or_default()
     }
 
-    /// What all of them counted.
+    /// The sum over all schedulers.
     pub(crate) fn sum(&self) -> RespStats {
         self.all.iter().map(Counters::read).fold(RespStats::default(), |sum, one| RespStats {
             clients: sum.clients + one.clients,
@@ -94,7 +94,7 @@ impl RespCounts {
         self.count(|counters| &counters.commands);
     }
 
-    /// Counts a key that was looked for, and `found` or not.
+    /// Counts a lookup of a key.
     pub(crate) fn count_look_up<T>(&self, found: Option<&T>) {
         match found {
             Some(_) => self.count(|counters| &counters.hits),
@@ -105,7 +105,7 @@ impl RespCounts {
     fn count(&self, which: impl FnOnce(&Counters) -> &AtomicU64) {
         if let Some(counters) = self.all.get(self.here) {
             let counter = which(counters);
-            // No other thread writes it, so nothing is lost between the two.
+            // No other thread writes this counter, so the addition loses nothing.
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }

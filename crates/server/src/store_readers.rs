@@ -1,8 +1,8 @@
 //! Programs that hold a snapshot of the store for a long time.
 //!
-//! Owns which of them are reported. While one holds an old snapshot, its pages cannot be reused, so
-//! the file grows by everything that is written. Such a program may hang, or nobody reads its
-//! output. Never ends it.
+//! Owns which of them are reported. While a program holds an old snapshot, the pages of that snapshot cannot be reused, so
+//! the file grows by everything that is written. Such a program may hang, or its output may
+//! not be read. Never ends the program.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use store::Reader;
 
 use crate::limits::STORE_READER_PATIENCE;
 
-/// A reader, and since when it is known.
+/// A reader, and when it was first seen.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     reader: Reader,
@@ -19,12 +19,12 @@ struct Known {
     is_told: bool,
 }
 
-/// The readers of other programs.
+/// The snapshots of other programs.
 #[derive(Debug, Default)]
 pub(crate) struct StoreReaders(Vec<Known>);
 
 impl StoreReaders {
-    /// Looks at those that there are, and tells of those that are slow.
+    /// Compares the current snapshots with the known ones, and reports the old ones.
     pub(crate) fn look(&mut self, readers: &[Reader], last_commit: u64, now: Instant) {
         for (reader, time) in self.found_slow(readers, last_commit, now) {
             let Reader { commit, process } = reader;
@@ -86,9 +86,9 @@ mod tests {
         let due = begin + STORE_READER_PATIENCE;
         assert_eq!(readers.found_slow(&all, 9, due), [(slow, STORE_READER_PATIENCE)]);
         assert_eq!(readers.found_slow(&all, 9, due), []);
-        // The newest state is one of many when the next commit comes.
+        // A snapshot of the newest commit does no harm until the next commit.
         assert_eq!(readers.found_slow(&all, 10, due), [(newest, STORE_READER_PATIENCE)]);
-        // One that has gone and comes again begins anew.
+        // A snapshot that was released and taken again starts anew.
         assert_eq!(readers.found_slow(&[newest], 10, due), []);
         assert_eq!(readers.found_slow(&all, 10, due), []);
         let later = due + STORE_READER_PATIENCE;

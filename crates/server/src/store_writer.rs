@@ -18,26 +18,26 @@ use crate::limits::{STORE_CHECKPOINT_LOOK, STORE_COMMIT_SIZE};
 use crate::message::{Message, Orders, ToScheduler, ToStoreWriter};
 use crate::store_readers::StoreReaders;
 
-/// The writer of the store.
+/// The thread that writes the store.
 pub(crate) struct StoreWriter {
     store: Store,
     writer: Writer,
-    /// Programs that read the store.
+    /// The snapshots of other programs.
     readers: StoreReaders,
-    /// The time between two checkpoints, if a commit of the tree does not wait for the disk.
+    /// The time between checkpoints, if commits do not wait for the disk.
     interval: Option<Duration>,
-    /// Messages of orders that are not executed, with the schedulers that sent them.
+    /// Messages with orders that are not executed yet, and the schedulers that sent them.
     waiting: Vec<(Endpoint, Box<Orders>)>,
     waiting_bytes: usize,
-    /// When keys whose time is over are next looked for.
+    /// When to search for expired keys next.
     next_look: Instant,
-    /// When the next checkpoint is begun; `None` where there is nothing to be made safe.
+    /// When to start the next checkpoint; `None` if there is nothing to make durable.
     next_sync: Option<Instant>,
-    /// The thread that waits for one.
+    /// The thread that waits for the running checkpoint.
     under_way: Option<JoinHandle<Result<MadeCheckpoint, Failure>>>,
-    /// Whether the last attempt failed: what goes on failing is told once.
+    /// Whether the last attempt failed: a repeated failure is logged once.
     fails: bool,
-    /// Schedulers that want to be told of a commit, each with the last one that it knows.
+    /// Schedulers that want to hear of the next commit, each with the last one that it knows.
     curious: Vec<(Endpoint, u64)>,
 }
 
@@ -57,7 +57,7 @@ fn panicked(orders: usize) -> Vec<Result<Executed, Failure>> {
 }
 
 impl StoreWriter {
-    /// The writer of this store.
+    /// The writer of a store.
     pub(crate) fn new(store: &Store, settings: &StoreSettings) -> Self {
         Self {
             store: store.clone(),
@@ -75,7 +75,7 @@ impl StoreWriter {
         }
     }
 
-    /// Executes all orders that wait, and answers them.
+    /// Executes all waiting orders and sends the results.
     fn execute(&mut self, mailbox: &mut Mailbox<Message>) {
         if self.waiting.is_empty() {
             return;
@@ -89,19 +89,19 @@ impl StoreWriter {
             all.extend(orders);
             receivers.push((from, waiting));
         }
-        // A panic is a defect here: the processes that wait get an error, and the transaction is not committed.
+        // A panic is a defect of the store. The waiting processes get an error, and the transaction is not committed.
         let executed = catch_unwind(AssertUnwindSafe(|| self.writer.execute(&all, now_ms)));
         let mut executed = executed.unwrap_or_else(|_| panicked(all.len())).into_iter();
         self.plan_sync();
         for (from, waiting) in receivers {
             let stored = waiting.into_iter().zip(executed.by_ref()).collect();
-            // A scheduler has two messages under way at most, so its mailbox has room.
+            // A scheduler has at most two unanswered messages, so its mailbox has room.
             let _nobody_turns =
                 send_patiently(mailbox, from, ToScheduler::Stored(Box::new(stored)).into());
         }
     }
 
-    /// Has a checkpoint begun before long, if there is something to be made safe.
+    /// Schedules a checkpoint, if there are commits to make durable.
     fn plan_sync(&mut self) {
         if let (Some(interval), None, true) =
             (self.interval, self.next_sync, self.writer.is_unsynced())
@@ -110,7 +110,7 @@ impl StoreWriter {
         }
     }
 
-    /// Tells those who want to know of a commit. Others may have committed: an import is a program of its own.
+    /// Notifies the schedulers that wait for a commit. It may be another program's, such as an import.
     fn tell_commit(&mut self, mailbox: &mut Mailbox<Message>) {
         if self.curious.is_empty() {
             return;
@@ -119,7 +119,7 @@ impl StoreWriter {
         self.curious.retain(|(scheduler, known)| {
             let is_news = last > *known;
             if is_news {
-                // Each waits for one such message, so its mailbox has room.
+                // Each scheduler waits for one such message, so its mailbox has room.
                 let _nobody_turns =
                     send_patiently(mailbox, *scheduler, ToScheduler::Committed.into());
             }
@@ -127,7 +127,7 @@ impl StoreWriter {
         });
     }
 
-    /// What is due by the clock: keys whose time is over, and the disk. Gives how long nothing is.
+    /// Does what is due: deletes expired keys, and makes checkpoints. Returns the time until something else is due.
     fn tend(&mut self) -> Duration {
         let mut done = Ok(());
         let mut rest = self.next_look.saturating_duration_since(now());
@@ -136,14 +136,14 @@ impl StoreWriter {
             rest = if deleted == Ok(true) { Duration::ZERO } else { EXPIRED_LOOK };
             self.next_look = now() + rest;
             done = deleted.map(drop).and_then(|()| self.look_at_readers());
-            // Other programs write, too.
+            // Other programs may have committed.
             self.plan_sync();
         }
         if self.under_way.as_ref().is_some_and(JoinHandle::is_finished) {
             done = done.and(self.end_checkpoint());
         }
         if self.writer.wants_checkpoint() {
-            // The next orders wait for the disk then.
+            // Then the next orders wait for the disk.
             done = done.and(self.end_checkpoint());
             self.next_sync = Some(now());
         }
@@ -161,7 +161,7 @@ impl StoreWriter {
         rest
     }
 
-    /// Has a thread wait for a checkpoint, as orders go on.
+    /// Starts a thread that waits for a checkpoint, while orders continue.
     fn begin_checkpoint(&mut self) -> Result<(), Failure> {
         self.next_sync = None;
         if let Some(checkpoint) = self.writer.begin_checkpoint()? {
@@ -171,7 +171,7 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Waits for the checkpoint that is under way.
+    /// Waits for the running checkpoint.
     fn end_checkpoint(&mut self) -> Result<(), Failure> {
         let Some(thread) = self.under_way.take() else { return Ok(()) };
         self.writer.hurry();
@@ -179,7 +179,7 @@ impl StoreWriter {
         self.writer.end_checkpoint(thread.join().unwrap_or_else(panicked))
     }
 
-    /// A program that was killed while it read has left its place, and LMDB keeps what it saw until it is told.
+    /// Frees the snapshots of killed programs, which LMDB keeps until it is told, and reports old snapshots.
     fn look_at_readers(&mut self) -> Result<(), Failure> {
         self.writer.free_dead_readers()?;
         self.readers.look(&self.store.readers()?, self.writer.last_commit(), now());

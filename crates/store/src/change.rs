@@ -1,4 +1,4 @@
-//! Changes that a writer can make.
+//! Changes: what the writer can do to a database.
 
 use heed::RoTxn;
 
@@ -7,111 +7,111 @@ use crate::limits::{KEY_SIZE, VALUE_SIZE};
 use crate::record::Value;
 use crate::table::Table;
 
-/// When a value ends.
+/// The expiry of a value that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiry {
-    /// Never.
+    /// It never expires.
     #[default]
     Never,
-    /// At that time.
+    /// It expires at that time.
     At(u64),
-    /// As before.
+    /// It keeps the expiry of the value that it replaces.
     Keep,
 }
 
-/// What a key must be for its value to be written.
+/// The condition under which a value is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Only {
-    /// Anything.
+    /// Always.
     #[default]
     Always,
-    /// Not there.
+    /// Only if the key does not exist.
     IfAbsent,
-    /// There.
+    /// Only if the key exists.
     IfPresent,
-    /// Of this version.
+    /// Only if the value still has this version.
     IfVersion(u64),
 }
 
-/// What the expiry of a key must be to be changed. A key without one counts as endless.
+/// The condition under which an expiry is changed. A key without an expiry counts as one that never expires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExpiryOnly {
-    /// Anything.
+    /// Always.
     #[default]
     Always,
-    /// None.
+    /// Only if the key has no expiry.
     IfNone,
-    /// One.
+    /// Only if the key has an expiry.
     IfAny,
-    /// Sooner than the new one.
+    /// Only if the new expiry is later.
     IfLater,
-    /// Later than the new one.
+    /// Only if the new expiry is sooner.
     IfSooner,
 }
 
-/// Whether a change gives the value that was there before.
+/// Whether a change also returns the previous value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Old {
-    /// It does not.
+    /// No.
     #[default]
     Dropped,
-    /// It does.
+    /// Yes.
     Given,
 }
 
-/// A key and its bytes.
+/// A key and the bytes to write.
 pub type Pair = (Box<[u8]>, Box<[u8]>);
 
-/// A change.
+/// One change of one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Writes a value: [`Outcome::Put`](crate::Outcome::Put).
+    /// Writes a value. Returns [`Outcome::Put`](crate::Outcome::Put).
     Put {
-        /// Its key.
+        /// The key.
         key: Box<[u8]>,
         /// The value.
         value: Value,
-        /// When it ends.
+        /// The expiry.
         expiry: Expiry,
-        /// Under which condition.
+        /// The condition.
         only: Only,
-        /// Whether the value before is given.
+        /// Whether to return the previous value.
         old: Old,
     },
-    /// Writes bytes of many keys, all or none: [`Outcome::Made`](crate::Outcome::Made).
+    /// Writes several keys, all or none. Returns [`Outcome::Made`](crate::Outcome::Made).
     PutAll {
-        /// Keys and their bytes.
+        /// The keys and their values.
         pairs: Vec<Pair>,
-        /// What all keys must be.
+        /// The condition, which every key must meet.
         only: Only,
     },
-    /// Deletes keys; gives how many were there.
+    /// Deletes keys. Returns how many existed.
     Delete(Vec<Box<[u8]>>),
-    /// Deletes a key if it has this version: [`Outcome::Made`](crate::Outcome::Made).
+    /// Deletes a key if it has this version. Returns [`Outcome::Made`](crate::Outcome::Made).
     DeleteVersion(Box<[u8]>, u64),
-    /// Deletes a key and gives its value.
+    /// Deletes a key and returns its value.
     Take(Box<[u8]>),
-    /// Adds to a whole number, from 0 where there is none; gives the sum. The expiry stays.
+    /// Adds to an integer; a missing key counts as 0. Keeps the expiry. Returns the sum.
     Add(Box<[u8]>, i64),
-    /// Appends bytes, to nothing where there is no value; gives the new length. The expiry stays.
+    /// Appends bytes; a missing key counts as empty. Keeps the expiry. Returns the new length.
     Append(Box<[u8]>, Box<[u8]>),
-    /// Changes when a value ends; [`Outcome::Made`](crate::Outcome::Made). A time that is over deletes it.
+    /// Changes the expiry of a key; an expiry in the past deletes it. Returns [`Outcome::Made`](crate::Outcome::Made).
     Expire {
         /// The key.
         key: Box<[u8]>,
-        /// When it ends.
+        /// The new expiry.
         expiry: Expiry,
-        /// Under which condition.
+        /// The condition.
         only: ExpiryOnly,
     },
-    /// Gives a value and changes when it ends.
+    /// Changes the expiry of a key and returns its value.
     Touch(Box<[u8]>, Expiry),
-    /// Deletes all keys of the database.
+    /// Deletes every key of the database.
     Clear,
 }
 
 impl Change {
-    /// Writes a value, whatever was there.
+    /// Writes a value unconditionally.
     #[must_use]
     pub fn put(key: &[u8], value: Value) -> Self {
         Self::Put {
@@ -123,7 +123,7 @@ impl Change {
         }
     }
 
-    /// Bytes that it holds in memory while it waits.
+    /// Bytes of memory that the change takes while it waits for the writer.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
@@ -143,7 +143,7 @@ impl Change {
             }
     }
 
-    /// Bytes of the value that is there which it copies, to give it or to write it anew.
+    /// Bytes of the stored value that the change copies, to return it or to rewrite it.
     pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
             Self::Append(key, _) | Self::Expire { key, .. } => length(key, table, transaction),
@@ -151,7 +151,7 @@ impl Change {
         }
     }
 
-    /// Bytes of the value that is there which it gives.
+    /// Bytes of the stored value that the change returns.
     pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
             Self::Put { key, old: Old::Given, .. } | Self::Take(key) | Self::Touch(key, _) => {
@@ -161,7 +161,7 @@ impl Change {
         }
     }
 
-    /// Whether it may need room that a full store does not have.
+    /// Whether the change may need space that a full store does not have.
     pub(crate) fn may_grow(&self) -> bool {
         match self {
             Self::Put { .. } | Self::PutAll { .. } | Self::Add(..) | Self::Append(..) => true,
@@ -170,10 +170,10 @@ impl Change {
         }
     }
 
-    /// Whether it can be done at all.
+    /// Checks keys and values against the limits of the store.
     ///
     /// # Errors
-    /// When what is written has a key or a value of another size than the store takes. A key that cannot be there may be deleted.
+    /// If a key or a value to be written has a size that the store does not accept. Deleting such a key is allowed: it cannot exist.
     pub(crate) fn check(&self) -> Result<(), Misuse> {
         match self {
             Self::Put { key, value, .. } => check(key, &value.bytes),

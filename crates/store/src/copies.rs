@@ -1,6 +1,6 @@
 //! Copies of a store without its free space.
 //!
-//! Owns that a copy is complete or does not exist. It is made in a separate directory and renamed
+//! Owns that a copy is complete or does not exist: it is made in a separate directory and renamed
 //! at the end.
 
 #![expect(clippy::disallowed_types, reason = "files of a command, which has one descriptor table")]
@@ -18,26 +18,26 @@ use crate::failure::Failure;
 use crate::ffi::{self, MapOptions};
 use crate::versions::Versions;
 
-/// The names that LMDB gives its files.
+/// The file names that LMDB uses.
 const DATA: &str = "data.mdb";
 const LOCK: &str = "lock.mdb";
 
-/// Where LMDB's lock file says which transaction was the last.
+/// Offset of the last transaction in LMDB's lock file.
 const LAST_TRANSACTION: u64 = 8;
 
-/// A copy that has not its place yet; it goes when this does.
+/// A copy in a temporary directory, which is removed when this value is dropped.
 struct Draft {
     directory: PathBuf,
 }
 
 impl Draft {
-    /// Copies a store into a directory below another one.
+    /// Copies a store into a temporary directory below another one.
     fn of(map: &Env<WithoutTls>, versions: Versions, below: &Path) -> Result<Self, Failure> {
         let draft = Self { directory: below.join("copy.part") };
-        // One that was begun and killed.
+        // An earlier copy may have been killed before it was done.
         draft.remove();
         DirBuilder::new().recursive(true).mode(0o700).create(&draft.directory)?;
-        // The copy has no commit behind the last one that is read now.
+        // The last commit is read after the copy is made, so the copy has no later one.
         let copied = map.copy_to_path(draft.directory.join(DATA), CompactionOption::Enabled)?;
         drop(copied);
         let last = map.info().last_txn_id as u64;
@@ -47,7 +47,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Gives it its place in that directory; gives its bytes.
+    /// Moves the copy to its final directory. Returns its size in bytes.
     fn put(&self, directory: &Path) -> Result<u64, Failure> {
         let (from, to) = (self.directory.join(DATA), directory.join(DATA));
         let file = File::open(&from)?;
@@ -71,7 +71,7 @@ impl Drop for Draft {
     }
 }
 
-/// Copies an open store as it is now into another directory; gives the bytes of the copy.
+/// Copies the current state of an open store to another directory. Returns the size of the copy in bytes.
 pub(crate) fn copy(
     map: &Env<WithoutTls>,
     versions: Versions,
@@ -85,11 +85,11 @@ pub(crate) fn copy(
     Draft::of(map, versions, directory)?.put(directory)
 }
 
-/// Makes the file of a store that no program has open as small as it can be; gives its bytes before and after. A program that wants to open the store meanwhile
-/// waits.
+/// Rewrites the file of a store that no program has open, without its free space. Returns the bytes before and after. A program that opens the store meanwhile
+/// waits until the file is replaced.
 ///
 /// # Errors
-/// When there is no store, it is open, or it cannot be copied. It is as it was then.
+/// If there is no store, a program has it open, or the copy fails. The store is unchanged then.
 pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
     let before = match fs::metadata(directory.join(DATA)) {
         Ok(found) => found.len(),
@@ -99,8 +99,8 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    // After a power failure another program may repeat the log: it holds the directory and waits for LMDB's lock. `recover` waits for the directory, so it has to
-    // come before that lock is taken.
+    // After a power failure another program may be replaying the log: it holds the lock of the directory and waits for LMDB's lock. `recover` takes the lock of the
+    // directory, so it must run before LMDB's lock is taken.
     recover(directory)?;
     let lock = File::options()
         .read(true)
@@ -108,7 +108,7 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
         .create(true)
         .truncate(false)
         .open(directory.join(LOCK))?;
-    // LMDB has a lock of the same kind for as long as a program has the store open.
+    // LMDB holds a lock of the same kind as long as a program has the store open.
     match fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Err(Failure::InUse),
@@ -120,7 +120,7 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
     let draft = Draft::of(&map, versions, directory)?;
     map.prepare_for_closing().wait();
     let after = draft.put(directory)?;
-    // A program that waits for the lock takes what the lock file says for true.
+    // A program that waits for the lock trusts the number in the lock file.
     let copied = ffi::open_alone(directory, &MapOptions::default())?;
     let last = copied.info().last_txn_id as u64;
     copied.prepare_for_closing().wait();

@@ -1,4 +1,4 @@
-//! What can go wrong, and whose fault it is.
+//! Errors of the store, by who caused them.
 
 use std::error::Error;
 use std::fmt;
@@ -6,20 +6,20 @@ use std::io;
 
 use crate::limits::{KEY_SIZE, VALUE_SIZE};
 
-/// The store cannot do it, and nothing is done: a fault of the machine or of its configuration, or, of `TooMuch`, of the client.
+/// An operation failed and changed nothing. The machine or its configuration is the cause, except for `TooMuch`, which the client caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The reserved address space is used up.
+    /// The store has reached its configured size.
     Full,
-    /// The file system has no room.
+    /// The file system is full.
     DiskFull,
-    /// All places for readers are taken.
+    /// The table of readers is full.
     TooManyReaders,
-    /// Another program has it open.
+    /// Another program has the store open.
     InUse,
-    /// One order asks for more than is done at once.
+    /// One order asked for more than the limit.
     TooMuch,
-    /// Something else; in the words of LMDB or of the system.
+    /// Any other error, in the words of LMDB or of the system.
     Storage(String),
 }
 
@@ -64,16 +64,16 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What a client asks for cannot be done. The store is as it was.
+/// The client asked for something impossible. The store is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
     /// The key is empty or too long.
     KeySize,
     /// The value is too long.
     ValueSize,
-    /// The value is no whole number of 64 bits.
+    /// The value is not a 64-bit integer.
     NotANumber,
-    /// The sum is no whole number of 64 bits.
+    /// The sum is not a 64-bit integer.
     Overflow,
 }
 

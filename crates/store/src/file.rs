@@ -1,4 +1,4 @@
-//! Opens the files next to the tree, and names them in errors.
+//! Opens the files next to `data.mdb` and adds their names to errors.
 //!
 //! Owns their permissions. Never reads or writes one.
 
@@ -14,10 +14,10 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Opens a file to read and write it; creates it, for the user of this program only, if it is missing.
+/// Opens a file for reading and writing. A missing file is created, with access for the user of this process only.
 ///
 /// # Errors
-/// When it cannot be opened, or is a pipe or a device: those keep nothing.
+/// If it cannot be opened, or is a pipe or a device, which store nothing.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);

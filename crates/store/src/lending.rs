@@ -1,8 +1,8 @@
 //! Values lent for longer than a turn, to connections that read slowly.
 //!
-//! Owns how long. A lent value stays in the file, and so does everything that its snapshot sees, so
-//! the file grows by what is written meanwhile. Therefore loans share snapshots, end after some
-//! time, and end at once when the store is full.
+//! Owns the time limit. LMDB keeps every page that the snapshot of a lent value sees, so the file
+//! grows by everything that is written meanwhile. Therefore loans share snapshots, are taken back after a
+//! time limit, and are taken back at once when the store is full.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::limits::{LENT_SNAPSHOTS, LENT_TIME_MS, LENT_TOGETHER_MS};
 use crate::order::Database;
 use crate::snapshot::Snapshot;
 
-/// A snapshot that may be lent.
+/// A snapshot from which values can be lent.
 pub(crate) struct Lender {
     pub(crate) snapshot: Snapshot,
     is_over: Cell<bool>,
@@ -25,7 +25,7 @@ impl Lender {
     }
 }
 
-/// A value in the map that stays where it is for as long as this is there. It has no bytes any more once it is taken back.
+/// A value in the map that cannot move or change as long as this handle exists. After it is taken back it has no bytes.
 pub struct LentValue {
     lender: Rc<Lender>,
     database: Database,
@@ -37,7 +37,7 @@ impl AsRef<[u8]> for LentValue {
         if self.lender.is_over.get() {
             return b"";
         }
-        // The snapshot had it when it was lent, so it still has.
+        // The key existed in this snapshot when the value was lent, so it still does.
         let found = self.lender.snapshot.find(self.database, &self.key);
         found.ok().flatten().map(|record| record.bytes).unwrap_or_default()
     }
@@ -50,27 +50,27 @@ impl fmt::Debug for LentValue {
     }
 }
 
-/// A snapshot from which something was lent.
+/// A snapshot from which at least one value is lent.
 struct Loan {
     lender: Weak<Lender>,
     begun_ms: u64,
 }
 
-/// What one thread has lent.
+/// The loans of one thread.
 #[derive(Default)]
 pub(crate) struct Loans {
-    /// The oldest first.
+    /// Oldest first.
     loans: Vec<Loan>,
 }
 
 impl Loans {
-    /// How many snapshots are lent from.
+    /// The number of snapshots from which values are lent.
     pub(crate) fn count(&mut self) -> usize {
         self.loans.retain(|loan| loan.lender.strong_count() > 0);
         self.loans.len()
     }
 
-    /// Lends a value of this version: from a snapshot that is lent from anyway, or from the one of the turn. `None` where too many are.
+    /// Lends the value of a key that has this version: from a snapshot that is already used for loans, or from the snapshot of the turn. `None` if too many snapshots are in use.
     pub(crate) fn lend(
         &mut self,
         current: &Rc<Lender>,
@@ -94,12 +94,12 @@ impl Loans {
         Ok(of(Rc::clone(current)))
     }
 
-    /// Takes back what was lent too long ago.
+    /// Takes back loans that are older than the limit.
     pub(crate) fn take_back_old(&mut self, now_ms: u64) {
         self.take_back(|loan| now_ms >= loan.begun_ms + LENT_TIME_MS);
     }
 
-    /// Takes back everything.
+    /// Takes back all loans.
     pub(crate) fn take_back_all(&mut self) {
         self.take_back(|_| true);
     }

@@ -1,8 +1,8 @@
-//! Loads many rows at once.
+//! Bulk loading of rows.
 //!
-//! Owns that all rows are loaded or none: they are one transaction. Rows are sorted in memory, in
-//! runs, before they are written, because sorted keys go to pages that are already in memory, and
-//! keys after the last one are appended without a search.
+//! Owns that all rows are loaded or none: one transaction holds them all. Rows are sorted in memory, in
+//! runs, before they are written: neighbouring keys go to pages that are already in memory, and
+//! keys beyond the last one are appended without a search.
 
 use heed::RwTxn;
 
@@ -14,25 +14,25 @@ use crate::snapshot::table;
 use crate::table::Table;
 use crate::versions::Versions;
 
-/// A row to be loaded.
+/// A row to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its key. Of rows with the same key the last one counts.
+    /// The key. If several rows have the same key, the last one counts.
     pub key: Box<[u8]>,
-    /// Its value.
+    /// The value.
     pub value: Value,
-    /// When it ends; `None` for never.
+    /// The expiry; `None` if the key never expires.
     pub expiry_ms: Option<u64>,
 }
 
-/// Why rows were not loaded: none of them is there.
+/// Why no row was loaded.
 #[derive(Debug)]
 pub enum LoadFailure<E> {
-    /// The store cannot take them.
+    /// The store failed or is full.
     Store(Failure),
-    /// A row, counted from 1, cannot be kept.
+    /// A row, counted from 1, has a key or a value that the store does not accept.
     Row(u64, Misuse),
-    /// They could not be read.
+    /// The source of the rows failed.
     Source(E),
 }
 
@@ -42,7 +42,7 @@ impl<E> From<Failure> for LoadFailure<E> {
     }
 }
 
-/// A transaction into which rows are loaded.
+/// A transaction that loads rows.
 struct Loading<'l> {
     transaction: RwTxn<'l>,
     table: Table,
@@ -57,7 +57,7 @@ pub(crate) fn load<E>(
     rows: impl Iterator<Item = Result<Row, E>>,
 ) -> Result<u64, LoadFailure<E>> {
     let table = *table(tables, database)?;
-    // All rows are of one change.
+    // All rows belong to one change.
     let version = versions.before(transaction.id()) + 1;
     let mut loading = Loading { transaction, table, version, buffer: Vec::new() };
     let (mut piece, mut size, mut count) = (Vec::new(), 0, 0);
@@ -86,7 +86,7 @@ fn check(row: &Row) -> Result<(), Misuse> {
 
 impl Loading<'_> {
     fn write(&mut self, mut piece: Vec<Row>) -> Result<(), Failure> {
-        // Rows with the same key stay in their order.
+        // The sort is stable, so rows with the same key keep their order.
         piece.sort_by(|left, right| left.key.cmp(&right.key));
         let last = self.table.records.last(&self.transaction)?.map(|(key, _)| key.to_vec());
         let is_behind = match (&last, piece.first()) {

@@ -1,4 +1,4 @@
-//! Requests to the store, and their answers.
+//! Orders: requests to the writer, and their results.
 
 use heed::RoTxn;
 
@@ -10,23 +10,23 @@ use crate::page::PageOf;
 use crate::query::Query;
 use crate::table::Table;
 
-/// A database of the store: its place in the names that the store was opened with.
+/// A database of the store: an index into the names with which the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Database(pub u8);
 
-/// Something to be done with one database.
+/// One operation on one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Read.
+    /// A read.
     Query(Query),
-    /// Write.
+    /// A write.
     Change(Change),
-    /// A page of a scan: that of this number, 0 for the first.
+    /// A page of the scan with this cursor; 0 starts a scan.
     Scan(u64, PageOf),
 }
 
 impl Step {
-    /// Bytes of values that it copies, as they are now.
+    /// Bytes of stored values that the step copies.
     pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
             Self::Query(query) => query.work(table, transaction),
@@ -35,17 +35,17 @@ impl Step {
         }
     }
 
-    /// Bytes of values that it gives, as they are now.
+    /// Bytes of stored values that the step returns.
     pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
             Self::Change(change) => change.gives(table, transaction),
             Self::Query(query) => query.work(table, transaction),
-            // Keys alone.
+            // A page of keys without values.
             Self::Scan(..) => Ok(0),
         }
     }
 
-    /// Bytes that it holds in memory while it waits.
+    /// Bytes of memory that the step takes while it waits.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -56,41 +56,41 @@ impl Step {
     }
 }
 
-/// Something that has to hold for an order to be executed.
+/// A condition of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Of which database.
+    /// The database.
     pub database: Database,
     /// The key.
     pub key: Box<[u8]>,
-    /// The version it must have; 0: it must not be there.
+    /// The version that the key must have; 0 if it must not exist.
     pub version: u64,
 }
 
-/// Steps that are executed in their order, with nothing of anybody else between them.
+/// Steps that are executed in order, without any other order between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Where one does not hold, nothing is done.
+    /// If one of these is not met, no step is executed.
     pub conditions: Vec<Condition>,
-    /// What is to be done.
+    /// The steps.
     pub steps: Vec<(Database, Step)>,
 }
 
 impl Order {
-    /// An order of one change.
+    /// An order with one change.
     #[must_use]
     pub fn of(database: Database, change: Change) -> Self {
         Self { conditions: Vec::new(), steps: vec![(database, Step::Change(change))] }
     }
 
-    /// Bytes that it holds in memory while it waits.
+    /// Bytes of memory that the order takes while it waits.
     #[must_use]
     pub fn size(&self) -> usize {
         let conditions = self.conditions.iter().map(|condition| 32 + condition.key.len());
         conditions.sum::<usize>() + self.steps.iter().map(|(_, step)| step.size()).sum::<usize>()
     }
 
-    /// Whether it changes anything.
+    /// Whether any step writes.
     pub(crate) fn changes(&self) -> bool {
         self.steps.iter().any(|(_, step)| matches!(step, Step::Change(_)))
     }
@@ -100,11 +100,11 @@ impl Order {
     }
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// It was executed: an outcome for each step.
+    /// The order was executed: the outcome of each step.
     Done(Vec<Outcome>),
-    /// A condition did not hold.
+    /// A condition was not met.
     Refused,
 }

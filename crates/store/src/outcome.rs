@@ -4,38 +4,38 @@ use crate::failure::Misuse;
 use crate::page::Page;
 use crate::record::{Entry, Kind};
 
-/// What a step has given.
+/// What a step returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Whether the change was made: one with a condition may not be.
+    /// Whether the change was made; a condition may have prevented it.
     Made(bool),
     /// A count, a length or a sum.
     Number(i64),
-    /// A value, if it is there.
+    /// A value, if the key exists.
     Value(Option<Entry>),
-    /// Values in the order of their keys.
+    /// Values in the order of the keys.
     Values(Vec<Option<Entry>>),
-    /// Whether the value was written, and the one before.
+    /// Whether the value was written, and the previous value.
     Put(bool, Option<Entry>),
-    /// How long a key is still there.
+    /// The expiry of a key.
     Remaining(Remaining),
-    /// The kind of a value, if it is there.
+    /// The kind of a value, if the key exists.
     Kind(Option<Kind>),
     /// A page of keys.
     Page(Page),
-    /// A page of keys, and the number of the next; 0 where there is none.
+    /// A page of keys and the next cursor; 0 at the end.
     Scanned(Page, u64),
-    /// The client has asked for what cannot be done.
+    /// The client asked for something impossible.
     Misuse(Misuse),
 }
 
-/// How long a key is still there.
+/// The expiry of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remaining {
-    /// It is not there.
+    /// The key does not exist.
     Missing,
-    /// Until somebody deletes it.
+    /// The key never expires.
     Endless,
-    /// Until then.
+    /// The key expires at this time.
     Until(u64),
 }

@@ -1,6 +1,6 @@
-//! Pages of a scan: some keys in order, and where the next page begins.
+//! Pages of a scan: consecutive keys, and where the next page begins.
 //!
-//! Owns the limits of a page. A scan is a sequence of pages; each may come from another snapshot.
+//! Owns the limits of a page. A scan is a sequence of pages; each may read a different snapshot.
 
 use std::ops::Bound;
 
@@ -11,37 +11,37 @@ use crate::limits::{PAGE_KEYS, PAGE_SIZE};
 use crate::record::{Entry, Record};
 use crate::table::Table;
 
-/// Which page.
+/// A request for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageOf {
-    /// What its keys begin with.
+    /// The prefix of the keys.
     pub prefix: Box<[u8]>,
-    /// Its keys come behind this one; `None` for the first page.
+    /// The page begins behind this key; `None` for the first page.
     pub after: Option<Box<[u8]>>,
-    /// Keys that are looked at, at most; and no more than [`PAGE_KEYS`].
+    /// Maximum number of keys to examine, at most [`PAGE_KEYS`].
     pub keys: usize,
-    /// What is given of each key.
+    /// What to return for each key.
     pub with: With,
 }
 
-/// What a page has of each key.
+/// What a page contains for each key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum With {
-    /// The key alone.
+    /// The key only.
     #[default]
     Keys,
-    /// What is known of the value, without its bytes.
+    /// The key and the metadata of the value.
     Versions,
-    /// The value as well.
+    /// The key and the value.
     Values,
 }
 
-/// A page.
+/// A page of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Its keys, with their values where they were asked for.
+    /// The keys, with values if requested.
     pub keys: Vec<(Box<[u8]>, Option<Entry>)>,
-    /// The key behind which the next page begins; `None` where there is none.
+    /// The last key, behind which the next page begins; `None` at the end.
     pub next: Option<Box<[u8]>>,
 }
 
@@ -59,7 +59,7 @@ impl PageOf {
         let most = self.keys.clamp(1, PAGE_KEYS);
         let begin: Bound<&[u8]> = match &self.after {
             Some(after) if **after >= *self.prefix => Bound::Excluded(after),
-            // LMDB seeks no empty key.
+            // LMDB cannot search for an empty key.
             _ if self.prefix.is_empty() => Bound::Unbounded,
             _ => Bound::Included(&self.prefix),
         };

@@ -1,6 +1,6 @@
-//! Queries: what is read.
+//! Queries: read operations.
 //!
-//! Owns how each is answered, both from a snapshot and within the writer's transaction.
+//! Owns how each is answered, from a snapshot or within the writer's transaction.
 
 use heed::RoTxn;
 
@@ -11,31 +11,31 @@ use crate::page::PageOf;
 use crate::record::{Entry, Record};
 use crate::table::Table;
 
-/// A question about one database.
+/// A read of one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The value of a key.
     Get(Box<[u8]>),
-    /// The values of keys.
+    /// The values of several keys.
     GetMany(Vec<Box<[u8]>>),
-    /// How many of the keys are there; one that is named twice counts twice.
+    /// How many of the keys exist; a key that is listed twice counts twice.
     Exists(Vec<Box<[u8]>>),
-    /// The bytes of a value; 0 where there is none.
+    /// The length of a value; 0 if the key does not exist.
     Length(Box<[u8]>),
-    /// How long a key is still there.
+    /// The expiry of a key.
     Remaining(Box<[u8]>),
     /// The kind of a value.
     Kind(Box<[u8]>),
     /// A page of keys.
     Page(PageOf),
-    /// How many keys end.
+    /// The number of keys with an expiry.
     Ending,
-    /// How many keys there are; those whose time is over count until they are removed.
+    /// The number of keys, including expired ones that are not deleted yet.
     Count,
 }
 
 impl Query {
-    /// Bytes that it holds in memory while it waits.
+    /// Bytes of memory that the query takes while it waits.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>()
@@ -51,7 +51,7 @@ impl Query {
             }
     }
 
-    /// Bytes of the values that it copies.
+    /// Bytes of stored values that the query copies.
     pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         let keys = match self {
             Self::Get(key) => std::slice::from_ref(key),

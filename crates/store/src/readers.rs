@@ -1,7 +1,7 @@
-//! The programs that read a store: the table of readers in its lock file.
+//! The snapshots of all programs, from the table of readers in LMDB's lock file.
 //!
-//! Owns the format of that table, which is LMDB's: two cache lines of 64 bytes, then one per
-//! snapshot. Only reads.
+//! Owns the format of that table: two cache lines of 64 bytes, then one per
+//! snapshot. Never writes.
 
 #![expect(
     clippy::disallowed_types,
@@ -14,17 +14,17 @@ use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// A snapshot that a program has.
+/// A snapshot of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reader {
-    /// The commit that it shows.
+    /// The commit that the snapshot shows.
     pub commit: u64,
-    /// The program.
+    /// The process id of the program.
     pub process: u32,
 }
 
 impl Reader {
-    /// What the program was started as, if that may be read.
+    /// The command line of the program, if it can be read.
     #[must_use]
     pub fn name(&self) -> String {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.process)).unwrap_or_default();
@@ -36,36 +36,36 @@ impl Reader {
     }
 }
 
-/// Characters of the name of a program.
+/// Maximum characters of a program's name.
 const NAME_SIZE: usize = 80;
 
-/// What LMDB writes at the begin of its lock file.
+/// The magic number at the start of LMDB's lock file.
 const MAGIC: u32 = 0xBEEF_C0DE;
 
-/// Bytes before the first reader, and of each.
+/// Bytes of the header, and of each reader.
 const HEAD: usize = 128;
 const PLACE: usize = 64;
 
-/// Where the head says how many places have been used so far.
+/// Offset of the number of places in use.
 const USED: usize = 16;
 
-/// Readers that are looked at.
+/// Maximum number of readers that are read.
 const MOST: usize = 100_000;
 
 /// The open lock file.
 ///
-/// It is never closed: that would take all locks of this program on the file, those of LMDB too (fcntl(2), "Advisory record locking"), and others
-/// would take the store for one that nobody uses.
+/// It is never closed: closing any descriptor of a file drops all fcntl locks of the process on it (fcntl(2), "Advisory record locking"), LMDB's among them, and other
+/// programs would conclude that nobody uses the store.
 #[derive(Debug)]
 pub(crate) struct LockFile(ManuallyDrop<File>);
 
 impl LockFile {
-    /// The lock file of an open store.
+    /// Opens the lock file of an open store.
     pub(crate) fn open(directory: &Path) -> io::Result<Self> {
         File::open(directory.join("lock.mdb")).map(ManuallyDrop::new).map(Self)
     }
 
-    /// The readers of all programs.
+    /// The snapshots of all programs.
     pub(crate) fn readers(&self) -> io::Result<Vec<Reader>> {
         let mut head = [0; HEAD];
         self.0.read_exact_at(&mut head, 0)?;
@@ -82,7 +82,7 @@ impl LockFile {
     }
 }
 
-/// A place: the commit, or all ones where the place is kept without a snapshot; the program, or 0 where it is free.
+/// Parses a place: the commit, or all ones if the place has no snapshot; then the process, or 0 if the place is free.
 fn reader(place: &[u8]) -> Option<Reader> {
     let commit = u64::from_ne_bytes(place.first_chunk().copied()?);
     let process = word(place, 8);

@@ -7,62 +7,62 @@
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes without a known form.
+    /// Bytes, whose form is unknown.
     #[default]
     Bytes,
-    /// A number as decimal text.
+    /// A number, as decimal text.
     Number,
-    /// A table as JSON text.
+    /// A table, as JSON text.
     Table,
 }
 
-/// What a change writes.
+/// A value to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Value {
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
-    /// Its bytes.
+    /// The bytes.
     pub bytes: Box<[u8]>,
 }
 
 impl Value {
-    /// Bytes.
+    /// A value of the kind bytes.
     #[must_use]
     pub fn bytes(bytes: &[u8]) -> Self {
         Self { kind: Kind::Bytes, bytes: bytes.into() }
     }
 }
 
-/// A value as it is read: its bytes are lent from the memory map.
+/// A stored value; its bytes are borrowed from the memory map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'s> {
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
-    /// The number of the change that wrote it. Another change has another number.
+    /// The version: the number of the change that wrote the value. Every change has a different one.
     pub version: u64,
-    /// The time at which it is no longer there; `None` for never.
+    /// The expiry; `None` if the value never expires.
     pub expiry_ms: Option<u64>,
-    /// The value.
+    /// The bytes.
     pub bytes: &'s [u8],
 }
 
-/// A value that was read and is kept.
+/// A copy of a stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
     /// As in [`Record`].
     pub version: u64,
     /// As in [`Record`].
     pub expiry_ms: Option<u64>,
-    /// The value.
+    /// The bytes.
     pub bytes: Box<[u8]>,
 }
 
 const EXPIRES: u8 = 0x80;
 
 impl<'s> Record<'s> {
-    /// Reads a record; `None` for what no version of this program has written.
+    /// Decodes a record; `None` if no version of this program can have written it.
     pub(crate) fn decode(stored: &'s [u8]) -> Option<Self> {
         let (first, rest) = stored.split_first()?;
         let kind = match first & !EXPIRES {
@@ -81,7 +81,7 @@ impl<'s> Record<'s> {
         Some(Self { kind, version: u64::from_be_bytes(*version), expiry_ms, bytes })
     }
 
-    /// Writes it behind what is there.
+    /// Appends the encoded record to a buffer.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let kind = match self.kind {
             Kind::Bytes => 0,
@@ -96,12 +96,12 @@ impl<'s> Record<'s> {
         out.extend_from_slice(self.bytes);
     }
 
-    /// Whether it is there at that time.
+    /// Whether the record has not expired at that time.
     pub(crate) fn is_there(&self, now_ms: u64) -> bool {
         self.expiry_ms.is_none_or(|expiry| now_ms < expiry)
     }
 
-    /// A copy that is kept.
+    /// Copies the record.
     #[must_use]
     pub fn to_entry(&self) -> Entry {
         Entry {

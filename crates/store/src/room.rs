@@ -1,13 +1,13 @@
-//! The room of the store's file: how large it is, and how much of it may still be used.
+//! The space in the store's file: its size, and whether it is used up.
 //!
-//! Owns when there is no room for more. Never asks the kernel: schedulers have no descriptor of the file.
+//! Owns the rule when a store is full. Makes no system call, because schedulers have no descriptor of the file.
 
 use heed::{Env, RwTxn, WithoutTls};
 
 use crate::failure::Failure;
 use crate::table::Table;
 
-/// The room that the file has.
+/// The space of a file of this maximum size.
 pub(crate) struct Room<'w> {
     pub(crate) map: &'w Env<WithoutTls>,
     pub(crate) tables: &'w [Table],
@@ -15,7 +15,7 @@ pub(crate) struct Room<'w> {
 }
 
 impl Room<'_> {
-    /// Whether there is none for more. The file does not shrink, so where it had its size once its pages that are used count.
+    /// Whether the store is full. The file never shrinks, so once it has reached its size, the pages in use are counted.
     pub(crate) fn is_used_up(&self, transaction: &RwTxn<'_>) -> Result<bool, Failure> {
         if file_size(self.map) < self.size {
             return Ok(false);
@@ -32,7 +32,7 @@ fn page_size(map: &Env<WithoutTls>) -> u64 {
     u64::from(map.unnamed_database_stat().page_size)
 }
 
-/// Bytes of the file up to the last page that it has had.
+/// The size of the file in bytes, up to the last page ever used.
 pub(crate) fn file_size(map: &Env<WithoutTls>) -> u64 {
     (map.info().last_page_number as u64 + 1) * page_size(map)
 }

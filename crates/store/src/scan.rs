@@ -1,28 +1,28 @@
-//! Scans by cursor number.
+//! Cursors of scans.
 //!
-//! Owns the numbers; each refers to a key as long as it is remembered. Redis clients may pass a
-//! number back on any connection, so the writer keeps them for all.
+//! Owns the numbers; each stands for a key. Redis clients may send a
+//! cursor on any connection, so the writer keeps the cursors of all clients.
 
 use std::collections::BTreeMap;
 
 use crate::limits::CURSORS;
 
-/// Where scans are.
+/// The cursors in use.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     last: u64,
-    /// By number, so that the oldest comes first.
+    /// By number, so the oldest comes first.
     keys: BTreeMap<u64, Box<[u8]>>,
 }
 
 impl Cursors {
-    /// The key behind which a scan goes on. A number that is not known, or no longer, begins from the start: keys may come twice, and none is left
-    /// out.
+    /// The key behind which the scan continues. An unknown or forgotten cursor restarts the scan: it may return keys twice but skips
+    /// none.
     pub(crate) fn key(&self, cursor: u64) -> Option<Box<[u8]>> {
         self.keys.get(&cursor).cloned()
     }
 
-    /// A number for a scan that goes on behind this key; 0 for one that is over.
+    /// Returns a cursor for a scan that continues behind this key; 0 for a finished scan.
     pub(crate) fn keep(&mut self, key: Option<&[u8]>) -> u64 {
         let Some(key) = key else { return 0 };
         if self.keys.len() == CURSORS {

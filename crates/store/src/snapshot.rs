@@ -1,4 +1,4 @@
-//! Snapshots: the store as of a commit.
+//! Snapshots: the store as of one commit.
 //!
 //! Owns a read transaction. While it lives, LMDB keeps the pages it can see, so a long-lived one
 //! makes the file grow.
@@ -15,7 +15,7 @@ use crate::query::Query;
 use crate::record::Record;
 use crate::table::Table;
 
-/// The store at one moment.
+/// The store as of one commit.
 pub struct Snapshot {
     transaction: RoTxn<'static, WithoutTls>,
     tables: Arc<[Table]>,
@@ -26,10 +26,10 @@ impl Snapshot {
         Self { transaction, tables }
     }
 
-    /// The value of a key, lent from the map.
+    /// Returns the value of a key, borrowed from the map.
     ///
     /// # Errors
-    /// When the file cannot be read, or has no such database.
+    /// If the file cannot be read, or there is no such database.
     pub fn get(
         &self,
         database: Database,
@@ -39,7 +39,7 @@ impl Snapshot {
         table(&self.tables, database)?.get(&self.transaction, key, now_ms)
     }
 
-    /// The record of a key, also when its time is over.
+    /// Returns the record of a key, even if it has expired.
     pub(crate) fn find(
         &self,
         database: Database,
@@ -48,7 +48,7 @@ impl Snapshot {
         table(&self.tables, database)?.find(&self.transaction, key)
     }
 
-    /// Bytes of values that an order would copy, if it were executed now.
+    /// Bytes of stored values that the order would copy if it were executed now.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -60,7 +60,7 @@ impl Snapshot {
         Ok(size)
     }
 
-    /// Bytes of values that an order would give, if it were executed now.
+    /// Bytes of stored values that the order would return if it were executed now.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -72,7 +72,7 @@ impl Snapshot {
         Ok(size)
     }
 
-    /// The number of the commit that it shows.
+    /// The number of the commit that the snapshot shows.
     #[must_use]
     pub fn commit(&self) -> u64 {
         self.transaction.id() as u64

@@ -1,4 +1,4 @@
-//! The store of a process: opened once, shared by its threads.
+//! The store of a process: opened once, shared by all threads.
 //!
 //! Owns the settings, the names of databases and the map.
 
@@ -26,41 +26,41 @@ use crate::table::Table;
 use crate::versions::Versions;
 use crate::writer::Writer;
 
-/// When a commit is on the disk.
+/// When commits reach the disk, and what is lost if the program ends or the power fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sync {
-    /// Before it is answered: neither the end of the program nor a power failure loses what was answered.
+    /// Before the commit is answered: nothing that was answered is lost.
     #[default]
     Commit,
-    /// When [`Writer::sync`] is called: the end of the program loses nothing. A power failure loses what came since, and nothing else. Until the next call the
-    /// file grows by what is written. Where another program of the same store has asked for this already, it is as [`Sync::Commit`], and its commits go with
-    /// those of the other one.
+    /// When [`Writer::sync`] is called. A killed program loses nothing. A power failure loses the commits since the last call, never a part of one. Between calls
+    /// the file grows by everything that is written. If another program already keeps the checkpoints of this store, this mode works as [`Sync::Commit`], and a power
+    /// failure may also lose its commits until that program's next checkpoint.
     Interval,
-    /// Before it is answered, in a log: as [`Sync::Commit`], with less to be written, because the tree follows with the next [`Writer::sync`]. Until then the file
-    /// grows by what is written. Where another program of the same store makes the checkpoints, it is as [`Sync::Commit`].
+    /// In a log, before the commit is answered: nothing that was answered is lost. Less is written than with [`Sync::Commit`]; [`Writer::sync`] writes the tree later. Between
+    /// calls the file grows by everything that is written. If another program keeps the checkpoints of this store, this mode works as [`Sync::Commit`].
     Log,
-    /// When the kernel likes, or [`Writer::sync`] is called: the end of the program loses nothing. A power failure may leave a file that is damaged, because the
+    /// When the kernel decides, or [`Writer::sync`] is called. A killed program loses nothing. A power failure may damage the file, because the
     /// kernel writes pages in any order.
     Never,
 }
 
-/// How a store is opened.
+/// How to open a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Its directory; made where it is not there.
+    /// The directory; created if it is missing.
     pub directory: PathBuf,
-    /// The names of its databases. One that is new is made.
+    /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
-    /// Bytes that the file may have; a little more while it is full.
+    /// Maximum bytes of the file. A full store may grow slightly beyond, to delete.
     pub size: u64,
-    /// Threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
+    /// The number of threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
     pub readers: usize,
-    /// When a commit is on the disk.
+    /// When commits reach the disk.
     pub sync: Sync,
 }
 
 impl Settings {
-    /// A store without databases in that directory.
+    /// Settings for a store in that directory, without databases.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self {
@@ -73,18 +73,18 @@ impl Settings {
     }
 }
 
-/// How large a store is.
+/// The size of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of the file that are in use or can be used again.
+    /// Bytes of the file, including free space.
     pub file_bytes: u64,
-    /// Bytes it may have.
+    /// Maximum bytes of the file.
     pub size: u64,
     /// The number of the last commit.
     pub commit: u64,
 }
 
-/// An open store. Copies are of the same one.
+/// An open store. Clones share it.
 #[derive(Clone)]
 pub struct Store {
     map: Env<WithoutTls>,
@@ -92,22 +92,22 @@ pub struct Store {
     tables: Arc<[Table]>,
     databases: Arc<[String]>,
     size: u64,
-    /// How often it had no room for a change.
+    /// How many changes failed because the store was full.
     times_full: Arc<AtomicU64>,
     lock: Arc<LockFile>,
     versions: Versions,
-    /// Where changes are written before the tree has them.
+    /// The log, with [`Sync::Log`].
     log: Option<Arc<LogFiles>>,
 }
 
 impl Store {
-    /// Opens a store, and makes what of it is not there.
+    /// Opens a store; creates what is missing.
     ///
-    /// The thread that calls it has to live as long as the store, in a descriptor table that keeps the file: LMDB knows by a lock of
-    /// that file that this program lives.
+    /// The calling thread must live as long as the store and keep the file in its descriptor table: LMDB detects live programs by a lock on
+    /// that file.
     ///
     /// # Errors
-    /// When the directory or the map cannot be made, or a name is none.
+    /// If the directory or the map cannot be created, or a database name is invalid.
     pub fn open(settings: &Settings) -> Result<Self, Failure> {
         if let Some(name) = settings.databases.iter().find(|name| !is_name(name)) {
             let text = format!(
@@ -125,7 +125,7 @@ impl Store {
         };
         let checkpoints = Checkpoints::open(&settings.directory, role)?;
         if checkpoints.role() == Role::Keeper {
-            // Nothing is written without a wait for the disk before there is a checkpoint.
+            // Before the first checkpoint, every write waits for the disk.
             let map = open(&settings.directory, &map_options(settings, EnvFlags::empty()))?;
             tables(&map, &checkpoints, &settings.databases)?;
             map.prepare_for_closing().wait();
@@ -143,7 +143,7 @@ impl Store {
             (Sync::Log, Role::Keeper) => Some(Arc::new(LogFiles::open(&settings.directory)?)),
             _ => None,
         };
-        // The first reader of a program locks a byte of the lock file, in the descriptor table of its thread: this one, not a scheduler's.
+        // The first reader of a program locks a byte of the lock file in the descriptor table of its thread. It must be this thread, not a scheduler.
         drop(map.read_txn()?);
         Ok(Self {
             map,
@@ -158,42 +158,42 @@ impl Store {
         })
     }
 
-    /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], if no other one did when it opened the store.
+    /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], unless another program already did when the store was opened.
     #[must_use]
     pub fn makes_checkpoints(&self) -> bool {
         self.checkpoints.role() == Role::Keeper
     }
 
-    /// Whether its writer waits now because another program writes.
+    /// Whether the writer of this program is waiting for another program that writes.
     #[must_use]
     pub fn waits_for_another_program(&self) -> bool {
         self.checkpoints.waits_for_another_program()
     }
 
-    /// How often it had no room for a change.
+    /// How many changes failed because the store was full.
     pub(crate) fn times_full(&self) -> u64 {
         self.times_full.load(Ordering::Relaxed)
     }
 
-    /// The names of its databases, in the order of their numbers.
+    /// The names of the databases, in the order of their numbers.
     #[must_use]
     pub fn databases(&self) -> &[String] {
         &self.databases
     }
 
-    /// The store as it is now.
+    /// Takes a snapshot of the last commit.
     ///
     /// # Errors
-    /// When all places for readers are taken.
+    /// If the table of readers is full.
     pub fn snapshot(&self) -> Result<Snapshot, Failure> {
         let transaction = self.map.clone().static_read_txn()?;
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
     }
 
-    /// The writer. Only one transaction writes at a time, of all programs that have opened the file: others wait.
+    /// Returns the writer. Only one transaction of all programs writes at a time; others wait.
     ///
     /// # Panics
-    /// With [`Sync::Log`], when there is another writer of this store: there may be one at a time.
+    /// With [`Sync::Log`], if this store already has a writer.
     #[must_use]
     pub fn writer(&self) -> Writer {
         let times_full = Arc::clone(&self.times_full);
@@ -205,10 +205,10 @@ impl Store {
         )
     }
 
-    /// The names of the databases of a store that is there.
+    /// The names of the databases of an existing store.
     ///
     /// # Errors
-    /// When there is no store in that directory, or it cannot be read.
+    /// If there is no store in that directory, or it cannot be read.
     pub fn databases_in(directory: &Path) -> Result<Vec<String>, Failure> {
         if !directory.join("data.mdb").is_file() {
             let text = format!("there is no store in `{}`", directory.display());
@@ -231,23 +231,23 @@ impl Store {
         Ok(names.abort().unwrap_or_default())
     }
 
-    /// Copies the store as it is now into another directory, without the room that is free. Writers go on.
+    /// Copies the current state to another directory, without free space. Writers continue meanwhile.
     ///
     /// # Errors
-    /// When the directory has a store already, or cannot be written.
+    /// If the directory already contains a store, or cannot be written.
     pub fn copy_to(&self, directory: &Path) -> Result<u64, Failure> {
         copy(&self.map, self.versions, directory)
     }
 
-    /// The snapshots that all programs have; those of programs that were killed, too, until [`Writer::free_dead_readers`].
+    /// The snapshots of all programs, including killed ones until [`Writer::free_dead_readers`].
     ///
     /// # Errors
-    /// When the lock file cannot be read.
+    /// If the lock file cannot be read.
     pub fn readers(&self) -> Result<Vec<Reader>, Failure> {
         Ok(self.lock.readers()?)
     }
 
-    /// How large it is. Asks no descriptor, so schedulers can call it.
+    /// The size of the store. Makes no system call, so schedulers can call it.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage {
@@ -265,7 +265,7 @@ impl fmt::Debug for Store {
 }
 
 fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
-    // Of whole pages: no machine has larger ones.
+    // A multiple of the largest page size of any machine.
     let size = settings.size.saturating_add(MARGIN).next_multiple_of(64 * 1024);
     MapOptions {
         size: usize::try_from(size).unwrap_or(usize::MAX),
@@ -288,7 +288,7 @@ fn tables(
     checkpoints: &Checkpoints,
     names: &[String],
 ) -> Result<Vec<Table>, Failure> {
-    // All in one transaction: each commit waits for the disk.
+    // One transaction for all databases, because every commit waits for the disk.
     let (_lock, transaction) = checkpoints.begin(map)?;
     map.create_databases_and_commit(transaction, |opener, transaction| {
         for tree in names.iter().flat_map(|name| Table::trees(name)) {

@@ -1,7 +1,7 @@
-//! One database in the file: a tree of records, and a tree of expiry times.
+//! One database in the file: a tree of records and a tree of expiry times.
 //!
-//! Owns that both agree. A key of the second tree is eight bytes of time and the key; it has no
-//! values.
+//! Owns that the two agree. A key of the second tree is eight bytes of time followed by the key; it has no
+//! value.
 
 use std::ops::Bound;
 
@@ -28,12 +28,12 @@ fn damaged() -> Failure {
 }
 
 impl Table {
-    /// The names of its trees.
+    /// The names of the trees.
     pub(crate) fn trees(name: &str) -> [String; 2] {
         [format!("keys:{name}"), format!("expiries:{name}")]
     }
 
-    /// The trees of a database that is there.
+    /// Opens the trees of an existing database.
     pub(crate) fn open(map: &Env<WithoutTls>, name: &str) -> Result<Self, Failure> {
         let opened = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let [keys, expiries] = Self::trees(name);
@@ -46,7 +46,7 @@ impl Table {
         }
     }
 
-    /// The record of a key, whether its time is over or not.
+    /// Returns the record of a key, even if it has expired.
     pub(crate) fn find<'t>(
         &self,
         transaction: &'t RoTxn<'_>,
@@ -59,7 +59,7 @@ impl Table {
         Record::decode(stored).map(Some).ok_or_else(damaged)
     }
 
-    /// The record of a key that is there.
+    /// Returns the record of a key that has not expired.
     pub(crate) fn get<'t>(
         &self,
         transaction: &'t RoTxn<'_>,
@@ -69,17 +69,17 @@ impl Table {
         Ok(self.find(transaction, key)?.filter(|record| record.is_there(now_ms)))
     }
 
-    /// How many keys there are, with those whose time is over.
+    /// The number of keys, including expired ones.
     pub(crate) fn count(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
         Ok(self.records.len(transaction)?)
     }
 
-    /// How many keys end.
+    /// The number of keys with an expiry.
     pub(crate) fn ending(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
         Ok(self.expiries.len(transaction)?)
     }
 
-    /// The records from there on, in the order of their keys.
+    /// The records from a key on, in order.
     pub(crate) fn range<'t>(
         &self,
         transaction: &'t RoTxn<'_>,
@@ -93,7 +93,7 @@ impl Table {
         }))
     }
 
-    /// Writes a record, encoded in `stored`, in the place of one with that expiry.
+    /// Writes an encoded record over one with that expiry.
     pub(crate) fn put(
         &self,
         transaction: &mut RwTxn<'_>,
@@ -113,7 +113,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes a record behind all others.
+    /// Appends a record with the greatest key.
     pub(crate) fn append(
         &self,
         transaction: &mut RwTxn<'_>,
@@ -128,7 +128,7 @@ impl Table {
         Ok(())
     }
 
-    /// Looks at all that is there: each record can be read, and both trees agree. Gives how many records there are, or what is wrong.
+    /// Checks that every record can be read and that both trees agree. Returns the number of records, or what is wrong.
     pub(crate) fn check(&self, transaction: &RwTxn<'_>) -> Result<Result<u64, String>, Failure> {
         let (mut count, mut with_expiry) = (0, 0);
         for entry in self.records.iter(transaction)? {
@@ -176,7 +176,7 @@ impl Table {
         Ok(())
     }
 
-    /// Pages of the file that it uses.
+    /// The number of pages in use.
     pub(crate) fn pages(&self, transaction: &RoTxn<'_>) -> Result<u64, Failure> {
         let mut pages = 0;
         for tree in [self.records, self.expiries] {
@@ -186,7 +186,7 @@ impl Table {
         Ok(pages)
     }
 
-    /// Whether there is a key whose time is over.
+    /// Whether any key has expired.
     pub(crate) fn has_expired(
         &self,
         transaction: &RoTxn<'_>,
@@ -198,7 +198,7 @@ impl Table {
         }))
     }
 
-    /// Deletes keys whose time is over, and so many at most; gives how many it were.
+    /// Deletes expired keys, up to a maximum. Returns how many.
     pub(crate) fn delete_expired(
         &self,
         transaction: &mut RwTxn<'_>,

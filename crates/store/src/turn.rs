@@ -1,6 +1,6 @@
-//! The store as one thread reads it for a turn.
+//! The store as one thread reads it during a turn.
 //!
-//! Owns the thread's only snapshot, from the first read to the end of the turn. All readers on the
+//! Owns the thread's snapshot, from the first read to the end of the turn. All readers on the
 //! thread share it, so they see the same state.
 
 use std::cell::{Cell, Ref, RefCell};
@@ -13,17 +13,17 @@ use crate::order::Database;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
-/// A store with the snapshot of a turn.
+/// A store with the snapshot of the current turn.
 pub struct TurnStore {
     store: Store,
     snapshot: RefCell<Option<Rc<Lender>>>,
     loans: RefCell<Loans>,
-    /// How often the store has been full, as far as is known here.
+    /// The store's count of full failures when this thread last looked.
     full: Cell<u64>,
 }
 
 impl TurnStore {
-    /// The store for this thread.
+    /// The store for the calling thread.
     #[must_use]
     pub fn new(store: Store) -> Self {
         Self {
@@ -40,10 +40,10 @@ impl TurnStore {
         &self.store
     }
 
-    /// The store as it is in this turn. The turn does not end while it is held.
+    /// The snapshot of the current turn. The turn must not end while it is borrowed.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If no snapshot can be taken.
     pub fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
         self.lender().map(|lender| Ref::map(lender, |lender| &lender.snapshot))
     }
@@ -58,11 +58,11 @@ impl TurnStore {
             .map_err(|_| Failure::Storage("it has no snapshot".to_owned()))
     }
 
-    /// Lends the value of a key, which has this version in this turn, for as long as the caller keeps it, and no longer than [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
-    /// `None` where so many are lent that this one has to be copied.
+    /// Lends the value of a key that has this version in this turn. The loan ends when the handle is dropped, or after [`LENT_TIME_MS`](crate::limits::LENT_TIME_MS).
+    /// `None` if so many snapshots are lent that the value has to be copied.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If no snapshot can be taken.
     pub fn lend(
         &self,
         database: Database,
@@ -74,12 +74,12 @@ impl TurnStore {
         self.loans.borrow_mut().lend(&current, (database, key, version), now_ms)
     }
 
-    /// How many snapshots are lent from. While there are some the end of a turn is to come now and then.
+    /// The number of snapshots from which values are lent. While it is not 0, `end_turn` must be called regularly.
     pub fn lent(&self) -> usize {
         self.loans.borrow_mut().count()
     }
 
-    /// The turn ends, and with it the snapshot: the writer may use the pages that it saw again, but for those that are lent. The next read sees the
+    /// Ends the turn and its snapshot, so the writer can reuse the pages, except those that are lent. The next read sees the
     /// last commit.
     pub fn end_turn(&self, now_ms: u64) {
         self.end_snapshot();
@@ -91,7 +91,7 @@ impl TurnStore {
         loans.take_back_old(now_ms);
     }
 
-    /// The next read sees the last commit.
+    /// Ends the snapshot: the next read sees the last commit.
     pub fn end_snapshot(&self) {
         self.snapshot.replace(None);
     }

@@ -1,30 +1,30 @@
-//! The versions of values: numbers that are never reused in the life of a store, including its
+//! Versions of values: numbers that are never reused during the life of a store, including its
 //! copies.
 //!
-//! Owns how they are made. The number of a transaction alone is not enough, because a copy counts
-//! transactions from 1 again.
+//! Owns how they are made. The number of the transaction alone is not enough, because a copy counts
+//! its transactions from 1 again.
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, RwTxn, WithoutTls};
 
 use crate::failure::Failure;
 
-/// Bits of a version that count the changes of a transaction.
+/// Bits of a version that count the changes within a transaction.
 const CHANGE_BITS: u32 = 20;
 
-/// The tree with what is known of the store as a whole, and the key of the base in it.
+/// The tree with facts about the whole store, and the key of the base in it.
 const TREE: &str = "store";
 const KEY: &[u8] = b"base";
 
-/// How a store makes versions.
+/// The versions of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Versions {
-    /// Transactions before the first one of this file.
+    /// The number of transactions before the first one of this file.
     base: u64,
 }
 
 impl Versions {
-    /// Those of a store. One that was never copied has no base.
+    /// Reads the base of a store; a store that was never copied has none.
     pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, Failure> {
         let base = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
@@ -38,17 +38,17 @@ impl Versions {
         Ok(Self { base: base.abort().flatten().unwrap_or(0) })
     }
 
-    /// The version before the first of a transaction.
+    /// The version before the first change of a transaction.
     pub(crate) fn before(self, transaction: usize) -> u64 {
         (self.base + transaction as u64) << CHANGE_BITS
     }
 
-    /// Those of a copy: all are behind those of the store that had so many transactions.
+    /// The versions of a copy: all are greater than those of the original after so many transactions.
     pub(crate) fn of_copy(self, transactions: u64) -> Self {
         Self { base: self.base + transactions }
     }
 
-    /// Writes them into a store, in one transaction with other changes.
+    /// Writes the base, in one transaction with other changes.
     pub(crate) fn write(
         self,
         map: &Env<WithoutTls>,

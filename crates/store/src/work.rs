@@ -1,4 +1,4 @@
-//! A transaction that is being filled: what each step does.
+//! The open transaction of the writer: what each step does.
 //!
 //! Owns the meaning of changes. The writer decides when to commit, and handles failures.
 
@@ -17,14 +17,14 @@ use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
 
-/// The record that is there before a change, without its bytes.
+/// The metadata of a record before a change.
 #[derive(Clone, Copy, Default)]
 struct Before {
-    /// The expiry in the file, also of a record whose time is over.
+    /// The expiry in the file, even if it has passed.
     stored_expiry: Option<u64>,
-    /// 0 where there is none.
+    /// The version; 0 if the key does not exist.
     version: u64,
-    /// `None` for never, and where there is none.
+    /// The expiry; `None` if the key never expires or does not exist.
     expiry: Option<u64>,
 }
 
@@ -34,12 +34,12 @@ impl Before {
     }
 }
 
-/// Where the changes of a transaction are noted for the log.
+/// The part of the writer that records changes for the log.
 pub(crate) struct Logging<'w> {
-    /// `None` without a log.
+    /// `None` if there is no log.
     pub(crate) entry: Option<&'w mut Entry>,
     pub(crate) names: &'w [String],
-    /// The database that is changed.
+    /// The database that the current step changes.
     pub(crate) database: Database,
 }
 
@@ -53,18 +53,18 @@ impl Logging<'_> {
     }
 }
 
-/// A transaction that is being filled.
+/// The open transaction.
 pub(crate) struct Work<'m, 'w> {
     pub(crate) transaction: RwTxn<'m>,
     pub(crate) tables: &'w [Table],
     pub(crate) now_ms: u64,
-    /// Of the last change.
+    /// The version of the last change.
     pub(crate) version: u64,
-    /// A record on its way into the file.
+    /// A buffer for the encoded record.
     pub(crate) buffer: &'w mut Vec<u8>,
     pub(crate) cursors: &'w mut Cursors,
     pub(crate) logging: Logging<'w>,
-    /// Bytes of values that its orders have copied so far.
+    /// Bytes of stored values that the orders have copied so far.
     pub(crate) work: usize,
 }
 
@@ -209,7 +209,7 @@ impl Work<'_, '_> {
         Ok(Outcome::Made(true))
     }
 
-    /// Whether the key was there.
+    /// Returns whether the key existed.
     fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool, Failure> {
         let Some(record) = table.find(&self.transaction, key)? else { return Ok(false) };
         let (is_there, expiry) = (record.is_there(self.now_ms), record.expiry_ms);
@@ -246,7 +246,7 @@ impl Work<'_, '_> {
         Ok(Outcome::Number(number(bytes.len())))
     }
 
-    /// Changes the expiry of a key that is there.
+    /// Changes the expiry of an existing key.
     fn expire(&mut self, table: Table, key: &[u8], expiry: Expiry) -> Result<(), Failure> {
         if matches!(expiry, Expiry::At(time) if time <= self.now_ms) {
             self.delete(table, key)?;
@@ -257,7 +257,7 @@ impl Work<'_, '_> {
         let is_same = match expiry {
             Expiry::Keep => true,
             Expiry::Never => record.expiry_ms.is_none(),
-            // A client that watches the key is told, also of the same time again, as Redis does it.
+            // As in Redis, this invalidates WATCH even if the time stays the same.
             Expiry::At(_) => false,
         };
         if is_same {
@@ -268,10 +268,10 @@ impl Work<'_, '_> {
     }
 }
 
-/// Bytes of the longest number, the least one: a longer text is not read.
+/// Length of the longest number, the minimum; longer texts are not parsed.
 const NUMBER_SIZE: usize = 20;
 
-/// A whole number as Redis takes it for one: no sign but a minus, no leading zeros, no spaces.
+/// An integer as Redis accepts it: no plus sign, no leading zeros, no spaces.
 fn whole_number(bytes: &[u8]) -> Option<i64> {
     if bytes.len() > NUMBER_SIZE {
         return None;

@@ -21,34 +21,34 @@ use crate::table::Table;
 use crate::versions::Versions;
 use crate::work::{Logging, Work};
 
-/// The outcome of one order.
+/// The result of one order.
 type Done = Result<Executed, Failure>;
 
-/// Executes orders. It is for one thread.
+/// Executes orders, on one thread.
 pub struct Writer {
     map: Env<WithoutTls>,
     tables: Arc<[Table]>,
     versions: Versions,
-    /// Bytes that the file may have.
+    /// Maximum bytes of the file.
     size: u64,
-    /// How often there was no room for a change, or the file had to grow beyond its size because of pages that are lent.
+    /// How often a change failed for lack of space, or the file grew beyond its maximum because lent pages could not be reused.
     times_full: Arc<AtomicU64>,
-    /// The last page that the file has had.
+    /// The last page ever used, after the previous transaction.
     last_page: usize,
-    /// A record on its way into the file.
+    /// A buffer for encoded records.
     buffer: Vec<u8>,
     cursors: Cursors,
     /// The names of the databases.
     names: Arc<[String]>,
     log: Option<Log>,
-    /// The changes of a transaction, for the log.
+    /// The changes of the current transaction, for the log.
     entry: Entry,
     checkpoints: Arc<Checkpoints>,
-    /// Where commits do not wait for the disk, and this program makes the checkpoints.
+    /// Present if commits do not wait for the disk and this program makes the checkpoints.
     keeper: Option<Keeper>,
-    /// Bytes of the file when the last checkpoint was begun.
+    /// Bytes of the file when the last checkpoint started.
     checkpoint_size: u64,
-    /// Whether there was no room for the last orders.
+    /// Whether the last orders found the store full.
     is_full: bool,
 }
 
@@ -79,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// Begins a transaction of that map, which is the writer's.
+    /// Begins a transaction of the writer's map.
     fn begin<'m>(&mut self, map: &'m Env<WithoutTls>) -> Result<(WriteLock, RwTxn<'m>), Failure> {
         if let Some(keeper) = &mut self.keeper {
             keeper.begin(map)?;
@@ -87,21 +87,21 @@ impl Writer {
         self.checkpoints.begin(map)
     }
 
-    /// Executes orders and commits them, all in one transaction; gives what became of each, in their order. An order that fails is left out, and
-    /// the others are executed again. Where the commit itself fails, each is executed in a transaction of its own.
+    /// Executes orders and commits them in one transaction. Returns the result of each, in order. If an order fails, it is left out and the others are
+    /// executed again. If the commit fails, each order is executed in a transaction of its own.
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
         let executed = self.execute_all(orders, now_ms);
         let has_no_room = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
         let is_full = self.has_grown_beyond() || executed.iter().any(has_no_room);
         if is_full {
-            // Those who lend values take them back, so that there is room again.
+            // Schedulers take back lent values, which makes room.
             self.times_full.fetch_add(1, Ordering::Relaxed);
         }
         self.is_full = is_full;
         executed
     }
 
-    /// Whether the file has grown, and has more than its size.
+    /// Whether the last transaction made the file grow beyond its maximum.
     fn has_grown_beyond(&mut self) -> bool {
         let before = self.last_page;
         self.last_page = self.map.info().last_page_number;
@@ -128,7 +128,7 @@ impl Writer {
         executed.pop().unwrap_or(Ok(Executed::Refused))
     }
 
-    /// Executes the orders that have not failed. A failure is that of the order in this place, or of the transaction.
+    /// Executes the orders that have not failed yet. The error names the order that failed, or none if the transaction did.
     fn commit(
         &mut self,
         orders: &[Order],
@@ -164,7 +164,7 @@ impl Writer {
         Ok(executed)
     }
 
-    /// Commits the transaction; with a log, once its changes are in it.
+    /// Commits the transaction; if there is a log, writes its entry first.
     fn write(&mut self, transaction: RwTxn<'_>) -> Result<(), Failure> {
         let log = self.log.as_mut().filter(|_| !self.entry.is_empty());
         let Some(log) = log else {
@@ -179,17 +179,17 @@ impl Writer {
         if let (Err(failure), Some(keeper)) = (&done, &mut self.keeper) {
             keeper.on_log_failure(failure);
         }
-        // A large one is not kept until the next transaction.
+        // Frees the memory of a large entry now, not with the next transaction.
         self.entry.reset();
         done
     }
 
-    /// Deletes keys whose time is over, a bounded number of each database; whether there may be more.
+    /// Deletes a limited number of expired keys of each database. Returns whether more may be left.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn delete_expired(&mut self, now_ms: u64) -> Result<bool, Failure> {
-        // Most of the time there is nothing to delete, and a commit has its cost.
+        // Usually no key has expired, and an empty commit would cost time.
         let mut due = Vec::new();
         let snapshot = self.map.read_txn()?;
         for table in &*self.tables {
@@ -208,15 +208,15 @@ impl Writer {
             let deleted = table.delete_expired(&mut transaction, now_ms, EXPIRED_PER_COMMIT)?;
             is_left |= deleted == EXPIRED_PER_COMMIT;
         }
-        // The log does without: a key that comes back is expired.
+        // Not logged: if a power failure brings the key back, it is still expired.
         transaction.commit()?;
         Ok(is_left)
     }
 
-    /// Loads rows, all of them or none; gives how many. Nobody else writes meanwhile.
+    /// Loads rows, all or none. Returns how many. Other writers wait meanwhile.
     ///
     /// # Errors
-    /// When a row cannot be read or kept, or the store has no room.
+    /// If a row cannot be read or stored, or the store is full.
     pub fn load<E>(
         &mut self,
         database: Database,
@@ -227,28 +227,28 @@ impl Writer {
         load(transaction, &self.tables, (database, self.versions), rows)
     }
 
-    /// Looks at all records of a database: how many there are, or what is wrong. Nobody writes meanwhile.
+    /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn check(&mut self, database: Database) -> Result<Result<u64, String>, Failure> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
         table(&self.tables, database)?.check(&transaction)
     }
 
-    /// The number of the last commit, of any program.
+    /// The number of the last commit of any program.
     #[must_use]
     pub fn last_commit(&self) -> u64 {
-        // A program that is killed between LMDB's meta page and its counter leaves a commit that nobody sees until the next program writes.
+        // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible until the next program writes.
         let counted = self.map.read_txn().map(|snapshot| snapshot.id());
         counted.unwrap_or_else(|_no_place| self.map.info().last_txn_id) as u64
     }
 
-    /// Waits until all commits are on the disk: to this state the store goes back when the power fails.
+    /// Makes all commits durable: after a power failure the store returns to this state or a later one.
     ///
     /// # Errors
-    /// What the disk says.
+    /// If the disk fails.
     pub fn sync(&mut self) -> Result<(), Failure> {
         match &mut self.keeper {
             Some(keeper) => {
@@ -262,10 +262,10 @@ impl Writer {
         }
     }
 
-    /// Begins what [`Writer::sync`] does, for another thread to wait for; `None` where there is nothing to wait for.
+    /// Starts what [`Writer::sync`] does, so that another thread can wait for it. `None` if there is nothing to do.
     ///
     /// # Errors
-    /// When all places for readers are taken.
+    /// If the table of readers is full.
     pub fn begin_checkpoint(&mut self) -> Result<Option<Checkpoint>, Failure> {
         if !self.is_unsynced() {
             return Ok(None);
@@ -277,25 +277,25 @@ impl Writer {
         Ok(next)
     }
 
-    /// A checkpoint of all entries of the log begins.
+    /// A checkpoint of all current log entries starts.
     fn turn_log(&mut self) {
         if let Some(log) = &mut self.log {
             log.turn();
         }
     }
 
-    /// Has a checkpoint that is under way be made without pauses: the caller waits for it.
+    /// Speeds up a running checkpoint by skipping its pauses, because the caller waits for it.
     pub fn hurry(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.hurry();
         }
     }
 
-    /// Takes a checkpoint that was waited for, or why it was not made: unless the disk was full, nothing is written any more then, because the kernel shows
-    /// what the disk may not have. The store goes back to the last checkpoint when it is opened next.
+    /// Completes a checkpoint, or takes the reason why it failed. After any failure except a full disk nothing is written any more, because the kernel may
+    /// show data that the disk does not have. The store returns to its last checkpoint when it is opened again.
     ///
     /// # Errors
-    /// What it is given.
+    /// The failure that it was given.
     pub fn end_checkpoint(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.end(made))?;
         if let Some(log) = &mut self.log {
@@ -304,7 +304,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether a checkpoint should be made now, because the last one keeps too many pages.
+    /// Whether a checkpoint should start now, because the file, the log or the store's free space requires it.
     #[must_use]
     pub fn wants_checkpoint(&self) -> bool {
         let growth = file_size(&self.map).saturating_sub(self.checkpoint_size);
@@ -312,16 +312,16 @@ impl Writer {
         self.is_unsynced() && (self.is_full || is_long || growth >= CHECKPOINT_GROWTH)
     }
 
-    /// Whether there are commits, of any program, that [`Writer::sync`] would make safe from a power failure.
+    /// Whether there are commits of any program that [`Writer::sync`] would make durable.
     #[must_use]
     pub fn is_unsynced(&self) -> bool {
         self.keeper.as_ref().is_some_and(|keeper| keeper.commit() < self.last_commit())
     }
 
-    /// As [`Writer::sync`], when nothing more is written: the file is whole as it is then, and can be copied.
+    /// [`Writer::sync`] for a writer that stops: the file needs no checkpoint afterwards, and can be copied.
     ///
     /// # Errors
-    /// What the disk says.
+    /// If the disk fails.
     pub fn finish(&mut self) -> Result<(), Failure> {
         match &mut self.keeper {
             Some(keeper) => {
@@ -332,11 +332,11 @@ impl Writer {
         }
     }
 
-    /// Frees the places of readers whose program has ended without doing so; how many. Where another program makes the checkpoints, it is left to that one: its own
-    /// snapshot must not be freed before its checkpoint is ended, and it may be killed now.
+    /// Frees the snapshots of programs that ended without doing so. Returns how many. If another program makes the checkpoints, this is left to it: that program may be
+    /// killed at any time, and its snapshot must not be freed before its checkpoint is removed.
     ///
     /// # Errors
-    /// When the lock file cannot be read.
+    /// If the lock file cannot be read.
     pub fn free_dead_readers(&self) -> Result<usize, Failure> {
         if self.checkpoints.settle()? {
             return Ok(0);

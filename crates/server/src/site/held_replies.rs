@@ -1,23 +1,23 @@
-//! Large replies of the store that had to be copied.
+//! Large replies of the store that were copied to memory.
 //!
-//! Owns their limit per scheduler. Never knows whose they are: a session returns what it holds.
+//! Owns their limit per scheduler. Never knows the session: a session gives back what it holds.
 
 use store::Failure;
 
 use crate::limits::{STORE_HELD_SIZE, STORE_LENT_SIZE};
 
-/// Large replies of a scheduler that had to be copied, and that their clients have not taken. Without a bound, a few clients that take nothing would
-/// have the memory that all connections have together.
+/// Large replies that were copied and that clients have not received yet. Without a limit, a few clients that do not read could
+/// take the memory of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct HeldReplies {
     bytes: usize,
 }
 
 impl HeldReplies {
-    /// There is room for a reply of that size: gives the bytes that are held for it from now on.
+    /// Reserves memory for a reply of that size. Returns the reserved bytes.
     ///
     /// # Errors
-    /// When others hold too much.
+    /// If the replies of all clients together would exceed the limit.
     pub(crate) fn hold(&mut self, size: usize) -> Result<usize, Failure> {
         if size < STORE_LENT_SIZE {
             return Ok(0);
@@ -29,12 +29,12 @@ impl HeldReplies {
         Ok(size)
     }
 
-    /// How many bytes they have.
+    /// The reserved bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A client has taken its replies, or has gone.
+    /// Releases the bytes of a client that has received its replies, or has closed.
     pub(crate) fn let_go(&mut self, size: usize) {
         self.bytes = self.bytes.saturating_sub(size);
     }

@@ -26,78 +26,78 @@ use crate::limits::{
 use crate::message::{Message, OrderedBy, Orders, Stored, ToStoreWriter};
 use crate::store_stats::StoreStats;
 
-/// What is known of the order of a process that has one at a time.
+/// The state of a process's order, for a process that has one order at a time.
 #[derive(Debug)]
 pub(crate) enum Awaited {
-    /// It has none.
+    /// There is no order.
     Nothing,
-    /// It is not answered.
+    /// The order is not answered yet.
     Later,
-    /// It is.
+    /// The order is answered.
     Here(Result<Executed, Failure>),
 }
 
-/// Whether the writer is to tell of a commit, and when it may be asked again.
+/// Whether the writer was asked to report the next commit, and when it may be asked again.
 #[derive(Debug, Default)]
 struct Notice {
     is_awaited: bool,
     next_ms: u64,
 }
 
-/// A connection, or the order of a page, that waits for room.
+/// A connection, or an order of a page, that waits for room.
 #[derive(Debug)]
 enum InLine {
-    /// A connection, which still has its order.
+    /// A connection; it sends its order when it is resumed.
     Process(ProcessId),
-    /// The order of a page, and its size.
+    /// An order of a page, and its cost in bytes.
     Page(OrderNumber, Box<Order>, usize),
 }
 
-/// The store and its writer.
+/// The store of a scheduler, and its orders to the writer.
 #[derive(Debug)]
 pub(crate) struct StoreDesk {
     store: Rc<TurnStore>,
     writer: Endpoint,
-    /// Orders that are not sent, with those who wait for them.
+    /// Orders that are not sent yet, and the processes that wait for them.
     ordered_by: Vec<OrderedBy>,
     orders: Vec<Order>,
-    /// Bytes of those.
+    /// The cost of those orders in bytes.
     size: usize,
-    /// Bytes of each message that the writer has not answered.
+    /// The cost of each unanswered message in bytes.
     sent: VecDeque<usize>,
-    /// Processes with orders under way, and what became of those that are answered.
+    /// Processes with unanswered orders, and the answers so far.
     answers: HashMap<ProcessId, VecDeque<Result<Executed, Failure>>>,
     /// Answers for pages.
     for_pages: Vec<(OrderNumber, Result<Executed, Failure>)>,
-    /// Those who wait until there is room for an order, in their line.
+    /// The queue of connections and page orders that wait for room.
     waiting: VecDeque<InLine>,
-    /// Bytes of the orders of pages in that line.
+    /// The cost in bytes of the page orders in that queue.
     waiting_bytes: usize,
-    /// The processes whose turn it is.
+    /// The connections at the head of the queue, which may send now.
     admitted: Vec<ProcessId>,
-    /// Processes that wait with their list of keys for that of another.
+    /// Processes whose `KEYS` waits for the `KEYS` of another process.
     lists: Vec<ProcessId>,
-    /// Processes that go on in the next turn.
+    /// Processes to resume in the next turn.
     going_on: Vec<ProcessId>,
-    /// The process whose list of keys is being made, with the list. Others wait, so that lists take the memory of one.
+    /// The process whose `KEYS` is running, and its list. There is one at a time, which bounds the memory.
     listing: Option<(ProcessId, Listing)>,
     stats: StoreStats,
-    /// What the writer was asked for: to tell of a commit.
+    /// Whether the writer was asked to report the next commit.
     notice: Notice,
-    /// Bytes that sessions keep: transactions that are put together, and keys that are watched.
+    /// Bytes that sessions keep: transactions between `MULTI` and `EXEC`, and watched keys.
     kept: usize,
-    /// Large replies that were copied and that their clients have not taken.
+    /// Large copied replies that clients have not received yet.
     pub(crate) held: HeldReplies,
 }
 
-/// A list of keys that is being made.
+/// The list of a running `KEYS`.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// The keys that fit, as they are sent.
+    /// The matching keys so far, encoded as a reply.
     pub(crate) keys: Vec<u8>,
-    /// How many.
+    /// The number of matching keys.
     pub(crate) count: usize,
-    /// Where it goes on.
+    /// The page of the scan that is read next.
     pub(crate) after: Option<Box<[u8]>>,
 }
 
@@ -125,7 +125,7 @@ impl StoreDesk {
         }
     }
 
-    /// What it has counted.
+    /// The counters.
     pub(crate) fn stats(&self) -> StoreStats {
         let (under_way, kept) = (self.under_way() as u64, self.kept as u64);
         let (held, lent) = (self.held.bytes() as u64, self.store.lent() as u64);
@@ -137,26 +137,26 @@ impl StoreDesk {
         self.store.store()
     }
 
-    /// The store with the snapshot that all of this scheduler share.
+    /// The store with the snapshot of the turn, which the whole scheduler shares.
     pub(crate) fn turn_store(&self) -> &Rc<TurnStore> {
         &self.store
     }
 
-    /// The store as it is in this turn.
+    /// The snapshot of the current turn.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If no snapshot can be taken.
     pub(crate) fn snapshot(&self) -> Result<Ref<'_, Snapshot>, Failure> {
         self.store.snapshot()
     }
 
-    /// Whether there is room for an order of a process. Where there is none it waits in line, and is resumed when it is its turn.
+    /// Whether a process may send an order now. If not, it joins the queue, and is resumed at its turn.
     pub(crate) fn has_room(&mut self, process: ProcessId) -> bool {
         if let Some(place) = self.admitted.iter().position(|admitted| *admitted == process) {
             self.admitted.swap_remove(place);
             return true;
         }
-        // A process that comes later does not go before those that wait.
+        // A process that arrives later does not overtake the queue.
         let has_room = self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE;
         let is_same = |other: &InLine| matches!(other, InLine::Process(known) if *known == process);
         if !has_room && !self.waiting.iter().any(is_same) {
@@ -166,12 +166,12 @@ impl StoreDesk {
         has_room
     }
 
-    /// Bytes of the orders that the writer has not answered.
+    /// The cost in bytes of the orders that are sent or ready to be sent.
     fn under_way(&self) -> usize {
         self.size + self.sent.iter().sum::<usize>()
     }
 
-    /// The next ones in line go on, if there is room.
+    /// Resumes the head of the queue, if there is room.
     fn admit(&mut self) {
         if self.under_way() < STORE_WAITING_SIZE {
             for _ in 0..STORE_ADMITTED {
@@ -187,13 +187,13 @@ impl StoreDesk {
         }
     }
 
-    /// Bytes that an order costs while it waits: its own, and those of the values that it copies as they are now.
+    /// The cost of an order in bytes while it waits: its own memory, and the stored values that it copies, at their current size.
     pub(crate) fn cost_of(&self, order: &Order) -> usize {
         let work = self.snapshot().and_then(|snapshot| snapshot.work(order));
         order.size() + work.unwrap_or(0)
     }
 
-    /// Sends an order, which costs so many bytes, to the writer at the end of the turn. The process is run when it is answered.
+    /// Sends an order of this cost to the writer at the end of the turn. The process is resumed when it is answered.
     pub(crate) fn order(&mut self, process: ProcessId, order: Order, size: usize) {
         self.add(OrderedBy::Process(process), order, size);
         self.answers.entry(process).or_default();
@@ -206,7 +206,7 @@ impl StoreDesk {
         self.orders.push(order);
     }
 
-    /// The order of a page, which is told of it by [`take_for_pages`](Self::take_for_pages). It stands in the same line as those of connections.
+    /// Sends an order of a page, in the same queue as those of connections. [`take_for_pages`](Self::take_for_pages) returns its answer.
     pub(crate) fn order_of_page(&mut self, number: OrderNumber, order: Order) {
         let size = self.cost_of(&order);
         if self.waiting.is_empty() && self.under_way() < STORE_WAITING_SIZE {
@@ -220,22 +220,22 @@ impl StoreDesk {
         }
     }
 
-    /// Whether an order of a page is answered of which the page is not told.
+    /// Whether there are answers for pages.
     pub(crate) fn has_for_pages(&self) -> bool {
         !self.for_pages.is_empty()
     }
 
-    /// What became of orders of pages, since the last time.
+    /// Takes the answers for pages.
     pub(crate) fn take_for_pages(&mut self) -> Vec<(OrderNumber, Result<Executed, Failure>)> {
         std::mem::take(&mut self.for_pages)
     }
 
-    /// The answers that have come for a process, in the order of its orders.
+    /// Takes the answers for a process, in the order of its orders.
     pub(crate) fn take(&mut self, process: ProcessId) -> VecDeque<Result<Executed, Failure>> {
         self.answers.get_mut(&process).map(std::mem::take).unwrap_or_default()
     }
 
-    /// The outcome of the order of a process that has one at a time.
+    /// Takes the result for a process that has one order at a time.
     pub(crate) fn awaited(&mut self, process: ProcessId) -> Awaited {
         match self.answers.get_mut(&process) {
             None => Awaited::Nothing,
@@ -243,12 +243,12 @@ impl StoreDesk {
         }
     }
 
-    /// All orders of a process are answered, and the answers taken.
+    /// Called when all orders of a process are answered and the answers are taken.
     pub(crate) fn settle(&mut self, process: ProcessId) {
         self.answers.remove(&process);
     }
 
-    /// A process or a request has ended: what is still to come for it is dropped.
+    /// Called when a process or a request ends: drops its answers.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.answers.remove(&process);
         if self.listing.as_ref().is_some_and(|(owner, _)| *owner == process) {
@@ -256,7 +256,7 @@ impl StoreDesk {
         }
     }
 
-    /// The list of a process, begun or not; `None` while that of another is being made. The process is resumed when it can begin.
+    /// Takes the list of a process's `KEYS`, new or begun; `None` while another process has one. The process is resumed when it can start.
     pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
         match self.listing.take() {
             None => Some(Listing::default()),
@@ -269,29 +269,29 @@ impl StoreDesk {
         }
     }
 
-    /// Keeps the list of a process until the next turn, in which it goes on.
+    /// Keeps the list of a process until the next turn.
     pub(crate) fn keep_listing(&mut self, process: ProcessId, listing: Listing) {
         self.listing = Some((process, listing));
         self.going_on.push(process);
     }
 
-    /// A list is done, or its process has ended: another one may begin.
+    /// A `KEYS` is done, or its process has ended: the next one may start.
     pub(crate) fn end_listing(&mut self) {
         self.listing = None;
         self.going_on.append(&mut self.lists);
     }
 
-    /// A session keeps so many bytes where it kept others.
+    /// A session keeps `after` bytes instead of `before`.
     pub(crate) fn keep(&mut self, before: usize, now: usize) {
         self.kept = self.kept.saturating_sub(before) + now;
     }
 
-    /// Whether sessions may keep more.
+    /// Whether sessions may keep more bytes.
     pub(crate) fn may_keep(&self) -> bool {
         self.kept < STORE_KEPT_SIZE
     }
 
-    /// The writer has answered a message.
+    /// Handles an answered message.
     pub(crate) fn on_stored(
         &mut self,
         stored: Vec<Stored>,
@@ -299,7 +299,7 @@ impl StoreDesk {
     ) {
         self.sent.pop_front();
         self.stats.messages += 1;
-        // A process that ran after the end of the last turn may have begun one that has not what is answered now.
+        // After the end of the last turn a process may have taken a snapshot that lacks this commit.
         self.store.end_snapshot();
         let mut last = None;
         for (ordered_by, executed) in stored {
@@ -324,14 +324,14 @@ impl StoreDesk {
         }
     }
 
-    /// The writer has told of a commit.
+    /// Handles a reported commit.
     pub(crate) fn note_committed(&mut self, now_ms: u64) {
         self.notice = Notice { is_awaited: false, next_ms: now_ms + STORE_WATCH_REST_MS };
-        // What is looked at now is not older than that.
+        // The next snapshot includes the commit.
         self.store.end_snapshot();
     }
 
-    /// Pages wait for a commit behind this one.
+    /// Asks the writer to report the next commit after this one, for pages that wait for it.
     pub(crate) fn ask_for_commit(&mut self, known: u64, context: &mut ServiceContext<'_, Message>) {
         if self.notice.is_awaited {
             return;
@@ -347,13 +347,13 @@ impl StoreDesk {
         }
     }
 
-    /// The turn ends: the snapshot with it, so that the writer may use the pages that it saw again, and orders leave.
+    /// Ends the turn: drops the snapshot, so that the writer can reuse pages, and sends orders.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.store.end_turn(context.now.monotonic_ms());
         if self.store.lent() > 0 {
             context.wake_after_ms(STORE_LENT_LOOK_MS);
         }
-        // One that was admitted and has ended, or has nothing to order any more, leaves its place to the next.
+        // A process that was admitted but has ended, or has nothing to order, leaves its place to the next.
         self.admitted.clear();
         if self.sent.is_empty() && self.orders.is_empty() && !self.waiting.is_empty() {
             self.admit();
@@ -365,7 +365,7 @@ impl StoreDesk {
                 context.command(Command::Resume(process));
             }
         }
-        // While the writer has enough to do, orders of several turns leave together: they are one commit in any case.
+        // While the writer is busy, orders of several turns are sent together: they share one commit anyway.
         if self.orders.is_empty() || self.sent.len() >= STORE_MESSAGES {
             return;
         }
@@ -377,7 +377,7 @@ impl StoreDesk {
         let message = ToStoreWriter::Orders(Box::new(orders));
         match context.mail.send_part(self.writer, message) {
             Ok(()) => self.sent.push_back(std::mem::take(&mut self.size)),
-            // With so few messages under way there is room. If not, they go in the next turn.
+            // With so few unanswered messages the mailbox has room. If not, the orders are sent in the next turn.
             Err(ToStoreWriter::Orders(back)) => {
                 (self.ordered_by, self.orders) = (back.waiting, back.orders);
                 context.wake_after_ms(1);

@@ -1,7 +1,7 @@
 //! The keeper: the program that makes checkpoints.
 //!
-//! Owns which snapshots it holds, and that nothing is written after its disk has failed. Never
-//! decides when to make one.
+//! Owns its snapshots, and that nothing is written after its disk has failed. Never
+//! decides when to make a checkpoint.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use super::{Checkpoints, Role};
 use crate::failure::Failure;
 use crate::limits::CHECKPOINT_ATTEMPTS;
 
-/// A checkpoint that has to be waited for. Commits go on meanwhile.
+/// A checkpoint that is not on disk yet. Commits continue meanwhile.
 pub struct Checkpoint {
     checkpoints: Arc<Checkpoints>,
     snapshot: RoTxn<'static, WithoutTls>,
@@ -21,32 +21,32 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Waits until the disk has it: on any thread with the descriptors of the one that opened the store, and for one checkpoint at a time.
+    /// Writes the checkpoint to disk and waits. Any thread that shares the descriptor table of the one that opened the store may do this, for one checkpoint at a time.
     ///
     /// # Errors
-    /// What the disk says.
+    /// If the disk fails.
     pub fn wait(self) -> Result<MadeCheckpoint, Failure> {
         self.checkpoints.save(self.meta)?;
         Ok(MadeCheckpoint { snapshot: self.snapshot })
     }
 }
 
-/// A checkpoint that the disk has.
+/// A checkpoint that is on disk.
 pub struct MadeCheckpoint {
     snapshot: RoTxn<'static, WithoutTls>,
 }
 
-/// Makes checkpoints.
+/// Makes checkpoints, and holds the snapshot of the last one.
 pub(crate) struct Keeper {
     checkpoints: Arc<Checkpoints>,
-    /// A snapshot of the last one.
+    /// The snapshot of the last checkpoint.
     snapshot: Option<RoTxn<'static, WithoutTls>>,
-    /// Why nothing is written any more: the disk failed.
+    /// The disk failure after which nothing is written any more.
     broken: Option<Failure>,
 }
 
 impl Keeper {
-    /// The keeper of these, if this program is.
+    /// The keeper, if this program is the one.
     pub(crate) fn of(checkpoints: &Arc<Checkpoints>) -> Option<Self> {
         let checkpoints = Arc::clone(checkpoints);
         (checkpoints.role() == Role::Keeper).then_some(Self {
@@ -65,7 +65,7 @@ impl Keeper {
         }
     }
 
-    /// Makes the last commit a checkpoint.
+    /// Makes a checkpoint of the last commit, and waits for it.
     pub(crate) fn keep(&mut self, map: &Env<WithoutTls>) -> Result<(), Failure> {
         let next = self.next(map)?;
         self.hurry();
@@ -73,7 +73,7 @@ impl Keeper {
         self.end(made)
     }
 
-    /// The checkpoint of the last commit.
+    /// Starts a checkpoint of the last commit.
     pub(crate) fn next(&self, map: &Env<WithoutTls>) -> Result<Checkpoint, Failure> {
         if let Some(failure) = &self.broken {
             return Err(failure.clone());
@@ -83,12 +83,12 @@ impl Keeper {
         Ok(Checkpoint { checkpoints: Arc::clone(&self.checkpoints), snapshot, meta })
     }
 
-    /// The checkpoint that is under way is waited for.
+    /// Removes the pauses of the running checkpoint, because somebody waits for it.
     pub(crate) fn hurry(&self) {
         self.checkpoints.is_urgent.store(true, Ordering::Relaxed);
     }
 
-    /// That checkpoint counts: pages of the one before may be written over. After a failure of the disk nothing is written any more.
+    /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written any more.
     pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
         match made {
             Ok(made) => {
@@ -104,19 +104,19 @@ impl Keeper {
         }
     }
 
-    /// An entry of the log was not written: unless a disk is full, nothing is written any more, because nobody knows what the log has. All that was answered is in it.
+    /// Handles a log entry that could not be written. Unless the disk was full, nothing is written any more, because the state of the log is unknown. Every answered change is in it.
     pub(crate) fn on_log_failure(&mut self, failure: &Failure) {
         if !matches!(failure, Failure::DiskFull | Failure::Full) {
             self.broken = Some(failure.clone());
         }
     }
 
-    /// The commit that the checkpoint is of; 0 where there is none.
+    /// The commit of the last checkpoint; 0 if there is none.
     pub(crate) fn commit(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.id() as u64)
     }
 
-    /// Nothing is written any more.
+    /// Removes the checkpoint of a writer that stops.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         if let Some(failure) = &self.broken {
             return Err(failure.clone());
@@ -126,14 +126,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// A snapshot of the last commit, and its tree.
+    /// Takes a snapshot of the last commit and reads its meta page.
     fn newest(&self, map: &Env<WithoutTls>) -> Result<(RoTxn<'static, WithoutTls>, Meta), Failure> {
         let mut snapshot = map.clone().static_read_txn()?;
         for _ in 0..CHECKPOINT_ATTEMPTS {
             let is_its = |meta: &Meta| meta.transaction() == snapshot.id() as u64;
             let meta = Meta::of(&self.checkpoints.data)?.into_iter().flatten().find(is_its);
             let after = map.clone().static_read_txn()?;
-            // The second commit after this one writes over its meta page, but not before the first one is the last: it was not while the page was read.
+            // The second commit after this one overwrites its meta page, but only once the first one is visible. It was not visible yet after the page had been read.
             match meta {
                 Some(meta) if after.id() == snapshot.id() => return Ok((snapshot, meta)),
                 _ => snapshot = after,

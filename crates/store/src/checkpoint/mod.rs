@@ -1,14 +1,14 @@
-//! Checkpoints: states to which a store returns after a power failure, if commits do not wait for
+//! Checkpoints: the states to which a store returns after a power failure if commits do not wait for
 //! the disk.
 //!
-//! Without that wait the kernel writes pages in any order, and after a power failure the newest
+//! If a commit does not wait, the kernel writes pages in any order, and after a power failure the newest
 //! tree in the file may lack pages. So one program at a time, the keeper, records a tree that is
-//! completely on disk, and holds a snapshot of it, because LMDB does not overwrite pages that a
+//! completely on disk and holds a snapshot of it, because LMDB does not overwrite pages that a
 //! snapshot can see. A program that opens the store after a reboot restores that tree. Owns which
 //! program is the keeper, and when a checkpoint is valid. Never decides when to make one.
 //!
 //! There are three locks (flock(2)): on the directory while a program opens the store or removes a
-//! checkpoint, on the file with the records for as long as the keeper lives, and on the tree while a
+//! checkpoint, on the file of records as long as the keeper lives, and on `data.mdb` while a
 //! program writes (`write_lock`). A killed keeper leaves a checkpoint without a snapshot: the next
 //! program that writes first syncs the file and removes the checkpoint.
 
@@ -47,46 +47,46 @@ use crate::limits::FULL_DISK;
 use crate::log::{clear, replay};
 use crate::readers::{LockFile, Reader};
 
-/// The file with the records, and the one of LMDB.
+/// The file of the records, and LMDB's file.
 const RECORDS: &str = "checkpoint";
 const DATA: &str = "data.mdb";
 
-/// Where the kernel says the number of its start (random(4)).
+/// The kernel's boot id (random(4)).
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Instead of the number of a start: go back to the checkpoint in any case.
+/// Recorded instead of a boot id: return to the checkpoint even without a reboot.
 const DISTRUSTED: [u8; BOOT] = [b'-'; BOOT];
 
-/// What a program is, or wants to be.
+/// Whether a program makes checkpoints, or wants to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The one that makes checkpoints, if no other one is.
+    /// It makes the checkpoints, if no other program does.
     Keeper,
-    /// One whose commits wait for the disk, or that does not care.
+    /// It makes none: its commits wait for the disk, or durability does not matter.
     Other,
 }
 
 /// The checkpoints of an open store.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
-    /// Locked by a program that opens the store or ends a checkpoint.
+    /// Locked while a program opens the store or removes a checkpoint.
     directory: File,
     /// Locked by the keeper.
     records: File,
-    /// Locked by a program that writes.
+    /// Locked while a program writes.
     data: Arc<File>,
-    /// Which snapshots there are, of all programs; `None` before the map is opened.
+    /// The snapshots of all programs; `None` before the map is opened.
     lock_file: Option<Arc<LockFile>>,
-    /// The start of the kernel, of the keeper.
+    /// The boot id, if this program is the keeper.
     boot: Option<[u8; BOOT]>,
-    /// Whether the writer waits for the checkpoint that is under way.
+    /// Whether the writer waits for the running checkpoint.
     is_urgent: AtomicBool,
-    /// Whether this program waits until another one has written.
+    /// Whether the writer is waiting for another program that writes.
     waits_for_another_program: AtomicBool,
 }
 
 impl Checkpoints {
-    /// Before the map of a store is opened: puts back what a power failure has left. Makes the files where they are not there.
+    /// Called before the map is opened: restores the store after a power failure. Creates missing files.
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
         let data = Arc::new(open(&directory.join(DATA))?);
@@ -110,7 +110,7 @@ impl Checkpoints {
             }
             opened.end()?;
             opened.fill()?;
-            // From here on there is no checkpoint that it could follow.
+            // There is no checkpoint any more that the log could continue.
             clear(directory)?;
             if role == Role::Other {
                 unlock(&opened.records)?;
@@ -123,7 +123,7 @@ impl Checkpoints {
         Ok(opened)
     }
 
-    /// After the map is opened: until then a program that compacts may have put another file in its place.
+    /// Called after the map is opened: until then `compact` may have replaced the file.
     pub(crate) fn follow(
         mut self,
         directory: &Path,
@@ -134,36 +134,36 @@ impl Checkpoints {
         Ok(self)
     }
 
-    /// What this program is.
+    /// The role of this program.
     pub(crate) fn role(&self) -> Role {
         if self.boot.is_some() { Role::Keeper } else { Role::Other }
     }
 
-    /// Whether a writer of this program waits until another program has written.
+    /// Whether the writer of this program is waiting for another program that writes.
     pub(crate) fn waits_for_another_program(&self) -> bool {
         self.waits_for_another_program.load(Ordering::Relaxed)
     }
 
-    /// Begins a transaction that writes; other programs wait until the lock is dropped.
+    /// Begins a write transaction. Other programs wait until the lock is dropped.
     pub(crate) fn begin<'m>(
         &self,
         map: &'m Env<WithoutTls>,
     ) -> Result<(WriteLock, RwTxn<'m>), Failure> {
         let lock = WriteLock::take(&self.data, &self.waits_for_another_program)?;
         let transaction = map.write_txn()?;
-        // Where the last one that wrote was killed, LMDB has just freed its snapshots.
+        // If the previous writer was killed, LMDB has just freed the snapshots of its program.
         self.settle()?;
         Ok((lock, transaction))
     }
 
-    /// Before pages are written or snapshots freed: ends the checkpoint of a keeper that was killed. Whether another program, which lives, has a checkpoint.
+    /// Called before pages are written or snapshots are freed: removes the checkpoint of a killed keeper. Returns whether another program, which is alive, has a checkpoint.
     pub(crate) fn settle(&self) -> Result<bool, Failure> {
         if self.boot.is_some() || Record::newest(&self.records)?.saved.is_none() {
             return Ok(false);
         }
         self.alone(|own| {
             let has_lock = own.takes_keepers_lock()?;
-            // The kernel ends a program step by step: its snapshots may be free while it still has its lock.
+            // The kernel ends a process step by step: the snapshots may be free while the lock is still held.
             if !has_lock && !own.is_without_snapshot()? {
                 return Ok(true);
             }
@@ -175,7 +175,7 @@ impl Checkpoints {
         })
     }
 
-    /// Whether there is a checkpoint whose pages no snapshot keeps.
+    /// Whether there is a checkpoint without a snapshot that protects its pages.
     fn is_without_snapshot(&self) -> Result<bool, Failure> {
         let Some(lock_file) = &self.lock_file else { return Ok(false) };
         let saved = || Record::newest(&self.records).map(|record| record.saved);
@@ -185,7 +185,7 @@ impl Checkpoints {
             if lock_file.readers()?.iter().any(is_its) {
                 return Ok(false);
             }
-            // A keeper that lives makes the next one before it frees the snapshot of this one.
+            // A live keeper records its next checkpoint before it frees the snapshot of this one.
             let next = saved()?;
             if next == checkpoint {
                 return Ok(true);
@@ -195,7 +195,7 @@ impl Checkpoints {
         Ok(false)
     }
 
-    /// Does something while no other program does such a thing.
+    /// Runs a function under the lock of the directory.
     fn alone<T>(&self, what: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
         let lock = || flock(&self.directory, FlockOperation::LockExclusive);
         retry_on_intr(lock).map_err(io::Error::from)?;
@@ -204,7 +204,7 @@ impl Checkpoints {
         done
     }
 
-    /// Takes the lock of the keeper, unless there is one; whether it has.
+    /// Tries to take the keeper's lock. Returns whether it succeeded.
     fn takes_keepers_lock(&self) -> Result<bool, Failure> {
         match flock(&self.records, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
@@ -213,7 +213,7 @@ impl Checkpoints {
         }
     }
 
-    /// Why a commit failed. Of a disk that took a part of it LMDB says no more than that (`EIO`).
+    /// Why a commit failed. LMDB reports a short write as `EIO`, so the free space tells whether the disk is full.
     pub(crate) fn why_not_written(&self, error: heed::Error) -> Failure {
         let is_short = |error: &io::Error| error.raw_os_error() == Some(Errno::IO.raw_os_error());
         let is_full =
@@ -224,7 +224,7 @@ impl Checkpoints {
         }
     }
 
-    /// Returns to the checkpoint, if the kernel has started since it was made; gives its transaction. The checkpoint stays, so that this can be done again.
+    /// Returns to the checkpoint if the machine has booted since. Returns its transaction. The record stays, so that a second power failure can do this again.
     fn restore(&self, directory: &Path) -> Result<Option<u64>, Failure> {
         let Some(saved) = Record::newest(&self.records)?.saved else { return Ok(None) };
         if saved.boot == start_of_kernel()? {
@@ -233,7 +233,7 @@ impl Checkpoints {
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let newest = metas.map(|meta| meta.transaction()).max();
         if newest.is_none_or(|newest| newest < saved.meta.transaction()) {
-            // Somebody has put another file in its place, such as a backup.
+            // The file was replaced, for example by a backup.
             self.write_end()?;
             return Ok(None);
         }
@@ -248,8 +248,8 @@ impl Checkpoints {
         Ok(Some(saved.meta.transaction()))
     }
 
-    /// Gives the file all pages of its tree. They may be missing where the power failed and nothing was waited for, and the kernel ends a program that reads beyond the
-    /// end of a file that is mapped (SIGBUS, mmap(2)). Of pages without content LMDB says that they are none.
+    /// Extends the file to the last page of its tree. After a power failure its end may be missing, and reading a mapped page beyond the
+    /// end of the file kills the process (SIGBUS, mmap(2)). LMDB reports empty pages as damaged instead.
     fn fill(&self) -> Result<(), Failure> {
         let metas = Meta::of(&self.data)?.into_iter().flatten();
         let Some(newest) = metas.max_by_key(Meta::transaction) else { return Ok(()) };
@@ -259,7 +259,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Ends the checkpoint: all that was written is on the disk, and the file is whole as it is.
+    /// Removes the checkpoint: syncs the file, which is complete without it then.
     fn end(&self) -> Result<(), Failure> {
         match Record::newest(&self.records)?.saved {
             None => Ok(()),
@@ -279,7 +279,7 @@ impl Checkpoints {
         Ok(Record { number, saved: None }.write(&self.records)?)
     }
 
-    /// The disk has failed: it may lack what came after the checkpoint, though the kernel shows it. The program that opens the store next goes back.
+    /// Marks the checkpoint after a disk failure: the kernel may show later data that the disk does not have, so the next program that opens the store returns to it.
     fn distrust(&self) -> Result<(), Failure> {
         let Record { number, saved } = Record::newest(&self.records)?;
         let Some(saved) = saved else { return Ok(()) };
@@ -287,7 +287,7 @@ impl Checkpoints {
         Ok(Record { number: number + 1, saved }.write(&self.records)?)
     }
 
-    /// Makes that tree the checkpoint of the keeper.
+    /// Writes a tree to disk and records it as the checkpoint.
     fn save(&self, meta: Meta) -> Result<(), Failure> {
         let Some(boot) = self.boot else { return Ok(()) };
         write_pieces(&self.data, &self.is_urgent)?;
@@ -298,7 +298,7 @@ impl Checkpoints {
     }
 }
 
-/// Puts back what a power failure has left of a store, before somebody opens it alone.
+/// Restores a store after a power failure, before a program opens it exclusively.
 pub(crate) fn recover(directory: &Path) -> Result<(), Failure> {
     Checkpoints::open(directory, Role::Other).map(drop)
 }

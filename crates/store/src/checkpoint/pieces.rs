@@ -1,7 +1,7 @@
-//! Writes the changed pages of the tree in pieces, before all of it is waited for.
+//! Writes changed pages of the tree in pieces, before fdatasync(2).
 //!
-//! Owns the pauses: entries of the log, and commits of other programs, use the disk meanwhile.
-//! Never promises that the disk has something.
+//! Owns the pauses between pieces, in which log entries and commits of other programs use the disk.
+//! Never guarantees that anything is on disk.
 
 #![expect(
     clippy::disallowed_types,
@@ -18,7 +18,7 @@ use std::time::Instant;
 use crate::ffi::write_out;
 use crate::limits::{CHECKPOINT_PAUSE, CHECKPOINT_PIECE};
 
-/// Writes most of the pages; unless that is urgent, with pauses as long as the writing took.
+/// Writes most of the changed pages. Pauses after each piece for as long as it took, unless the checkpoint is urgent.
 pub(super) fn write_pieces(data: &File, is_urgent: &AtomicBool) -> io::Result<()> {
     for piece in (0..data.metadata()?.len()).step_by(CHECKPOINT_PIECE) {
         let begun = Instant::now();

@@ -16,36 +16,36 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::checksum::{sum, word};
 
-/// Bytes of LMDB's meta page that say which tree it is: a head of 16, then `MDB_meta` (mdb.c).
+/// Bytes of LMDB's meta page up to the transaction: a page header of 16 bytes, then `MDB_meta` (mdb.c).
 const META: usize = 152;
 
-/// Where in it the magic number, the bytes of a page, the last page and the transaction are.
+/// Offsets in the meta page: magic number, page size, last page and transaction.
 const META_MAGIC: usize = 16;
 const META_PAGE_SIZE: usize = 40;
 const META_LAST_PAGE: usize = 136;
 const META_TRANSACTION: usize = 144;
 
-/// What LMDB writes at the begin of its meta page.
+/// LMDB's magic number.
 const MAGIC_OF_META: u32 = 0xBEEF_C0DE;
 
-/// What a record begins with.
+/// The magic number of a record.
 const MAGIC: [u8; 8] = *b"velochk1";
 
-/// Bytes of a record: within one sector, which a disk writes whole or not at all.
+/// Bytes of a record: one sector, which a disk writes completely or not at all.
 const RECORD: usize = 512;
 
-/// Where the two records are: in pages of their own, so that what happens to one leaves the other alone.
+/// Offsets of the two records: on separate pages, so that damage to one spares the other.
 const PLACES: [u64; 2] = [0, 4096];
 
-/// Bytes of the kernel's number of its start.
+/// Bytes of a boot id.
 pub(super) const BOOT: usize = 36;
 
-/// One of the two meta pages of the store's file.
+/// A meta page of the store's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Meta([u8; META]);
 
 impl Meta {
-    /// The two of a file; those that are none are left out.
+    /// Reads both meta pages of a file; `None` for a page that is not one.
     pub(super) fn of(data: &File) -> io::Result<[Option<Self>; 2]> {
         let Some(first) = Self::at(data, 0)? else { return Ok([None, None]) };
         let second = Self::at(data, first.page_size())?;
@@ -64,7 +64,7 @@ impl Meta {
         Ok(is_one.then_some(meta))
     }
 
-    /// Makes it the only one of a file, in both places. LMDB takes the newer one, and writes the next into the place of the older.
+    /// Writes it to both places. LMDB uses the newer one, and overwrites the older one with the next commit.
     pub(super) fn restore(&self, data: &File) -> io::Result<()> {
         for number in [0, 1] {
             let mut bytes = self.0;
@@ -74,12 +74,12 @@ impl Meta {
         data.sync_all()
     }
 
-    /// The transaction that wrote it.
+    /// The transaction that wrote the page.
     pub(super) fn transaction(&self) -> u64 {
         word(&self.0, META_TRANSACTION)
     }
 
-    /// Bytes of the file with the last page of the tree.
+    /// The size of the file in bytes, up to the last page of the tree.
     pub(super) fn size(&self) -> u64 {
         let pages = word(&self.0, META_LAST_PAGE).saturating_add(1);
         pages.saturating_mul(self.page_size())
@@ -94,27 +94,27 @@ impl Meta {
     }
 }
 
-/// A state of the store's file that is on the disk, whatever is written into the file after it.
+/// A state of the file that is completely on disk and stays there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
-    /// The start of the kernel in which it was made: as long as that runs, the file is newer, and whole.
+    /// The boot id when it was recorded: until the next boot the file is newer and complete.
     pub(super) boot: [u8; BOOT],
     /// The inode of the file.
     pub(super) inode: u64,
-    /// Its tree.
+    /// The meta page of its tree.
     pub(super) meta: Meta,
 }
 
-/// A record. The one with the higher number counts.
+/// A record. Of the two in the file, the one with the higher number is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) number: u64,
-    /// `None`: the file is whole as it is.
+    /// `None` if the file is complete without a checkpoint.
     pub(super) saved: Option<Saved>,
 }
 
 impl Record {
-    /// The one that counts, of a file that may be empty.
+    /// Reads the valid record; the default if the file has none.
     pub(super) fn newest(records: &File) -> io::Result<Self> {
         let mut newest = Self::default();
         for place in PLACES {
@@ -124,7 +124,7 @@ impl Record {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
                 Err(error) => return Err(error),
             }
-            // One that was cut off while it was written does not count.
+            // A record whose write was cut off has a wrong checksum.
             let record = Self::decode(&bytes).unwrap_or_default();
             if record.number > newest.number {
                 newest = record;
@@ -133,14 +133,14 @@ impl Record {
         Ok(newest)
     }
 
-    /// Takes the room of all records, so that a checkpoint can be made on a disk that is full, and room given back by it.
+    /// Allocates the space of both records, so that a checkpoint can be recorded on a full disk.
     pub(super) fn reserve(records: &File) {
         let size = PLACES[1] + RECORD as u64;
-        // Where there is none, or the file system cannot do it, it is taken when it is needed.
+        // If this fails or is not supported, the space is allocated by the first writes.
         let _no_room = fallocate(records, FallocateFlags::empty(), 0, size);
     }
 
-    /// Writes it where the one before the newest is, and waits for the disk.
+    /// Writes the record over the older one, and waits for the disk.
     pub(super) fn write(&self, records: &File) -> io::Result<()> {
         let place = if self.number.is_multiple_of(2) { PLACES[0] } else { PLACES[1] };
         records.write_all_at(&self.encode(), place)?;
@@ -176,7 +176,7 @@ impl Record {
         let (boot, rest) = rest.split_first_chunk()?;
         let inode = u64::from_ne_bytes(*inode);
         let saved = Saved { boot: *boot, inode, meta: Meta(*rest.first_chunk()?) };
-        // No file has the inode 0.
+        // Inode 0 does not exist.
         let saved = (inode != 0).then_some(saved);
         Some(Self { number: u64::from_ne_bytes(*number), saved })
     }

@@ -1,4 +1,4 @@
-//! Opening a store with a checkpoint after a reboot, which a modified record simulates.
+//! Opening a store with a checkpoint after a reboot, which a changed boot id simulates.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,7 @@ use crate::{Change, Database, LoadFailure, Order, Row, Settings, Store, Sync, Va
 
 const LOCK_FILE: &str = "lock.mdb";
 
-/// Where LMDB's lock file has its counter of commits.
+/// Offset of the commit counter in LMDB's lock file.
 const LAST_COMMIT: usize = 8;
 
 struct Place(Settings);
@@ -34,7 +34,7 @@ impl Place {
         self.0.directory.join(name)
     }
 
-    /// A store with so many checkpoints of a value each, and one value behind the last, whose program was killed.
+    /// A store with that many checkpoints, each with one more value, and a value after the last one. The program was killed.
     fn killed(checkpoints: usize) -> Self {
         let place = Self::new();
         let store = place.open();
@@ -49,7 +49,7 @@ impl Place {
         place
     }
 
-    /// A store with a checkpoint and a value behind it, whose program the kernel is ending: its snapshots are free, and its lock is not.
+    /// A store with a checkpoint and a value after it, whose program is being killed: its snapshots are free, its lock is still held.
     fn being_ended() -> (Self, File) {
         let place = Self::new();
         let store = place.open();
@@ -61,7 +61,7 @@ impl Place {
         (place, lock)
     }
 
-    /// The kernel starts.
+    /// Simulates a reboot.
     fn start_kernel(&self) {
         let records = open(&self.path(RECORDS)).unwrap();
         let Record { number, saved } = Record::newest(&records).unwrap();
@@ -112,7 +112,7 @@ fn a_killed_program_loses_nothing_and_a_start_of_the_kernel_what_came_after_the_
         let started = Place::killed(checkpoints);
         started.start_kernel();
         assert_eq!(started.keys(), there);
-        // It is written to as if nothing had happened, and the next start changes nothing.
+        // The store accepts writes, and the next reboot restores nothing.
         write(&mut started.open().writer(), "late");
         started.start_kernel();
         let finished = started.open();
@@ -203,7 +203,7 @@ fn a_snapshot_of_a_keeper_is_freed_after_its_checkpoint_is_ended() {
     let kept = Record::newest(&records).unwrap();
     let other = place.open();
     let mut writer = other.writer();
-    // As if the kernel had not yet got so far: the record is there, and the snapshot of a process that does not live.
+    // Simulates an earlier moment of the kill: the record and the snapshot of a dead process are still there.
     let number = Record::newest(&records).unwrap().number + 1;
     Record { number, saved: kept.saved.clone() }.write(&records).unwrap();
     add_reader(&place.path(LOCK_FILE), kept.saved.unwrap().meta.transaction());
@@ -224,13 +224,13 @@ fn a_commit_whose_program_was_killed_before_it_counted_waits_for_the_next_writer
     writer.sync().unwrap();
     let (before, last) = (place.counter(), writer.last_commit());
     write(&mut writer, "1");
-    // Its page says that it is the last one, and LMDB's counter is still that of the one before.
+    // The meta page shows the commit, and LMDB's counter does not yet.
     let after = place.counter();
     place.set_counter(before);
     assert_eq!(writer.last_commit(), last);
     assert!(!writer.is_unsynced());
     writer.sync().unwrap();
-    // LMDB counts it when the next program writes.
+    // LMDB corrects the counter when the next program writes.
     place.set_counter(after);
     assert_eq!(writer.last_commit(), last + 1);
     assert!(writer.is_unsynced());
@@ -240,7 +240,7 @@ fn a_commit_whose_program_was_killed_before_it_counted_waits_for_the_next_writer
     assert_eq!(place.keys(), ["0", "1"]);
 }
 
-/// Adds a snapshot of a process that does not live to a lock file that has one place in use.
+/// Adds the snapshot of a dead process to a lock file with one place in use.
 fn add_reader(lock_file: &Path, commit: u64) {
     let file = open(lock_file).unwrap();
     let mut used = [0; 4];
@@ -252,7 +252,7 @@ fn add_reader(lock_file: &Path, commit: u64) {
     keep_open(file);
 }
 
-/// LMDB knows by locks of its lock file that this program lives, and closing it would end them.
+/// LMDB detects live programs by locks on its lock file. Closing any descriptor of the file would drop them.
 fn keep_open(lock_file: File) {
     std::mem::forget(lock_file);
 }
@@ -272,7 +272,7 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
         }
     }
     let size = fs::metadata(place.path(DATA)).unwrap().len();
-    // What the last two checkpoints keep.
+    // The pages of the last two checkpoints.
     let most = 2 * CHECKPOINT_GROWTH + 2 * VALUE_SIZE as u64;
     assert!(size < most, "{size}");
 }

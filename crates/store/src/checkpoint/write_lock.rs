@@ -1,9 +1,9 @@
 //! The lock of a program that writes.
 //!
-//! LMDB has a robust mutex for that (pthread_mutexattr_setrobust(3)), but a program can wait there
-//! for ever: if the kernel wakes a second program to take the mutex, that one is killed, and a third
-//! one takes the mutex first, the third one wakes no other program when it unlocks. A lock of the file
-//! (flock(2)) has no such gap. Owns that only one program at a time wants that mutex.
+//! LMDB uses a robust mutex (pthread_mutexattr_setrobust(3)), but a program can wait for it
+//! for ever: if the kernel wakes a second program to take the mutex, that program is killed, and a third
+//! one takes the mutex first, then unlocking it wakes nobody. A file lock
+//! (flock(2)) has no such gap. Owns that only one program at a time waits for the mutex.
 
 #![expect(
     clippy::disallowed_types,
@@ -21,11 +21,11 @@ use rustix::io::{Errno, retry_on_intr};
 use super::unlock;
 use crate::failure::Failure;
 
-/// Other programs do not write as long as it lives. Writers of this program are not kept out: LMDB does that.
+/// Keeps other programs from writing until it is dropped. Threads of this program are kept out by LMDB's mutex only.
 pub(crate) struct WriteLock(Arc<File>);
 
 impl WriteLock {
-    /// Waits until no other program writes into that file; `waits` is true while it waits.
+    /// Waits until no other program writes; `waits` is true meanwhile.
     pub(super) fn take(data: &Arc<File>, waits: &AtomicBool) -> Result<Self, Failure> {
         let mut locked = flock(data, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::WOULDBLOCK) {
@@ -40,7 +40,7 @@ impl WriteLock {
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // It fails only for a file that is not open.
+        // Unlocking fails only for a closed file.
         let _never = unlock(&self.0);
     }
 }

@@ -1,14 +1,14 @@
 //! Entries of the log: the changes of one transaction, as bytes.
 //!
-//! Owns their format. An entry names its transaction and the entry before it, so that entries of an
-//! older time, which a power failure may bring back, are never taken for new ones. Each begins in a
-//! block of its own, so that no block is written again that has an entry which was answered.
+//! Owns the format. An entry names its transaction and the previous entry, so that old
+//! entries, which a power failure may bring back, are never mistaken for new ones. Each entry begins in a
+//! new block, so that a block with an answered entry is never written again.
 
 use crate::checksum::{sum, word};
 use crate::failure::Failure;
 use crate::limits::{LOG_BLOCK, LOG_BUFFER};
 
-/// Bytes before the changes: checksum of the rest, length of the changes, transaction, transaction of the entry before.
+/// Bytes of the header: checksum of the rest, length of the changes, transaction, transaction of the previous entry.
 pub(super) const HEAD: usize = 32;
 
 /// The kinds of changes.
@@ -19,19 +19,19 @@ const CLEAR: u8 = b'c';
 /// A change of one database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logged<'e> {
-    /// A key gets this record, as the file has it.
+    /// Writes a record, in the encoding of the file.
     Put(&'e [u8], &'e [u8]),
     Delete(&'e [u8]),
-    /// All keys are deleted.
+    /// Deletes all keys.
     Clear,
 }
 
-/// The changes of a transaction that is being filled.
+/// The entry of the current transaction, while it is built.
 #[derive(Debug, Default)]
 pub(crate) struct Entry(Vec<u8>);
 
 impl Entry {
-    /// Forgets all changes.
+    /// Removes all changes.
     pub(crate) fn reset(&mut self) {
         if self.0.capacity() > LOG_BUFFER {
             self.0 = Vec::new();
@@ -40,7 +40,7 @@ impl Entry {
         self.0.resize(HEAD, 0);
     }
 
-    /// Adds a change of the database with that name.
+    /// Appends a change of a database.
     pub(crate) fn add(&mut self, database: &str, change: Logged<'_>) {
         let (kind, key, stored) = match change {
             Logged::Put(key, stored) => (PUT, key, stored),
@@ -55,12 +55,12 @@ impl Entry {
         }
     }
 
-    /// Whether there is nothing to be written.
+    /// Whether the entry has no changes.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.len() <= HEAD
     }
 
-    /// Its bytes, for that transaction and with that one before it; whole blocks.
+    /// The encoded entry for that transaction, padded to whole blocks; `previous` is that of the entry before it.
     pub(crate) fn bytes(&mut self, transaction: u64, previous: u64) -> &[u8] {
         let length = (self.0.len() - HEAD) as u64;
         for (at, number) in [(8, length), (16, transaction), (24, previous)] {
@@ -82,7 +82,7 @@ pub(crate) struct ReadEntry<'l> {
 }
 
 impl<'l> ReadEntry<'l> {
-    /// The first entry of a log, and the rest; `None` if it is not complete.
+    /// Parses the first entry, and returns the rest; `None` if it is incomplete.
     pub(crate) fn first(log: &'l [u8]) -> Option<(Self, &'l [u8])> {
         let length = usize::try_from(word(log.get(..HEAD)?, 8)).ok()?;
         let entry = log.get(..HEAD.checked_add(length)?)?;
@@ -94,7 +94,7 @@ impl<'l> ReadEntry<'l> {
         Some((Self { transaction, previous, changes: &entry[HEAD..] }, rest))
     }
 
-    /// Its changes in order, each with the name of its database.
+    /// The changes in order, each with the name of its database.
     pub(crate) fn changes(self) -> impl Iterator<Item = Result<(&'l str, Logged<'l>), Failure>> {
         let mut rest = self.changes;
         std::iter::from_fn(move || {

@@ -1,16 +1,16 @@
 //! The log: changes that are on disk before the tree has them (`sync = "log"`).
 //!
-//! A commit of the tree writes a page for almost every key that it changes. An entry of the log has
+//! A commit of the tree writes a page for almost every changed key. A log entry contains
 //! only the changed records, one after the other, so the wait for the disk is short. The tree is
-//! then committed without a wait, and checkpoints (`checkpoint`) bring it to the disk later. After a
-//! power failure the store returns to its checkpoint and repeats the log from there. Owns the two
-//! files of the log and the order in which they are used. Never decides when a checkpoint is made.
+//! then committed without a wait, and checkpoints (`checkpoint`) write it to disk later. After a
+//! power failure the store returns to its checkpoint and replays the log from there. Owns the two
+//! files of the log and the order in which they are used. Never decides when to make a checkpoint.
 //!
-//! Two files take turns, because only the entries before a checkpoint may be dropped: when one
-//! begins, the log goes on in the other file, once the last checkpoint is made. The file is written
-//! over and not emptied: where its length and its blocks stay, the wait for the disk is for the
-//! entry alone, and not for the file system's journal, which a checkpoint fills at the same time.
-//! Older entries that are still in the file do not follow the new ones, and the replay drops them.
+//! Two files alternate, because only the entries before a completed checkpoint may be dropped: when a checkpoint
+//! starts, the log continues in the other file, provided that the previous checkpoint is complete. Files are
+//! overwritten instead of truncated: if length and blocks stay the same, fdatasync writes the
+//! entry only, and does not wait for the file system's journal, which a checkpoint fills at the same time.
+//! Older entries that are still in the file do not follow the new ones, so the replay ignores them.
 
 #![expect(
     clippy::disallowed_types,
@@ -39,24 +39,24 @@ use crate::limits::{LOG_PIECE, LOG_SIZE};
 /// The names of the files.
 const FILES: [&str; 2] = ["log.0", "log.1"];
 
-/// The files of the log of a keeper.
+/// The files of the keeper's log.
 #[derive(Debug)]
 pub(crate) struct LogFiles {
     files: [File; 2],
-    /// Whether a writer has them.
+    /// Whether a writer uses them.
     are_written: AtomicBool,
 }
 
 impl LogFiles {
-    /// Opens them, and makes what is missing.
+    /// Opens the files; creates missing ones.
     pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
         let files = [open(&directory.join(FILES[0]))?, open(&directory.join(FILES[1]))?];
-        // Else a power failure could lose them with all they have.
+        // Otherwise a power failure could lose the new files with their contents.
         File::open(directory)?.sync_all()?;
         Ok(Self { files, are_written: AtomicBool::new(false) })
     }
 
-    /// Drops all entries, for good.
+    /// Drops all entries and waits for the disk.
     pub(crate) fn clear(&self) -> io::Result<()> {
         for file in &self.files {
             if file.metadata()?.len() > 0 {
@@ -68,33 +68,34 @@ impl LogFiles {
     }
 }
 
-/// Drops all entries of a store that may have none.
+/// Drops all entries of a store that may have no log.
 pub(crate) fn clear(directory: &Path) -> Result<(), Failure> {
     let are_there = FILES.iter().any(|name| directory.join(name).exists());
     if are_there { Ok(LogFiles::open(directory)?.clear()?) } else { Ok(()) }
 }
 
-/// The log of a program that writes.
+/// The log of a writer.
 #[derive(Debug)]
 pub(crate) struct Log {
     files: Arc<LogFiles>,
-    /// Which of them is written.
+    /// The index of the current file.
     current: usize,
-    /// Bytes of its entries.
+    /// Bytes of the entries in the current file.
     size: u64,
-    /// Bytes of each file.
+    /// Size of each file in bytes.
     room: [u64; 2],
-    /// Whether no entry of the other one is needed any more.
+    /// Whether no entry of the other file is needed any more.
     other_is_old: bool,
-    /// Whether an entry whose commit failed may still stand behind the others, because the disk did not let it be removed.
+    /// Whether an entry whose commit failed may still follow the last one, because the disk did not let it be removed.
     has_leftover: bool,
-    /// The transaction of the last entry, and of the one before: where the log would be without the last.
+    /// The transaction of the last entry.
     last: u64,
+    /// `size` and `last` without the last entry.
     before: (u64, u64),
 }
 
 impl Log {
-    /// An empty one in these files. What they have is older than the checkpoint with which the writer begins.
+    /// An empty log in these files. Their entries are older than the checkpoint that the writer makes first.
     pub(crate) fn new(files: Arc<LogFiles>) -> Self {
         let are_written = files.are_written.swap(true, Ordering::Relaxed);
         assert!(!are_written, "with a log, a store has one writer at a time");
@@ -111,7 +112,7 @@ impl Log {
         }
     }
 
-    /// Writes an entry and waits until the disk has it. Where that fails it is taken back.
+    /// Writes an entry and waits for the disk. Removes it if that fails.
     pub(crate) fn append(&mut self, entry: &mut Entry, transaction: u64) -> Result<(), Failure> {
         self.before = (self.size, self.last);
         let bytes = entry.bytes(transaction, self.last);
@@ -128,7 +129,7 @@ impl Log {
         Ok(())
     }
 
-    /// Removes the last entry: its transaction was not committed.
+    /// Removes the last entry, whose transaction was not committed.
     pub(crate) fn take_back(&mut self) -> Result<(), Failure> {
         (self.size, self.last, self.has_leftover) = (self.before.0, self.before.1, true);
         let file = &self.files.files[self.current];
@@ -140,25 +141,25 @@ impl Log {
         Ok(())
     }
 
-    /// A checkpoint of all entries so far begins: the log changes its file. It waits with that while an entry that could not be removed stands behind the last one,
-    /// because the replay would take that entry for the next, and end at the one in the other file.
+    /// A checkpoint of all current entries starts: switches files. Stays in the file while an entry that could not be removed follows the last one,
+    /// because the replay would continue with that entry, and then ignore the other file.
     pub(crate) fn turn(&mut self) {
         if self.other_is_old && self.size > 0 && !self.has_leftover {
             (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
         }
     }
 
-    /// The checkpoint is made.
+    /// The checkpoint is complete.
     pub(crate) fn keep_up(&mut self) {
         self.other_is_old = true;
     }
 
-    /// Whether it is so long that a checkpoint should be made.
+    /// Whether the log is so long that a checkpoint should start.
     pub(crate) fn is_long(&self) -> bool {
         self.size >= LOG_SIZE
     }
 
-    /// Drops all entries: the tree is complete on disk.
+    /// Drops all entries: the tree is completely on disk.
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
         self.files.clear()?;
         (self.size, self.last, self.room, self.has_leftover) = (0, 0, [0, 0], false);
@@ -172,7 +173,7 @@ impl Drop for Log {
     }
 }
 
-/// Gives a file room up to there, some more than is needed now, so that most entries find it.
+/// Extends a file at least to `end`, and a little more, so that most entries do not have to.
 fn grow(file: &File, room: &mut u64, end: u64) -> io::Result<()> {
     while *room < end {
         file.write_all_at(&[0; LOG_PIECE], *room)?;

@@ -1,8 +1,8 @@
-//! Repeats the log in a store that has returned to its checkpoint.
+//! Replays the log in a store that has returned to its checkpoint.
 //!
-//! Owns which entries count: those after the checkpoint, each the successor of the one before. The
-//! last one may be incomplete; nobody was answered then. All of them are one transaction, because
-//! LMDB keeps the pages of the last one, so that a second power failure can return to the checkpoint
+//! Owns which entries are valid: those after the checkpoint, each the successor of the one before. The
+//! last one may be incomplete; its changes were not answered. All entries are replayed in one transaction, because
+//! LMDB keeps the pages of the previous one, so a second power failure can return to the checkpoint
 //! again.
 
 use std::io::Read;
@@ -19,7 +19,7 @@ use crate::record::Record;
 use crate::table::Table;
 use crate::versions::Versions;
 
-/// The entries after that transaction.
+/// The valid entries after a transaction.
 pub(super) fn entries(logs: &[Vec<u8>], checkpoint: u64) -> Vec<ReadEntry<'_>> {
     let mut all = Vec::new();
     for log in logs {
@@ -42,7 +42,7 @@ pub(super) fn entries(logs: &[Vec<u8>], checkpoint: u64) -> Vec<ReadEntry<'_>> {
     all.into_iter().filter(|entry| entry.transaction > checkpoint).take_while(follows).collect()
 }
 
-/// Repeats the log of a store whose tree is that of this transaction, and waits for the disk. The store must not be open.
+/// Replays the log of a store that is at this transaction, and waits for the disk. The store must not be open.
 pub(crate) fn replay(directory: &Path, checkpoint: u64) -> Result<(), Failure> {
     let mut logs = Vec::new();
     for path in FILES.map(|name| directory.join(name)) {

@@ -1,4 +1,4 @@
-//! The log as a power failure may leave it: entries that are incomplete, old, or of another time.
+//! The log after a power failure: with entries that are incomplete, old or out of order.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn append(log: &mut Log, transaction: u64) {
     log.append(&mut entry(&transaction.to_string()), transaction).unwrap();
 }
 
-/// The transactions that would be repeated after a checkpoint of that one.
+/// The transactions that a replay after that checkpoint would include.
 fn repeated(directory: &Path, checkpoint: u64) -> Vec<u64> {
     let logs: Vec<_> =
         super::FILES.iter().map(|name| std::fs::read(directory.join(name)).unwrap()).collect();
@@ -59,7 +59,7 @@ fn a_file_that_cannot_be_a_log_is_named() {
     let of = |text: &str| Failure::Storage(format!("`{}`: {text}", path.display()));
     assert_eq!(LogFiles::open(&place.0).unwrap_err(), of("Is a directory (os error 21)"));
     std::fs::remove_dir(&path).unwrap();
-    // What is written into a pipe is gone once somebody has read it.
+    // Data written to a pipe is lost when it is read.
     mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
     assert_eq!(LogFiles::open(&place.0).unwrap_err(), of("not a regular file"));
     assert_eq!(clear(&place.0).unwrap_err(), of("not a regular file"));
@@ -70,7 +70,7 @@ fn an_entry_is_read_as_it_was_written() {
     let mut written = entry("a");
     written.add("cards", Logged::Delete(b"b"));
     written.add("cards", Logged::Clear);
-    // Each change has a kind and three lengths, and then its texts.
+    // A change has a kind, three lengths and their bytes.
     let written_bytes = (13 + 8) + (13 + 6) + (13 + 5);
     let log = written.bytes(7, 5).to_vec();
     let (read, rest) = ReadEntry::first(&log).unwrap();
@@ -96,7 +96,7 @@ fn an_entry_is_read_as_it_was_written() {
 fn entries_after_the_checkpoint_are_repeated_up_to_the_first_that_is_missing() {
     let place = Place::new("chain");
     let mut log = place.log();
-    // Transactions that are not in the log are between them, such as those that delete expired keys.
+    // Transactions without log entries, such as deleting expired keys, come in between.
     for transaction in [3, 4, 9, 10, 11] {
         append(&mut log, transaction);
     }
@@ -105,7 +105,7 @@ fn entries_after_the_checkpoint_are_repeated_up_to_the_first_that_is_missing() {
     assert_eq!(repeated(&place.0, 0), [3, 4, 9, 10, 11, 12]);
     assert_eq!(repeated(&place.0, 6), [9, 10, 11, 12]);
     assert_eq!(repeated(&place.0, 12), [0; 0]);
-    // The entry of 9 is damaged: those behind it do not follow, also those of the other file.
+    // Entry 9 is damaged: later entries are ignored, including those of the other file.
     let path = place.0.join("log.0");
     let mut bytes = std::fs::read(&path).unwrap();
     let length = entry("3").bytes(3, 0).len();
@@ -121,7 +121,7 @@ fn a_checkpoint_drops_only_what_is_older() {
     append(&mut log, 1);
     log.turn();
     append(&mut log, 2);
-    // That checkpoint is not made: nothing may be dropped.
+    // That checkpoint fails, so nothing may be dropped.
     log.turn();
     append(&mut log, 3);
     assert_eq!(repeated(&place.0, 0), [1, 2, 3]);
@@ -143,7 +143,7 @@ fn entries_of_an_older_time_do_not_follow_new_ones() {
         append(&mut log, transaction);
         log.keep_up();
     }
-    // The entry of 7 is where that of 1 was, before those of 2 to 5.
+    // Entry 7 has overwritten entry 1, in front of entries 2 to 5.
     let whole = std::fs::read(place.0.join("log.0")).unwrap();
     let length = entry("7").bytes(7, 6).len();
     assert_eq!(ReadEntry::first(&whole[length..]).unwrap().0.transaction, 2);

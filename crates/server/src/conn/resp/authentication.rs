@@ -1,6 +1,6 @@
 //! Keys and tokens of Redis clients: `AUTH`, and the option of `HELLO`.
 //!
-//! Owns Redis' error texts for them. The site decides what they allow.
+//! Owns Redis' error texts for them. The site decides which rights they give.
 
 use runtime::service::Context;
 
@@ -9,13 +9,13 @@ use crate::message::Message;
 use crate::site::Site;
 
 impl Session {
-    /// Whether the client has to show something first.
+    /// Whether the client must authenticate before other commands.
     pub(super) fn must_authenticate(&self) -> bool {
         self.is_asked && matches!(self.lease.rights(), channels::Rights::Anybody)
     }
 }
 
-/// A client shows a key or a token, perhaps with the name of a user in front, which says nothing: a token has its own.
+/// Authenticates a client with a key or a token. A user name before it is ignored: a token contains its own.
 pub(super) fn show<'c>(
     session: &mut Session,
     arguments: impl Iterator<Item = &'c [u8]>,

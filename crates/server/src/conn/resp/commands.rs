@@ -1,6 +1,6 @@
-//! The commands of a session, and those that describe them.
+//! The commands of a session; `keys` has those of the store.
 //!
-//! Owns the list of commands, and Redis' error texts for wrong calls.
+//! Owns the list of these commands, and Redis' error texts for invalid calls.
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +16,7 @@ use super::{After, Session, authentication, keys, pubsub};
 use crate::message::Message;
 use crate::site::Site;
 
-/// Commands that are not about the store.
+/// The number of these commands.
 const OTHERS: usize = 14;
 
 /// Runs one command.
@@ -38,7 +38,7 @@ pub(super) fn run(
     }
     let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
     if matches!(&*name, "post" | "host:") {
-        // A page has made a browser speak HTTP to this port; what follows is not to be taken for commands.
+        // A web page made a browser send HTTP to this port. The rest must not be parsed as commands.
         return After::End;
     }
     if only_reads && !is_for_subscribers(&name) {
@@ -70,7 +70,7 @@ pub(super) fn run(
     perform(session, (command, &name), site, context)
 }
 
-/// Does what a command of the right form says.
+/// Executes a valid command.
 fn perform(
     session: &mut Session,
     (command, name): (&Command<'_>, &str),
@@ -87,7 +87,7 @@ fn perform(
             Err(problem) => write_error(context.output.buffer(), problem),
         },
         "client" => client(session, command, out),
-        // The documentation of commands, which redis-cli asks for when it starts: there is none to be had here.
+        // redis-cli asks for the documentation of commands when it starts. There is none.
         "command" if command.argument(1).eq_ignore_ascii_case(b"count") => {
             write_integer(out, i64::try_from(keys::names().count() + OTHERS).unwrap_or(i64::MAX));
         }
@@ -115,7 +115,7 @@ fn perform(
     After::More
 }
 
-/// How many words a command has, itself included; `None` for one that is not known.
+/// The valid numbers of words, including the name; `None` for an unknown command.
 fn arity(name: &str) -> Option<RangeInclusive<usize>> {
     Some(match name {
         "reset" => 1..=1,
@@ -135,7 +135,7 @@ fn is_for_subscribers(name: &str) -> bool {
     )
 }
 
-/// As Redis says it, with the arguments that it shows.
+/// Redis' error text, with the first arguments.
 fn unknown(command: &Command<'_>, out: &mut Vec<u8>) {
     let mut arguments = String::new();
     for argument in command.arguments_from(1) {
@@ -239,7 +239,7 @@ fn is_client_name(name: &[u8]) -> bool {
     name.len() <= SHOWN_BYTES && name.iter().all(u8::is_ascii_graphic)
 }
 
-/// What client libraries send by themselves: names, their own version, and the question for their number.
+/// `CLIENT`: mostly what client libraries send when they connect.
 fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
     let verb = command.argument(1).to_ascii_lowercase();
     match (&*verb, command.len()) {
@@ -276,7 +276,7 @@ fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The fields of Redis' line that are known here.
+/// The fields of Redis' `CLIENT INFO` that are known here.
 fn client_info(session: &Session) -> String {
     let channels = session.listening.channels().len();
     let flags = if session.subscriptions() > 0 { "P" } else { "N" };

@@ -1,14 +1,14 @@
 //! The subscriptions of a session.
 //!
 //! Owns the lists of channels and patterns. Empty lists take no memory, because most clients of a
-//! store subscribe to nothing.
+//! store do not subscribe.
 
 use channels::Subscription;
 
-/// A channel or a pattern, and the place there.
+/// The name of a channel or a pattern, and the subscription.
 pub(super) type Named = (Box<str>, Subscription);
 
-/// The lists of a session, if it has any.
+/// The lists, if there are any.
 #[derive(Debug, Default)]
 pub(super) struct Listening(Option<Box<Lists>>);
 
@@ -19,17 +19,17 @@ struct Lists {
     waiting: Waiting,
 }
 
-/// A command to subscribe that waits for other schedulers or for modules.
+/// A subscribe command that waits for other schedulers or for modules.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// How many it had of a kind before the command.
+    /// The number of subscriptions of this kind before the command.
     pub(super) before: Option<usize>,
-    /// What modules have said of its channels, in their order.
+    /// The decisions of modules about the channels of the command, in order.
     pub(super) verdicts: Vec<Result<(), String>>,
 }
 
 impl Listening {
-    /// Channels.
+    /// The channels.
     pub(super) fn channels(&self) -> &[Named] {
         self.0.as_ref().map_or(&[], |lists| &lists.channels)
     }
@@ -38,7 +38,7 @@ impl Listening {
         self.0.as_ref().map_or(&[], |lists| &lists.patterns)
     }
 
-    /// Those that this command is about.
+    /// The list that a command concerns.
     pub(super) fn of(&self, verb: &str) -> &[Named] {
         if verb == "psubscribe" { self.patterns() } else { self.channels() }
     }
@@ -53,24 +53,24 @@ impl Listening {
         self.channels().iter().chain(self.patterns())
     }
 
-    /// How many there are of both.
+    /// The number of channels and patterns.
     pub(super) fn len(&self) -> usize {
         self.channels().len() + self.patterns().len()
     }
 
-    /// The command that waits.
+    /// The waiting command.
     pub(super) fn waiting(&mut self) -> &mut Waiting {
         &mut self.0.get_or_insert_default().waiting
     }
 
-    /// A command is done: the memory is given back where nothing is left.
+    /// A command is done: frees the memory if the lists are empty.
     pub(super) fn settle(&mut self) {
         if self.len() == 0 {
             self.0 = None;
         }
     }
 
-    /// All of them, which are no longer here.
+    /// Removes and returns all subscriptions.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Named> {
         let lists = self.0.take().map(|lists| *lists).unwrap_or_default();
         lists.channels.into_iter().chain(lists.patterns)

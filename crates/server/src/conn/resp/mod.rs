@@ -26,52 +26,52 @@ use super::lease::Lease;
 use crate::message::Message;
 use crate::site::Site;
 
-/// What the connections of Redis clients on a scheduler share.
+/// State that all Redis connections of a scheduler share.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     parser: Parser,
-    /// How many there were, for their numbers.
+    /// The number of connections so far, for their ids.
     count: u64,
 }
 
 /// A connection of a Redis client.
 #[derive(Debug)]
 pub struct Session {
-    /// Its process, for what it waits for.
+    /// The process of the connection.
     process: ProcessId,
     number: u64,
     version: Version,
     name: Box<[u8]>,
     listening: Listening,
     lease: Lease,
-    /// Whether it has to show a key or a token before anything else.
+    /// Whether the client must authenticate before other commands.
     is_asked: bool,
-    /// Whether one is asked now.
+    /// Whether a module is being asked about a channel.
     asks: bool,
-    /// The database of the store that its commands are about.
+    /// The selected database.
     database: Database,
-    /// What it has asked the store.
+    /// Its pending orders to the store.
     keys: Dialog,
-    /// Whether it ends when the store has answered.
+    /// Whether the session ends once the store has answered.
     ends: bool,
 }
 
-// With a slot of the runtime, what an idle client costs.
+// Together with a slot of the runtime, this is the memory of an idle client.
 const _: () = assert!(size_of::<Session>() <= 104);
 
-/// What follows a command.
+/// What to do after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
-    /// The next one.
+    /// Run the next command.
     More,
-    /// The same one again, when another scheduler has answered.
+    /// Run the same command again when another scheduler or the writer has answered.
     Wait,
-    /// The end.
+    /// Close the connection.
     End,
 }
 
 impl Session {
-    /// A session of a client that was just accepted.
+    /// A session for a connection that was just accepted.
     pub(super) fn new(
         authentication: Authentication,
         peer: Peer,
@@ -79,11 +79,11 @@ impl Session {
         context: &mut Context<'_, Message>,
     ) -> Self {
         clients.count += 1;
-        // No other client of any scheduler has it.
+        // Unique among all schedulers.
         let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
         context.clear_deadline();
         if context.is_draining() {
-            // It was in the queue: it has this time for what it wants to say.
+            // The connection was in the accept queue when the drain began. The client gets this time to send its commands.
             context.set_deadline_after_ms(milliseconds(DRAIN_IDLE_GRACE));
         }
         Self {
@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// Whether it may be closed where room is needed: a subscriber waits for something.
+    /// Whether the connection may be closed to make room. A subscriber is not idle.
     pub(super) fn is_idle(&self) -> bool {
         self.listening.len() == 0
     }
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// The token of the client is over: what stands on it ends with the connection.
+    /// The token has expired: closes the connection if its subscriptions or the listener require the token.
     fn on_deadline(&mut self, site: &Site, context: &mut Context<'_, Message>) -> Next {
         if !self.lease.end_if_over(context.now) {
             self.set_deadline(context);
@@ -205,7 +205,7 @@ impl Session {
         Next::Read
     }
 
-    /// The client has other rights: it is looked at again when they end.
+    /// Sets the deadline at which the rights of the client expire.
     fn set_deadline(&self, context: &mut Context<'_, Message>) {
         match self.lease.left_ms(context.now) {
             Some(left_ms) => context.set_deadline_after_ms(left_ms),
@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Whether a program has sent the user away: from a channel of this connection, or altogether. Redis ends the connection as well.
+    /// Whether a module has removed the user, from a channel of this connection or completely. Redis closes the connection, too.
     fn is_dismissed(&self, site: &mut Site) -> bool {
         let dismissal = site.channels.take_dismissal(self.process);
         dismissal
@@ -242,7 +242,7 @@ impl Session {
         }
     }
 
-    /// Subscriptions of both kinds, as replies count them.
+    /// The number of channels and patterns, as replies count them.
     fn subscriptions(&self) -> usize {
         self.listening.len()
     }

@@ -1,6 +1,6 @@
 //! Publishing and subscribing with Redis commands.
 //!
-//! Owns their replies. A subscription that the rules of its channel refuse returns an error, as
+//! Owns their replies. A subscription that the rules of a channel refuse returns an error, as
 //! Redis does with access control.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn refusal_text(refusal: Refusal) -> String {
     }
 }
 
-/// `PUBLISH channel message`: how many subscribers get it.
+/// `PUBLISH channel message`: replies with the number of subscribers that receive it.
 pub(super) fn publish(
     session: &mut Session,
     command: &Command<'_>,
@@ -90,8 +90,8 @@ pub(super) fn publish(
     After::More
 }
 
-/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: an answer for each, when all of them stand. A message that somebody publishes once
-/// he has heard of that reaches this client.
+/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once all subscriptions are active, so that this client receives every message that is published
+/// after the reply.
 pub(super) fn subscribe(
     session: &mut Session,
     command: &Command<'_>,
@@ -135,8 +135,8 @@ pub(super) fn subscribe(
     After::More
 }
 
-/// What the module of a channel says to a command; what it says against it is an error of Redis. None: it is asked again when the
-/// process is resumed. What the rules say against it is told as what else is wrong with the command.
+/// Asks the module of a channel whether it allows a command; a refusal is an error of Redis. `None` if the module has not decided: the command is run again when the
+/// process is resumed. Refusals of the rules are reported like other errors of the command.
 fn ask(
     session: &mut Session,
     (name, wish): (&str, Wish<'_>),
@@ -164,14 +164,14 @@ fn ask_to_subscribe(
     context: &Context<'_, Message>,
 ) -> Option<Result<(), String>> {
     let channel = check_name(name).ok().filter(|_| verb == "subscribe");
-    // A client that has the subscription was allowed it.
+    // The client already has the subscription, so it was allowed.
     let own = |name: &str| session.listening.channels().iter().any(|(known, _)| **known == *name);
     let Some(name) = channel.filter(|name| !own(name)) else { return Some(Ok(())) };
     let may = |session: &Session, site: &Site| site.may_subscribe(name, session.lease.rights());
     ask(session, (name, Wish::Subscribe), may, site, context)
 }
 
-/// Subscribes where it is not done; gives the place of the subscription.
+/// Subscribes if it is not subscribed yet. Returns its index.
 fn subscribe_to(
     session: &mut Session,
     name: &[u8],
@@ -192,7 +192,7 @@ fn subscribe_to(
     } else if verb == "psubscribe" {
         site.channels.subscribe_to_pattern(name, subscriber)
     } else {
-        // What RESP says of a subscription the session says.
+        // The session writes RESP's confirmations.
         let mut nothing = Vec::new();
         site.channels.subscribe(name, subscriber, None, &mut nothing)
     };
@@ -202,7 +202,7 @@ fn subscribe_to(
     Ok(own.len() - 1)
 }
 
-/// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`: without names, from all.
+/// `UNSUBSCRIBE [channel …]` and `PUNSUBSCRIBE [pattern …]`; without names, from all.
 pub(super) fn unsubscribe(
     session: &mut Session,
     command: &Command<'_>,
@@ -237,7 +237,7 @@ pub(super) fn unsubscribe(
     session.listening.settle();
 }
 
-/// The session is as it was when it began.
+/// Removes all subscriptions.
 pub(super) fn reset(session: &mut Session, site: &mut Site) {
     for (_, subscription) in session.listening.take() {
         site.channels.unsubscribe(subscription);
@@ -272,7 +272,7 @@ fn write_answer(
     write_integer(out, i64::try_from(count).unwrap_or(i64::MAX));
 }
 
-/// `PUBSUB CHANNELS [pattern]`, `PUBSUB NUMSUB [channel …]`, `PUBSUB NUMPAT`, of all schedulers.
+/// `PUBSUB CHANNELS [pattern]`, `PUBSUB NUMSUB [channel …]`, `PUBSUB NUMPAT`, for all schedulers.
 pub(super) fn about(
     session: &Session,
     command: &Command<'_>,

@@ -1,6 +1,6 @@
-//! The part of a word that errors show.
+//! The part of a word that error texts show.
 
-/// Most bytes of a word that an error shows.
+/// Maximum bytes of a word in an error text.
 pub(super) const SHOWN_BYTES: usize = 128;
 
 /// The beginning of a word.

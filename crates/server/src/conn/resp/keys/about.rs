@@ -1,6 +1,6 @@
 //! `INFO` and `CONFIG GET`, which clients and exporters read from Redis servers.
 //!
-//! Owns the list of fields, and that each is true or says that it does not apply.
+//! Owns the list of fields: each is true here, or says that the feature does not exist.
 
 use std::fmt::{Display, Write};
 
@@ -42,16 +42,16 @@ pub(super) fn info(
     say(session, context, |out| write_bulk(out, text.as_bytes()))
 }
 
-/// What sections are made from.
+/// The data that sections are made from.
 struct Told<'t> {
     site: &'t Site,
     now_ns: u64,
 }
 
-/// A section, by the name that clients ask for.
+/// A section: its name in lower case, and the function that writes it.
 type Section = (&'static str, fn(&Told<'_>, &mut String));
 
-/// All but the last, which reads the store.
+/// All sections except the keyspace, which reads the store.
 const SECTIONS: [Section; 7] = [
     ("server", server),
     ("clients", clients),
@@ -64,7 +64,7 @@ const SECTIONS: [Section; 7] = [
 
 fn server(told: &Told<'_>, text: &mut String) {
     let uptime_s = told.site.resp.uptime_s(told.now_ns);
-    // Clients conclude from this version what a server can do.
+    // Clients derive the supported features from this version.
     write_section(
         text,
         "Server",
@@ -86,7 +86,7 @@ fn clients(told: &Told<'_>, text: &mut String) {
     write_section(text, "Clients", &[("connected_clients", &clients), ("blocked_clients", &0)]);
 }
 
-/// Of the whole process, pages and HTTP among it. The map of the store is not the server's own memory, but the kernel counts what is read of it.
+/// Memory of the whole process, including pages and HTTP. The kernel counts the part of the store's map that is in RAM as well.
 fn memory(_: &Told<'_>, text: &mut String) {
     let resident = resident_bytes().unwrap_or(0);
     write_section(
@@ -95,7 +95,7 @@ fn memory(_: &Told<'_>, text: &mut String) {
         &[
             ("used_memory", &resident),
             ("used_memory_rss", &resident),
-            // The kernel notes it now and then, and may be behind.
+            // The kernel updates the maximum with a delay.
             ("used_memory_peak", &process_usage().peak_bytes.max(resident)),
             ("maxmemory", &0),
             ("maxmemory_policy", &"noeviction"),
@@ -178,7 +178,7 @@ fn keyspace(site: &mut Site, now_ms: u64) -> Result<String, store::Failure> {
     Ok(text)
 }
 
-/// What `CONFIG GET` knows: what client programs ask for.
+/// The parameters that clients ask for.
 const KNOWN: [(&str, &str); 5] = [
     ("appendonly", "yes"),
     ("databases", "16"),

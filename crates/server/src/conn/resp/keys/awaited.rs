@@ -4,35 +4,35 @@ use store::{Database, Step};
 
 use super::reply::Shape;
 
-/// A reply that is to come.
+/// A pending reply.
 #[derive(Debug)]
 pub(super) enum Awaited {
-    /// What is said in its turn, because something before it is awaited.
+    /// A reply that is ready, behind others that are not.
     Said(Vec<u8>),
-    /// The outcome of a step.
+    /// The outcome of one step.
     Step(Shape),
     /// The outcomes of a transaction.
     Transaction(Vec<Part>),
 }
 
-/// A part of the reply to `EXEC`.
+/// One element of the reply to `EXEC`.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// What is known without the store.
+    /// A reply that does not depend on the store.
     Said(Vec<u8>),
     /// The outcome of the next step.
     Outcome(Shape),
 }
 
-/// Commands that wait for `EXEC`.
+/// The commands between `MULTI` and `EXEC`.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     pub(super) steps: Vec<(Database, Step)>,
-    /// The reply of each command.
+    /// The reply to each command.
     pub(super) parts: Vec<Part>,
-    /// Bytes of both.
+    /// Bytes of the steps and the replies.
     pub(super) size: usize,
-    /// Whether a command of it was wrong.
+    /// Whether a command was invalid, which makes `EXEC` fail.
     pub(super) is_spoilt: bool,
 }
 

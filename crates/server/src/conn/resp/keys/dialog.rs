@@ -1,4 +1,4 @@
-//! The pending store requests of a session.
+//! The pending orders of a session.
 //!
 //! Owns that replies are sent in the order of their commands. Takes no memory while nothing is
 //! pending.
@@ -12,19 +12,19 @@ use super::awaited::{Awaited, Part, Transaction};
 use super::reply::Shape;
 use super::write_failure;
 
-/// What is under way.
+/// The pending replies and the open transaction.
 #[derive(Debug, Default)]
 struct Work {
     awaited: VecDeque<(Awaited, usize)>,
-    /// Bytes of the orders.
+    /// Cost of the orders in bytes.
     size: usize,
     transaction: Option<Transaction>,
     watched: Vec<Condition>,
-    /// Bytes of large replies that were copied, or will be, and that the client has not taken.
+    /// Bytes of large copied replies, requested or ready, that the client has not received yet.
     held: usize,
 }
 
-/// The part of a session that is about the store.
+/// The part of a session that concerns the store.
 #[derive(Debug, Default)]
 pub(in super::super) struct Dialog(Option<Box<Work>>);
 
@@ -33,12 +33,12 @@ impl Dialog {
         self.0.get_or_insert_default()
     }
 
-    /// Whether nothing is under way and nothing is kept.
+    /// Whether nothing is pending and nothing is kept.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Gives its memory back once there is nothing in it.
+    /// Frees the memory if nothing is pending.
     fn settle(&mut self) {
         let is_over = self.0.as_ref().is_some_and(|work| {
             work.awaited.is_empty()
@@ -51,48 +51,48 @@ impl Dialog {
         }
     }
 
-    /// Whether so many replies, or so many bytes of orders, are awaited.
+    /// Whether the session has reached a limit of pending replies or of their bytes.
     pub(super) fn awaits(&self, count: usize, size: usize) -> bool {
         self.0.as_ref().is_some_and(|work| work.awaited.len() >= count || work.size >= size)
     }
 
-    /// Whether nothing is awaited.
+    /// Whether no reply is pending.
     pub(in super::super) fn has_answered(&self) -> bool {
         self.0.as_ref().is_none_or(|work| work.awaited.is_empty())
     }
 
-    /// Whether a command is answered at once: nothing is awaited, and no transaction is being put together.
+    /// Whether a command can be answered at once: no reply is pending, and no transaction is open.
     pub(in super::super) fn answers_now(&self) -> bool {
         self.0.as_ref().is_none_or(|work| work.awaited.is_empty() && work.transaction.is_none())
     }
 
-    /// Notes a reply that is to come, and the bytes of its order.
+    /// Adds a pending reply and the cost of its order.
     pub(super) fn expect(&mut self, awaited: Awaited, size: usize) {
         let work = self.work();
         work.size += size;
         work.awaited.push_back((awaited, size));
     }
 
-    /// A large reply was copied, or will be.
+    /// Counts a large reply that is copied.
     pub(super) fn hold(&mut self, size: usize) {
         if size > 0 {
             self.work().held += size;
         }
     }
 
-    /// Whether the client has to take a large reply before it gets another one.
+    /// Whether the client must receive a large reply before the next command.
     pub(in super::super) fn has_to_drain(&self) -> bool {
         self.0.as_ref().is_some_and(|work| work.held > 0 && work.awaited.is_empty())
     }
 
-    /// The client has taken everything, or has gone: gives the bytes of its large replies.
+    /// The client has received everything, or has closed. Returns the bytes of its large replies.
     pub(in super::super) fn let_go(&mut self) -> usize {
         let held = self.0.as_mut().map_or(0, |work| std::mem::take(&mut work.held));
         self.settle();
         held
     }
 
-    /// Tells what became of the oldest order, and what was to be said behind it.
+    /// Writes the reply of the oldest pending order, and the ready replies behind it.
     pub(super) fn tell(
         &mut self,
         executed: Result<Executed, Failure>,
@@ -117,7 +117,7 @@ impl Dialog {
                     }
                 }
             }
-            // A key that was watched has changed.
+            // A watched key has changed.
             (_, Ok(Executed::Refused)) => write_null_array(out, told.0),
             (Awaited::Said(bytes), Ok(_)) => out.extend_from_slice(&bytes),
         }
@@ -129,7 +129,7 @@ impl Dialog {
         self.settle();
     }
 
-    /// Whether commands are put together for `EXEC`.
+    /// Whether `MULTI` is open.
     pub(in super::super) fn is_in_transaction(&self) -> bool {
         self.0.as_ref().is_some_and(|work| work.transaction.is_some())
     }
@@ -142,7 +142,7 @@ impl Dialog {
         self.work().transaction = Some(Transaction::default());
     }
 
-    /// The transaction and the conditions, which end with it.
+    /// Takes the transaction and its conditions.
     pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<Condition>)> {
         let work = self.0.as_mut()?;
         let transaction = work.transaction.take()?;
@@ -151,7 +151,7 @@ impl Dialog {
         Some((transaction, watched))
     }
 
-    /// A command was wrong: the transaction will not be executed.
+    /// A command was invalid: `EXEC` will fail.
     pub(in super::super) fn spoil(&mut self) {
         if let Some(transaction) = self.transaction() {
             transaction.is_spoilt = true;
@@ -169,7 +169,7 @@ impl Dialog {
         }
     }
 
-    /// Bytes that are kept between commands.
+    /// Bytes kept between commands.
     pub(in super::super) fn kept(&self) -> usize {
         let Some(work) = &self.0 else { return 0 };
         let watched =
@@ -190,7 +190,7 @@ fn write_outcome(
     }
 }
 
-/// Writes a reply behind those that are awaited.
+/// Writes a reply behind the pending ones.
 pub(super) fn reply_behind(
     dialog: &mut Dialog,
     out: &mut Vec<u8>,

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use crate::site::Need;
 
-/// A command.
+/// A command of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Verb {
     Append,
@@ -55,14 +55,14 @@ pub(in super::super) enum Verb {
     Watch,
 }
 
-/// What is known of a command.
+/// The properties of a command.
 #[derive(Debug)]
 pub(in super::super) struct Known {
     name: &'static str,
     pub(super) verb: Verb,
-    /// Words, its name included.
+    /// The number of words, including the name.
     pub(super) arguments: RangeInclusive<usize>,
-    /// What a client has to be allowed.
+    /// The right that a client needs.
     pub(super) need: Option<Need>,
 }
 
@@ -79,7 +79,7 @@ const ANY: usize = usize::MAX;
 const READ: Option<Need> = Some(Need::Read);
 const WRITE: Option<Need> = Some(Need::Write);
 
-/// In the order in which they are looked for: the usual ones first.
+/// In search order: frequent commands first.
 static ALL: [Known; 46] = [
     of("get", Verb::Get, (2, 2), READ),
     of("set", Verb::Set, (3, ANY), WRITE),
@@ -129,12 +129,12 @@ static ALL: [Known; 46] = [
     of("watch", Verb::Watch, (2, ANY), READ),
 ];
 
-/// The command of that name, in letters of any case.
+/// Finds a command by name, case-insensitively.
 pub(in super::super) fn find(name: &[u8]) -> Option<&'static Known> {
     ALL.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))
 }
 
-/// The names of all of them.
+/// The names of all commands.
 pub(in super::super) fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|known| known.name)
 }

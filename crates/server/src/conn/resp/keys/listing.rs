@@ -1,7 +1,7 @@
-//! `KEYS pattern`: all keys that match.
+//! `KEYS pattern`: lists the matching keys.
 //!
-//! Owns that it delays nobody: each turn reads one page of keys. So the list is not a snapshot,
-//! unlike in Redis, which blocks meanwhile.
+//! Owns that it delays no other client: each turn reads one page of keys. Unlike in Redis, which blocks meanwhile, the list is not
+//! a snapshot.
 
 use runtime::service::Context;
 use store::{Outcome, PageOf, Query};

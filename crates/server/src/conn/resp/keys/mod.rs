@@ -29,7 +29,7 @@ use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
 use crate::message::Message;
 use crate::site::Site;
 
-/// Runs a command that is known.
+/// Runs a command of the store.
 pub(super) fn run(
     session: &mut Session,
     (command, known): (&Command<'_>, &Known),
@@ -81,7 +81,7 @@ pub(super) fn run(
     }
 }
 
-/// Says something in its turn.
+/// Replies behind the pending replies.
 fn say(
     session: &mut Session,
     context: &mut Context<'_, Message>,
@@ -96,7 +96,7 @@ fn say_error(session: &mut Session, context: &mut Context<'_, Message>, text: &s
 }
 
 fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
-    // The code by which clients of Redis know that writing fails and reading does not.
+    // Redis clients take `OOM` for a server that refuses writes but still serves reads.
     let code = match failure {
         Failure::Full | Failure::DiskFull => "OOM",
         Failure::TooManyReaders | Failure::TooMuch | Failure::InUse | Failure::Storage(_) => "ERR",
@@ -104,7 +104,7 @@ fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
     write_error(out, &format!("{code} {failure}"));
 }
 
-/// A command that is one step: answered from the snapshot, put into a transaction, or sent to the writer.
+/// Runs a command that is one step: answers it from the snapshot, adds it to the transaction, or sends it to the writer.
 fn ask(
     session: &mut Session,
     (command, verb): (&Command<'_>, Verb),
@@ -133,7 +133,7 @@ fn ask(
         return After::More;
     }
     if matches!(step, Step::Query(_)) {
-        // A query is answered when the writer has answered the changes before it: from the map, without a copy for each query that waits.
+        // The query waits until the earlier changes are answered, and then reads from the map. Sending it to the writer would copy its result.
         return After::Wait;
     }
     if !store.has_room(session.process) {
@@ -157,7 +157,7 @@ fn ask(
     After::More
 }
 
-/// `SELECT number` or, beyond Redis, `SELECT name`.
+/// `SELECT number`, or `SELECT name`, which Redis does not have.
 fn select(
     session: &mut Session,
     command: &Command<'_>,
@@ -178,7 +178,7 @@ fn select(
     }
 }
 
-/// The writer has answered: what was waited for is told. Gives what the process does next.
+/// Handles answers of the writer: writes the replies. Returns what the process does next.
 pub(super) fn go_on(
     session: &mut Session,
     site: &mut Site,

@@ -1,6 +1,6 @@
-//! How the outcome of a step becomes a reply for a Redis client.
+//! Formats the outcome of a step as a reply.
 //!
-//! Owns the replies. Never asks the store anything.
+//! Owns the formats. Never reads the store.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use wire::resp::{
     Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
 };
 
-/// The reply that a command has.
+/// The format of a command's reply.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// `OK`.
     Ok,
-    /// `OK`, or null where the change was not made.
+    /// `OK`, or null if the change was not made.
     OkOrNull,
-    /// The value that was there before, or null.
+    /// The previous value, or null.
     Old,
-    /// 1 where the change was made, else 0.
+    /// 1 if the change was made, otherwise 0.
     Flag,
     /// A number.
     Number,
@@ -27,15 +27,15 @@ pub(super) enum Shape {
     Bulk,
     /// Values.
     Bulks,
-    /// How long a key is there.
+    /// The time until a key expires.
     Left(Unit),
-    /// When a key ends.
+    /// The time at which a key expires.
     End(Unit),
-    /// The name of a kind.
+    /// The name of a type.
     Type,
-    /// A part of a value, from and to a byte, from its end where negative.
+    /// The bytes from a first to a last index; negative indices count from the end.
     Range(i64, i64),
-    /// A page of a scan, of the keys that fit.
+    /// A page of a scan: the keys that match.
     Scan(Option<Box<[u8]>>),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Unit {
 }
 
 impl Shape {
-    /// Writes the reply. `told` is how and when: the version of the protocol, and the time.
+    /// Writes the reply. `told` is the protocol version and the current time.
     pub(super) fn write(
         &self,
         outcome: &Outcome,
@@ -117,7 +117,7 @@ fn text(misuse: Misuse) -> String {
     }
 }
 
-/// As Redis rounds it; -2 for no key, -1 for no end.
+/// Rounded as Redis does; -2 if the key does not exist, -1 if it never expires.
 fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
     let left_ms = match remaining {
         Remaining::Missing => return -2,
@@ -131,7 +131,7 @@ fn time(remaining: Remaining, unit: Unit, now_ms: u64) -> i64 {
     i64::try_from(left).unwrap_or(i64::MAX)
 }
 
-/// The bytes from the first to the last, both included, of so many; negative ones count from the end.
+/// The range of bytes from a first to a last index, both inclusive, of a value of this length; negative indices count from the end.
 pub(super) fn part(length: usize, first: i64, last: i64) -> Range<usize> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = |at: i64| if at < 0 { at.saturating_add(length).max(0) } else { at };

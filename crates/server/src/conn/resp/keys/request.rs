@@ -1,6 +1,6 @@
-//! The store request of a command.
+//! Parses the arguments of commands.
 //!
-//! Owns the arguments of each command, and Redis' error texts for wrong arguments.
+//! Owns the arguments of each command, and Redis' error texts for invalid ones.
 
 use store::{Change, Expiry, ExpiryOnly, Old, Only, PageOf, Query, Step, Value, With};
 use wire::resp::Command;
@@ -8,7 +8,7 @@ use wire::resp::Command;
 use super::known::Verb;
 use super::reply::{Shape, Unit};
 
-/// A step, and how its outcome is told.
+/// A step, and the format of its reply.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) step: Step,
@@ -18,7 +18,7 @@ pub(super) struct Request {
 const SYNTAX: &str = "ERR syntax error";
 const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
-/// Keys that a page of a scan looks at where the client does not say how many, as in Redis.
+/// Default number of keys that `SCAN` examines, as in Redis.
 const SCAN_COUNT: usize = 10;
 
 fn ask(query: Query, shape: Shape) -> Result<Request, String> {
@@ -29,7 +29,7 @@ fn change(change: Change, shape: Shape) -> Result<Request, String> {
     Ok(Request { step: Step::Change(change), shape })
 }
 
-/// Reads a command whose number of words is right.
+/// Parses a command whose number of words is valid.
 pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
     let key = || command.argument(1).into();
     match verb {
@@ -96,7 +96,7 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
     }
 }
 
-/// `FLUSHDB [SYNC | ASYNC]`, which are the same here.
+/// `FLUSHDB [SYNC | ASYNC]`; both are the same here.
 fn clear(command: &Command<'_>) -> Result<Request, String> {
     let option = command.argument(1).to_ascii_lowercase();
     if !matches!(&*option, b"" | b"sync" | b"async") {
@@ -109,20 +109,20 @@ fn keys(command: &Command<'_>) -> Vec<Box<[u8]>> {
     command.arguments_from(1).map(Into::into).collect()
 }
 
-/// A whole number of 64 bits, as Redis takes it for one.
+/// A 64-bit integer in the form that Redis accepts.
 pub(super) fn number(bytes: &[u8]) -> Result<i64, String> {
     let number: Option<i64> = str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
     number.filter(|number| number.to_string().as_bytes() == bytes).ok_or(NO_INTEGER.to_owned())
 }
 
-/// The time after so long.
+/// The time after a duration.
 fn after(bytes: &[u8], unit: Unit, now_ms: u64, name: &str) -> Result<Expiry, String> {
     let length = milliseconds(bytes, unit, name)?;
     let time = length.checked_add(i64::try_from(now_ms).unwrap_or(i64::MAX));
     at(time.filter(|_| length > 0), name)
 }
 
-/// A length of time, or a time, of any sign.
+/// A duration or a time, which may be negative.
 fn milliseconds(bytes: &[u8], unit: Unit, name: &str) -> Result<i64, String> {
     let length = number(bytes)?;
     let factor = if unit == Unit::Seconds { 1000 } else { 1 };
@@ -243,7 +243,7 @@ fn expire(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Request, Str
     };
     let time = milliseconds(command.argument(2), unit, name)?;
     let time = time.checked_add(i64::try_from(from).unwrap_or(i64::MAX));
-    // A time that is over deletes the key.
+    // An expiry in the past deletes the key.
     let time = u64::try_from(time.ok_or_else(|| invalid(name))?).unwrap_or(0);
     let key = command.argument(1).into();
     change(Change::Expire { key, expiry: Expiry::At(time), only }, Shape::Flag)
@@ -269,7 +269,7 @@ fn scan(command: &Command<'_>) -> Result<Request, String> {
         }
         at += 2;
     }
-    // There are no other types here: of them there is no key.
+    // There is no other type, so no key matches.
     let pattern = if fits_type { pattern } else { Some(Box::default()) };
     let page = PageOf { keys: count, with: With::Keys, ..PageOf::default() };
     Ok(Request { step: Step::Scan(cursor, page), shape: Shape::Scan(pattern) })

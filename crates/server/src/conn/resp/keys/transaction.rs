@@ -1,5 +1,5 @@
-//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, if watched keys have
-//! not changed.
+//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, provided that no watched key has
+//! changed.
 //!
 //! Owns the commands that wait for `EXEC`. The writer executes them as one order.
 
@@ -40,7 +40,7 @@ pub(super) fn run(
         (Verb::Watch, true) => say_error(session, context, "ERR WATCH inside MULTI is not allowed"),
         (Verb::Watch, false) => watch(session, command, site, context),
         (_, true) => {
-            // The keys are watched until `EXEC` in any case.
+            // Keys stay watched until `EXEC`, whether it succeeds or not.
             queue_said(session, context, |out| write_simple(out, "OK"))
         }
         (_, false) => {
@@ -56,7 +56,7 @@ fn said(write: impl FnOnce(&mut Vec<u8>)) -> Part {
     Part::Said(bytes)
 }
 
-/// Keeps a command for `EXEC` whose reply is known.
+/// Queues a command whose reply is known.
 pub(super) fn queue_said(
     session: &mut Session,
     context: &mut Context<'_, Message>,
@@ -67,7 +67,7 @@ pub(super) fn queue_said(
     queued(session, context)
 }
 
-/// Keeps a command for `EXEC`.
+/// Queues a command for `EXEC`.
 pub(super) fn queue(
     session: &mut Session,
     request: Result<Request, String>,
@@ -97,7 +97,7 @@ fn queued(session: &mut Session, context: &mut Context<'_, Message>) -> After {
     say(session, context, |out| write_simple(out, "QUEUED"))
 }
 
-/// The transaction, or all of them, is too large: its commands are forgotten, and `EXEC` will be refused.
+/// The transaction is too large: drops its commands, and makes `EXEC` fail.
 fn give_up(session: &mut Session, context: &mut Context<'_, Message>) -> After {
     if let Some(transaction) = session.keys.transaction() {
         *transaction = Transaction { is_spoilt: true, ..Transaction::default() };
@@ -131,7 +131,7 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
     After::More
 }
 
-/// Notes the versions of keys. It waits for what the client has written before.
+/// Records the versions of keys. Waits until the client's earlier writes are answered.
 fn watch(
     session: &mut Session,
     command: &Command<'_>,
@@ -169,7 +169,7 @@ fn watch(
     After::More
 }
 
-/// A command that is not for transactions: `EXEC` will be refused.
+/// A command that is not allowed in a transaction: makes `EXEC` fail.
 pub(in super::super) fn refuse(
     session: &mut Session,
     command: &Command<'_>,

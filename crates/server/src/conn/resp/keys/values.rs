@@ -1,6 +1,6 @@
 //! Replies with values from the map: `GET`, `GETRANGE`, `MGET`.
 //!
-//! Owns that a value is copied once on its way to the client, and a large one not at all.
+//! Owns that a value is copied at most once on its way to the client, and a large value not at all.
 
 use runtime::output::Output;
 use runtime::service::Context;
@@ -102,7 +102,7 @@ pub(super) fn get_many(
     After::More
 }
 
-/// Counts a key that was looked for.
+/// Counts the lookup of a key.
 fn count(site: &Site, given: &Result<Option<Given<'_>>, Failure>) {
     if let Ok(given) = given {
         site.resp.count_look_up(given.as_ref());
