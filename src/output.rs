@@ -2,21 +2,52 @@
 //!
 //! Owns that a reader that has seen enough and closed (`| head`) is no error.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
 use crate::Failure;
 
+/// Why printing ended early.
+pub(crate) enum Stop {
+    /// The reader has closed its end.
+    ReaderClosed,
+    /// Something failed.
+    Failed(Failure),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Self::ReaderClosed,
+            _ => Self::Failed(Failure::Failed(format!("cannot print: {error}"))),
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Prints what a function writes, through a buffer.
+pub(crate) fn print_with(
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Ok(()) | Err(Stop::ReaderClosed) => Ok(()),
+        Err(Stop::Failed(failure)) => Err(failure),
+    }
+}
+
 /// Prints a text as it is.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| Failure::Failed(format!("cannot print: {error}"))),
-    }
+    print_with(|out| Ok(out.write_all(text.as_bytes())?))
 }
 
 /// Prints a line on standard error; where the terminal is gone nobody could read it.
 pub(crate) fn complain(line: &str) {
-    let _nobody_reads = writeln!(std::io::stderr(), "velodrome: {line}");
+    let _nobody_reads = writeln!(io::stderr(), "velodrome: {line}");
 }
 
 /// Prints a line.

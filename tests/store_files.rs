@@ -7,7 +7,7 @@
 mod server;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
 
 use server::channel::{connect, resp, say};
@@ -175,6 +175,22 @@ fn a_sample_is_found_by_its_numbers() {
     let exported = done(&["export", &place.data, "--database", "cards"]);
     assert_eq!(exported.lines().count(), 5_000);
     assert!(exported.starts_with("{\"key\":\"000000000000\",\"value\":{\"born\":\""), "{exported}");
+}
+
+#[test]
+fn a_reader_of_an_export_may_close_early() {
+    let place = Place::new();
+    let sample = place.file("cards.csv", &done(&["sample", "20000"]));
+    done(&["import", &sample, &place.data, "--database", "cards"]);
+    for words in [&["sample", "1000000"][..], &["export", &place.data, "--database", "cards"]] {
+        let mut command = Command::new(PROGRAM);
+        command.arg("store").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut first = [0; 4];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", errors_of(&output));
+    }
 }
 
 #[test]

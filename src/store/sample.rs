@@ -2,9 +2,8 @@
 //!
 //! Owns that the same number produces the same records in each run.
 
-use std::io::{self, BufWriter, Write};
-
 use crate::Failure;
+use crate::output::print_with;
 
 const FIRST: [&str; 16] = [
     "Ada", "Alan", "Barbara", "Claude", "Donald", "Edsger", "Frances", "Grace", "John", "Ken",
@@ -32,13 +31,13 @@ const CITIES: [&str; 8] =
     ["Aachen", "Bergen", "Cork", "Delft", "Espoo", "Figueres", "Ghent", "Hradec"];
 
 pub(super) fn run(records: u64) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let told = |error: io::Error| Failure::Failed(format!("standard output: {error}"));
-    writeln!(out, "card,name,born,city").map_err(told)?;
-    for number in 0..records {
-        writeln!(out, "{}", record(number)).map_err(told)?;
-    }
-    out.flush().map_err(told)
+    print_with(|out| {
+        writeln!(out, "card,name,born,city")?;
+        for number in 0..records {
+            writeln!(out, "{}", record(number))?;
+        }
+        Ok(())
+    })
 }
 
 fn record(number: u64) -> String {
