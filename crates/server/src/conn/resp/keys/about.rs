@@ -51,6 +51,9 @@ struct Told<'t> {
 /// A section: its name in lower case, and the function that writes it.
 type Section = (&'static str, fn(&Told<'_>, &mut String));
 
+/// The name of a field, and its value.
+type Field<'f> = (&'static str, &'f dyn Display);
+
 /// All sections except the keyspace, which reads the store.
 const SECTIONS: [Section; 7] = [
     ("server", server),
@@ -88,19 +91,14 @@ fn clients(told: &Told<'_>, text: &mut String) {
 
 /// Memory of the whole process, including pages and HTTP. The kernel counts the part of the store's map that is in RAM as well.
 fn memory(_: &Told<'_>, text: &mut String) {
-    let resident = resident_bytes().unwrap_or(0);
-    write_section(
-        text,
-        "Memory",
-        &[
-            ("used_memory", &resident),
-            ("used_memory_rss", &resident),
-            // The kernel updates the maximum with a delay.
-            ("used_memory_peak", &process_usage().peak_bytes.max(resident)),
-            ("maxmemory", &0),
-            ("maxmemory_policy", &"noeviction"),
-        ],
-    );
+    let limits: [Field<'_>; 2] = [("maxmemory", &0), ("maxmemory_policy", &"noeviction")];
+    // Reading /proc takes a descriptor, and there may be none left.
+    let Ok(resident) = resident_bytes() else { return write_section(text, "Memory", &limits) };
+    // The kernel updates the maximum with a delay.
+    let peak = process_usage().peak_bytes.max(resident);
+    let used: [Field<'_>; 3] =
+        [("used_memory", &resident), ("used_memory_rss", &resident), ("used_memory_peak", &peak)];
+    write_section(text, "Memory", &[&used[..], &limits].concat());
 }
 
 fn persistence(told: &Told<'_>, text: &mut String) {
@@ -151,7 +149,7 @@ fn cpu(_: &Told<'_>, text: &mut String) {
     );
 }
 
-fn write_section(text: &mut String, title: &str, fields: &[(&str, &dyn Display)]) {
+fn write_section(text: &mut String, title: &str, fields: &[Field<'_>]) {
     let _endless = write!(text, "# {title}\r\n");
     for (name, value) in fields {
         let _endless = write!(text, "{name}:{value}\r\n");
