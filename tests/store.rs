@@ -293,6 +293,20 @@ fn info_of_one_scheduler_is_about_all() {
 }
 
 #[test]
+fn info_needs_no_store() {
+    let server = Plan::new().argument("--listen-resp=127.0.0.1:0").start();
+    let mut client = connect(resp(&server));
+    let info = ask(&mut client, "INFO\r\n");
+    assert!(info.contains("connected_clients:1\r\n") && info.contains("# Keyspace"), "{info}");
+    let maximum = "*2\r\n$9\r\nmaxmemory\r\n$1\r\n0\r\n";
+    assert_eq!(ask(&mut client, "CONFIG GET maxmemory\r\n"), maximum);
+    assert!(ask(&mut client, "DBSIZE\r\n").starts_with("-ERR there is no store"));
+    let line = ask(&mut client, "CLIENT SETNAME a\r\nCLIENT INFO\r\n");
+    assert!(line.contains(" addr=127.0.0.1 name=a flags=N db=0 sub=0 psub=0 "), "{line}");
+    assert!(line.contains(" resp=2\n"), "{line}");
+}
+
+#[test]
 fn a_store_that_would_be_served_is_refused() {
     let plan = Plan::new();
     let store = format!("--store={}", plan.directory.join("site/data/store").display());
