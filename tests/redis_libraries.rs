@@ -1,5 +1,5 @@
-//! Goal: the client libraries of Redis work as with Redis, with what they send by themselves when they connect: channels and the store. Method:
-//! small programs with redis-py, node-redis and go-redis, each skipped and said so where it is not installed.
+//! Goal: the client libraries of Redis work as with Redis, including the commands that they send when they connect: channels and the store. Method:
+//! small programs with redis-py, node-redis and go-redis, each reported as skipped if it is not installed.
 #![expect(clippy::disallowed_types, reason = "a test holds files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -14,7 +14,7 @@ use server::{Plan, Server, errors_of, printed_by, run};
 const CONFIG: &str = "[[channel]]\npattern = \"news\"\n[[channel]]\npattern = \"room.*\"\nsubscribe = \"token\"\n\
     publish = \"token\"\n[channels]\napi_keys = \"keys\"\ntoken_keys = \"tokens\"\n";
 
-/// Prints what it hears, with RESP2 and RESP3 where the library has both.
+/// Prints the messages it receives, with RESP2 and RESP3 if the library supports both.
 const PYTHON: &str = r#"
 import inspect, sys, redis
 url, key, token = sys.argv[1:]
@@ -47,7 +47,7 @@ except redis.exceptions.RedisError as error:
     print('done')
 "#;
 
-/// Uses the store. What it says is said of Redis as well.
+/// Uses the store, and prints what Redis would print as well.
 const PYTHON_STORE: &str = r#"
 import sys, redis
 client = redis.Redis.from_url(sys.argv[1] + '/3', socket_timeout=20)
@@ -229,7 +229,7 @@ fn store() -> Server {
     plan.argument(&store).config("[store]\nsync = \"none\"\n").start()
 }
 
-/// Whether a library can be used; says that the test is skipped when not.
+/// Whether a library is installed; reports the test as skipped otherwise.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 fn has_library(command: &mut Command, library: &str, test: &str) -> bool {
     let has = command.output().is_ok_and(|output| output.status.success());
@@ -239,7 +239,7 @@ fn has_library(command: &mut Command, library: &str, test: &str) -> bool {
     has
 }
 
-/// A Python that has redis-py: that of the path, or Debian's.
+/// A Python with redis-py: the one in the path, or Debian's.
 fn python() -> Command {
     let names = ["python3", "/usr/bin/python3"];
     let has = |name: &&str| {
@@ -251,7 +251,7 @@ fn python() -> Command {
 
 fn node() -> Command {
     let mut node = Command::new("node");
-    // Where Debian has the libraries of its packages.
+    // Debian's directory for Node packages.
     node.env("NODE_PATH", "/usr/share/nodejs");
     node
 }
@@ -330,7 +330,7 @@ fn go_redis_uses_the_store() {
         command.current_dir(&directory).args(words);
         command
     };
-    // Fetched once; then Go has it in its cache.
+    // Downloaded once; later runs use Go's cache.
     let fetch = &mut go(&["get", "github.com/redis/go-redis/v9@v9.17.3"]);
     if !has_library(fetch, "Go with go-redis", test) {
         return;

@@ -1,4 +1,4 @@
-//! Goal: the store keeps what it has said it has, whatever happens to the server and its clients. Method: clients of Redis against the built server,
+//! Goal: the store keeps its guarantees whatever happens to the server and its clients. Method: Redis clients against the built server,
 //! which is killed, drained, reloaded and filled.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -25,7 +25,7 @@ fn start(config: &str) -> Server {
     plan(config).start()
 }
 
-/// Sends lines and gives what comes up to the answer of a ping behind them.
+/// Sends lines and returns the replies, up to that of a final ping.
 fn ask(stream: &mut TcpStream, lines: &str) -> String {
     let heard = say(stream, format!("{lines}PING the-end\r\n").as_bytes(), b"the-end\r\n");
     let text = String::from_utf8_lossy(&heard).into_owned();
@@ -38,7 +38,7 @@ fn what_was_answered_is_there_after_a_kill() {
     let mut written = 0;
     for round in 0..5 {
         let mut client = connect(resp(&server));
-        // The last ones may not be answered when the server is killed.
+        // The last commands may be unanswered when the server is killed.
         for _ in 0..20 {
             for _ in 0..10 {
                 client.write_all(format!("SET key:{written} {written}\r\n").as_bytes()).unwrap();
@@ -163,7 +163,7 @@ fn a_scan_on_any_connection_gives_each_key() {
         .collect();
     expected.sort();
     assert_eq!(keys, expected);
-    // A list of several pages, also of a client that watches a key.
+    // A list of several pages, also for a client that watches a key.
     for part in 0..10 {
         let pairs: String = (0..1_000).map(|number| format!(" other:{part}:{number} x")).collect();
         assert_eq!(ask(&mut clients[0], &format!("MSET{pairs}\r\n")), "+OK\r\n");
@@ -271,7 +271,7 @@ fn info_of_one_scheduler_is_about_all() {
         let line = info.lines().find_map(|line| line.strip_prefix(&format!("{name}:")));
         line.unwrap_or_else(|| panic!("{name} in {info}")).parse::<f64>().unwrap()
     };
-    // Two commands and a ping, four with theirs for each client, and an INFO with its ping for each that has asked.
+    // A ping after each request: 3 commands first, 4 of each client, and 2 for each earlier INFO.
     for (asked, client) in clients.iter_mut().enumerate() {
         let info = ask(client, "INFO\r\n");
         let commands = 3 + 16 * 4 + 2 * asked;

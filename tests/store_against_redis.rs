@@ -1,5 +1,5 @@
-//! Goal: what the store answers to clients of Redis is what Redis answers, byte by byte. Method: random commands, of several connections in turn and
-//! pipelined in pieces of any size, to a redis-server and to ours; skipped and said so where there is no redis-server.
+//! Goal: the store answers Redis clients exactly as Redis does, byte by byte. Method: random commands, on several connections in turn and
+//! pipelined in pieces of random size, to redis-server and to Velodrome; reported as skipped if redis-server is not installed.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -16,7 +16,7 @@ use server::directory::Directory;
 use server::patience::{PATIENCE, until};
 use server::{Plan, Server, has};
 
-/// A redis-server on a Unix socket; ended with the test.
+/// A redis-server on a Unix socket; ends with the test.
 struct Redis {
     child: Child,
     directory: Directory,
@@ -54,7 +54,7 @@ fn ours(arguments: &[&str]) -> Server {
     plan.config("[store]\nsync = \"none\"\n").start()
 }
 
-/// A number below this one, of a seed: the same ones in each run.
+/// A pseudo-random number below a bound, reproducible by its seed.
 struct Random(u64);
 
 impl Random {
@@ -79,7 +79,7 @@ const NUMBERS: [&str; 8] =
     ["0", "1", "-1", "7", "100", "9223372036854775807", "-9223372036854775808", "x"];
 const TIMES: [&str; 6] = ["1000", "100000", "0", "-1", "x", "9223372036854775807"];
 
-/// A command: mostly a right one, now and then with a word too many or too few.
+/// A command: usually valid, sometimes with a word too many or too few.
 fn command(random: &mut Random) -> Vec<String> {
     let key = random.pick(&KEYS);
     let (value, number, time) = (random.pick(&VALUES), random.pick(&NUMBERS), random.pick(&TIMES));
@@ -105,7 +105,7 @@ fn command(random: &mut Random) -> Vec<String> {
         21 => vec!["SETNX", key, value],
         22 => vec!["GETSET", key, value],
         23 => vec!["GETDEL", key],
-        // Redis does not look at the time where there is no key.
+        // Redis does not check the time if the key does not exist.
         24 => vec!["GETEX", key, random.pick(&["EX", "PX", "zz"]), "100000"],
         25 => vec!["GETEX", key, "PERSIST"],
         26 => vec!["SETEX", key, time, value],
@@ -114,7 +114,7 @@ fn command(random: &mut Random) -> Vec<String> {
         29 if random.below(2) == 0 => {
             vec!["EXPIRE", key, time, random.pick(&["NX", "XX", "zz"])]
         }
-        // Times that are compared are the same for both.
+        // Times in replies must be equal, so they are fixed.
         29 => {
             let time = random.pick(&["9999999999", "9999999990"]);
             vec!["EXPIREAT", key, time, random.pick(&["GT", "LT"])]
@@ -140,7 +140,7 @@ fn encoded(words: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes in pieces of any size, with the mark behind them, and reads up to its echo.
+/// Sends bytes in pieces of random size with a marker after them, and reads up to the echo of the marker.
 fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random) -> String {
     const MARK: &str = "the end of this part";
     let mark = encoded(&["ECHO".to_owned(), MARK.to_owned()]);
@@ -160,14 +160,14 @@ fn exchange(stream: &mut (impl Read + Write), bytes: &[u8], random: &mut Random)
     String::from_utf8_lossy(&heard).into_owned()
 }
 
-/// A connection on which a small piece does not wait for the answer to another one.
+/// A connection without Nagle's algorithm.
 fn prompt(server: &Server) -> TcpStream {
     let stream = connect(resp(server));
     stream.set_nodelay(true).unwrap();
     stream
 }
 
-/// So many parts of commands to both, of three connections in turn.
+/// Sends that many batches of commands to both servers, on three connections in turn.
 fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
     let mut random = Random(seed);
     let mut theirs: Vec<UnixStream> = (0..3).map(|_| redis.connect()).collect();
@@ -180,7 +180,7 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
         let connection = random.below(3);
         let mut commands: Vec<Vec<String>> =
             (0..1 + random.below(12)).map(|_| command(&mut random)).collect();
-        // A key that was not there, was written and is gone again counts as touched in Redis, and as unchanged here.
+        // A key that did not exist, was written and was deleted again counts as changed in Redis, and as unchanged here.
         let there = |words: Vec<String>| {
             let keys = if words[0] == "WATCH" { words[1..].to_vec() } else { Vec::new() };
             let set = |key: String| vec!["SETNX".to_owned(), key, "1".to_owned()];
@@ -188,7 +188,7 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
         };
         commands = commands.into_iter().flat_map(there).collect();
         for words in &mut commands {
-            // Both refuse it, in other words: what Redis runs within a transaction here stays outside of it.
+            // Both refuse it with different texts: these commands are not allowed in a transaction here.
             let is_in = &mut in_transaction[connection];
             match &*words[0] {
                 "MULTI" => *is_in = true,
@@ -205,7 +205,7 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
         let expected = exchange(&mut theirs[connection], &bytes, &mut random);
         let found = exchange(&mut ours[connection], &bytes, &mut random);
         assert_eq!(found, expected, "seed {seed}, part {part}, to {commands:?}");
-        // Both list keys, in an order of their own.
+        // The two servers list keys in different orders.
         let pattern = random.pick(&["*", "key:*", "?", "[a-b]", "k*:2", "\\u{e9}", "nothing"]);
         let count = 1 + random.below(4);
         let expected = listed(&mut theirs[connection], pattern, count);
@@ -214,7 +214,7 @@ fn compare(parts: usize, seed: u64, redis: &Redis, server: &Server) {
     }
 }
 
-/// The keys that fit, by `KEYS` and by `SCAN` to its end.
+/// The matching keys, by `KEYS` and by a complete `SCAN`.
 fn listed(
     stream: &mut (impl Read + Write),
     pattern: &str,
@@ -222,10 +222,10 @@ fn listed(
 ) -> (Vec<String>, Vec<String>) {
     let mut ask = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        // How often depends on the order, so it has numbers of its own.
+        // The number of `SCAN` calls depends on the order of the keys, so these have markers of their own.
         let heard = exchange(stream, &encoded(&words), &mut Random(1));
         let lines: Vec<String> = heard.split("\r\n").map(str::to_owned).collect();
-        // Without the mark and the line behind it.
+        // Without the marker and the line after it.
         lines[..lines.len() - 3].to_vec()
     };
     // A head, then two lines for each key.
@@ -248,7 +248,7 @@ fn listed(
     (keys, scanned)
 }
 
-/// A command of a client that listens, or publishes.
+/// A command of a subscriber or a publisher.
 fn about_channels(random: &mut Random) -> Vec<String> {
     let channels = ["a", "b", "news:1", "\u{e9}"];
     let patterns = ["?*", "news:*", "?", "[ab]"];
@@ -268,7 +268,7 @@ fn about_channels(random: &mut Random) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// Sends commands and reads up to the answer of a ping behind them, which a client that listens may send as well.
+/// Sends commands and reads up to the reply to a final ping, which subscribers may send as well.
 fn listen(stream: &mut (impl Read + Write), commands: &[u8]) -> String {
     stream.write_all(&[commands, b"PING the-mark\r\n"].concat()).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
@@ -280,7 +280,7 @@ fn listen(stream: &mut (impl Read + Write), commands: &[u8]) -> String {
     String::from_utf8_lossy(&heard).into_owned()
 }
 
-/// Replies, where those of several patterns to one message have no order of their own.
+/// Sorts replies: messages of several matching patterns arrive in any order.
 fn in_order(heard: &str) -> Vec<String> {
     const PATTERN: &str = "*4\r\n$8\r\npmessage\r\n";
     let mut replies: Vec<String> =
@@ -310,7 +310,7 @@ fn subscriptions_are_answered_as_by_redis() {
         let mut theirs: Vec<UnixStream> = (0..3).map(|_| redis.connect()).collect();
         let mut ours: Vec<TcpStream> = (0..3).map(|_| prompt(&server)).collect();
         for part in 0..60 {
-            // The third one publishes, and never listens.
+            // The third client publishes and never subscribes.
             let connection = random.below(3);
             let commands: Vec<Vec<String>> = match connection {
                 2 => {

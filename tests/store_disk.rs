@@ -1,5 +1,5 @@
-//! Goal: a disk without room fails writes, with the reason, and nothing else; the file of a store grows while it is used. Method: a small file
-//! system in memory, where the test may make one.
+//! Goal: a full disk fails writes with a clear reason and nothing else, and the file of a store grows while it is used. Method: a small file
+//! system in memory, where the test may mount one.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -18,7 +18,7 @@ fn start(store: &std::path::Path, config: &str) -> Server {
     plan.argument(&format!("--store={}", store.display())).config(config).start()
 }
 
-/// Sends a line and gives its reply.
+/// Sends a line and returns the reply.
 fn ask(client: &mut TcpStream, line: &str) -> String {
     let heard = say(client, format!("{line}\r\nECHO end\r\n").as_bytes(), b"end\r\n");
     let text = String::from_utf8_lossy(&heard).into_owned();
@@ -32,7 +32,7 @@ fn a_full_disk_fails_writes_and_nothing_else() {
     let Some(_mounted) = Mounted::small(place.path(), "8m", test) else { return };
     let store = place.path().join("store");
     for sync in ["commit", "log", "interval", "none"] {
-        // No checkpoint is due: one is made where there is no room without it.
+        // No checkpoint is due, but one is made because there is no space without it.
         let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"1h\"\n");
         let mut server = start(&store, &config);
         let mut client = connect(resp(&server));
@@ -50,7 +50,7 @@ fn a_full_disk_fails_writes_and_nothing_else() {
         };
         assert_eq!(refusal, "-OOM the disk is full\r\n", "after {written}");
         assert!(written > 100);
-        // What was answered is there, for all; also by HTTP and after a kill.
+        // All answered writes exist, also over HTTP and after a kill.
         for number in [0, written / 2, written - 1] {
             assert!(ask(&mut client, &format!("GET {sync}:{number}")).starts_with("$3000\r\n"));
         }
@@ -58,7 +58,7 @@ fn a_full_disk_fails_writes_and_nothing_else() {
         client = connect(resp(&server));
         let count = ask(&mut client, "DBSIZE");
         assert!(ask(&mut client, &format!("GET {sync}:{}", written - 1)).starts_with("$3000\r\n"));
-        // There is room again: without a restart writes go on.
+        // There is space again: writes continue without a restart.
         std::fs::remove_file(&filler).unwrap();
         until("a write", || {
             let reply = ask(&mut client, &format!("SET {sync}:more {value}"));

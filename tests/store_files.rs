@@ -1,4 +1,4 @@
-//! Goal: rows go into the store as files have them, all or none, and come out as they went in; also while a server has it open. Method: `velodrome store`
+//! Goal: import loads all rows of a file or none, and export returns them unchanged, also while a server has the store open. Method: `velodrome store`
 //! on small files.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -26,7 +26,7 @@ fn done(words: &[&str]) -> String {
     printed_by(&output)
 }
 
-/// What goes wrong, with the exit status.
+/// The exit status and the error text.
 fn refused(words: &[&str]) -> (i32, String) {
     let output = store(words);
     (output.status.code().unwrap(), errors_of(&output))
@@ -110,7 +110,7 @@ fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
     assert_eq!(lines[1], r#"{"expires_at_ms":4102444800000,"key":"b","value":"two words"}"#);
     assert_eq!(lines[2..4], [r#"{"key":"c","value":"3"}"#, r#"{"key":"d","value":"4"}"#]);
     assert!(lines[4].contains(r#""key":"e","value":"5""#) && lines[4].contains("expires_at_ms"));
-    // In pieces of its own size, and more than is read at once.
+    // A file longer than one read.
     let many: String = (0..50_000).map(|row| format!("SET k{row:06} {row}\r\n")).collect();
     let told = done(&["import", &place.file("many.resp", &many), &place.data, "--database", "1"]);
     assert!(told.starts_with("50000 rows are in database 1"), "{told}");
@@ -229,7 +229,7 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     let rows = place.file("large.ndjson", &rows);
     let mut import = Command::new(PROGRAM);
     let mut import = import.args(["store", "import", &rows, &place.data]).spawn().unwrap();
-    // More than what is sorted at once: its first piece is in the transaction then.
+    // More rows than are sorted at once, so the first run is already in the transaction.
     until("a piece to be read", || {
         let read = std::fs::read_to_string(format!("/proc/{}/io", import.id())).unwrap();
         let read = read.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
@@ -238,13 +238,13 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     import.kill().unwrap();
     import.wait().unwrap();
     assert_eq!(done(&["export", &place.data]), "{\"key\":\"a\",\"value\":\"1\"}\n");
-    // The transaction of the dead holds no lock that others wait for.
+    // The transaction of a killed program holds no lock.
     let more = place.file("more.csv", "k,v\nb,2\n");
     done(&["import", &more, &place.data]);
     assert!(done(&["check", &place.data]).contains("2 records are consistent"));
 }
 
-/// What a verb prints of the programs that read the store.
+/// The lines of `stat` about programs that read the store.
 #[test]
 fn a_slow_sender_of_rows_keeps_nobody_waiting() {
     let place = Place::new();
@@ -257,7 +257,7 @@ fn a_slow_sender_of_rows_keeps_nobody_waiting() {
     let mut import = import.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut rows = import.stdin.take().unwrap();
     rows.write_all(b"key,value\n").unwrap();
-    // More than a pipe takes: it reads.
+    // More than a pipe buffers, so the import reads.
     for number in 0..100_000 {
         writeln!(rows, "row:{number},value").unwrap();
     }
@@ -309,7 +309,7 @@ fn a_program_that_reads_for_long_is_named_and_forgotten_when_it_is_killed() {
         .argument("--listen-resp=127.0.0.1:0")
         .start();
     assert_eq!(readers(&place), [""; 0]);
-    // More than a pipe takes, and nobody reads it.
+    // More than a pipe buffers, and nobody reads it.
     let mut export = Command::new(PROGRAM);
     let export = export.args(["store", "export", &place.data]).stdout(Stdio::piped());
     let mut export = export.spawn().unwrap();
@@ -324,7 +324,7 @@ fn a_program_that_reads_for_long_is_named_and_forgotten_when_it_is_killed() {
     });
     export.kill().unwrap();
     export.wait().unwrap();
-    // The server finds out, not one who asks.
+    // The server finds this out itself, without a request.
     until("no reader", || readers(&place).is_empty().then_some(()));
 }
 

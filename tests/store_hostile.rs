@@ -1,5 +1,5 @@
-//! Goal: a client that asks for too much harms itself alone, and the server keeps its memory. Method: the dearest commands, in masses, beside a client that
-//! wants little.
+//! Goal: a client that asks for too much harms only itself, and the server's memory stays bounded. Method: the most expensive commands, many times, beside a client that
+//! asks for little.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -26,14 +26,14 @@ fn start() -> Server {
     server
 }
 
-/// What of the machine's memory is the server's own, in bytes: not the pages of the store, which the kernel takes back.
+/// The server's own memory in bytes, without the pages of the store, which the kernel can take back.
 fn memory(server: &Server) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 
-/// Another client is answered, and the server has not grown beyond a bound.
+/// Checks that another client is answered and that the server stays below a memory bound.
 fn is_well(server: &Server) {
     let mut client = connect(resp(server));
     for _ in 0..20 {
@@ -48,7 +48,7 @@ fn crowd(server: &Server, count: usize, commands: &str) -> Vec<TcpStream> {
     let clients = (0..count).map(|_| {
         let mut client = connect(resp(server));
         client.set_nonblocking(true).unwrap();
-        // What the server does not read, it need not keep.
+        // The server does not have to keep what it does not read.
         let _rest_unsent = client.write(commands.as_bytes());
         client
     });
@@ -89,15 +89,15 @@ fn clients_that_do_not_take_large_values_hold_no_memory() {
     });
     clients.extend(of_http);
     for client in &clients {
-        // Its reply has begun, so that it is of the value that is now.
+        // The reply has started, so it contains the current value.
         client.set_nonblocking(false).unwrap();
         assert_eq!(client.peek(&mut [0]).unwrap(), 1);
     }
-    // Those that were there before are served, and the value has changed now.
+    // Earlier clients are still served, and the value has changed.
     assert_eq!(say(&mut other, b"SET v short\r\nGET v\r\n", b"short\r\n").len(), 16);
     let memory = memory(&server);
     assert!(memory < 150 * 1024 * 1024, "{} MiB", memory >> 20);
-    // What was begun ends as it began.
+    // A reply that has started ends with the same value.
     for (at, length) in [(0, LARGE), (60, 3 * LARGE), (70, LARGE - 2), (80, LARGE)] {
         let mut taken = vec![0; length];
         let head: &[u8] = if at == 80 { b"\r\n\r\n" } else { b"\r\nv" };
@@ -109,7 +109,7 @@ fn clients_that_do_not_take_large_values_hold_no_memory() {
         }
         clients[at].read_exact(&mut taken[..length - 1]).unwrap();
         let values = taken.iter().filter(|byte| **byte == b'v').count();
-        // Between the values of a list there are the heads of the next.
+        // The heads of the next list come between the values.
         assert!(values + 60 > length, "{values} of {length}");
     }
     drop(clients);
@@ -133,7 +133,7 @@ fn large_replies_that_are_copied_have_a_share() {
     }
     assert_eq!(refused, 16);
     assert_eq!(say(&mut other, b"PING\r\n", b"\r\n"), b"+PONG\r\n");
-    // One goes, one takes its own.
+    // One client closes, one receives its reply.
     drop(clients.remove(0));
     let mut rest = vec![0; LARGE + 11];
     clients[0].read_exact(&mut rest).unwrap();
@@ -172,7 +172,7 @@ fn transactions_that_are_not_executed_have_a_share() {
     let kept = server.count("/store/kept_bytes");
     assert!((32..80).contains(&(kept >> 20)), "{kept}");
     drop(clients);
-    // What they kept is given back.
+    // The memory that they held is free again.
     let mut client = connect(resp(&server));
     server::patience::until("room for a transaction", || {
         let heard = say(&mut client, b"MULTI\r\nSET a 1\r\nEXEC\r\nECHO end\r\n", b"end\r\n");
@@ -194,7 +194,7 @@ fn a_list_of_all_keys_waits_for_that_of_another() {
     for client in &mut clients {
         client.write_all(b"KEYS key:1*\r\nECHO end\r\n").unwrap();
     }
-    // Some go before it is their turn.
+    // Some clients close before their turn.
     drop(clients.split_off(7));
     for client in &mut clients {
         let mut heard = Vec::new();

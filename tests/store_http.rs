@@ -1,4 +1,4 @@
-//! Goal: the store by HTTP does what its requests say, for whom the rules allow it. Method: requests to the built server, beside a client of Redis.
+//! Goal: requests to the store over HTTP do what they say, for clients that the rules allow. Method: requests to the built server, beside a Redis client.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -155,9 +155,9 @@ fn a_token_opens_the_databases_that_it_names() {
     assert_eq!((put(&writes), put(API_KEY)), (204, 204));
     assert_eq!((get(&reads).status, get(&writes).status, get(API_KEY).status), (200, 200, 200));
     assert_eq!(get(&other).status, 403);
-    // A list is read as well, and a token may stand in the query.
+    // Listing needs read access, and the query may contain the token.
     assert_eq!(server.get(&format!("/store/log?token={reads}")).status, 200);
-    // Where a key is asked for a token is none.
+    // If an API key is required, a token is refused.
     let shut = server.request("GET", "/store/shut/a", &[("Authorization", &bearer(&writes))]);
     assert_eq!(shut.status, 401);
     let ask = |shown: &str| {

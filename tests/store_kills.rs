@@ -1,5 +1,5 @@
-//! Goal: what a client was told is written is there after `kill -9` at any moment, and nothing is there by halves. Method: clients write pairs in
-//! transactions while the server is killed, again and again; after each start the pairs are looked at. `VELODROME_KILLS=1000` takes more rounds.
+//! Goal: after `kill -9` at any moment every answered write exists, and no transaction in part. Method: clients write pairs in
+//! transactions while the server is killed repeatedly; after each start the pairs are checked. `VELODROME_KILLS=1000` sets the number of rounds.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -16,10 +16,10 @@ use server::channel::{connect, resp, say};
 
 const ROUNDS: u64 = 60;
 
-/// Clients that write at the same time.
+/// The number of clients.
 const WRITERS: usize = 4;
 
-/// A transaction that writes the same number twice, deletes a key of the one before and writes a large value.
+/// A transaction that writes the same number twice, deletes a key of the previous transaction, and writes a large value.
 fn pair(writer: usize, number: u64) -> Vec<u8> {
     let commands = [
         "MULTI".to_owned(),
@@ -32,7 +32,7 @@ fn pair(writer: usize, number: u64) -> Vec<u8> {
     commands.iter().flat_map(|command| format!("{command}\r\n").into_bytes()).collect()
 }
 
-/// Writes pairs from a number on until the server is killed; gives the last number that was answered.
+/// Writes pairs from a number on until the server is killed. Returns the last number that was answered.
 fn write(mut stream: TcpStream, writer: usize, mut number: u64, answered: &dyn Fn()) -> u64 {
     loop {
         number += 1;
@@ -56,7 +56,7 @@ fn write(mut stream: TcpStream, writer: usize, mut number: u64, answered: &dyn F
     }
 }
 
-/// Waits until so many pairs were answered.
+/// Waits until that many pairs were answered.
 fn wait_for(count: u64, answers: &Receiver<()>) {
     for _ in 0..count {
         answers.recv().unwrap();
@@ -84,7 +84,7 @@ fn nothing_is_lost_or_half_there() {
                 thread::spawn(move || write(stream, writer, from, &|| tell.send(()).unwrap_or(())))
             })
             .collect();
-        // A moment between two answers, another one in each round.
+        // A moment between two answers, different in each round.
         wait_for(1 + round * 7 % 90, &answers);
         let server = server.kill_and_restart();
         let answered: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();

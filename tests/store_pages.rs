@@ -1,4 +1,4 @@
-//! Goal: pages, modules and processes read and write the store as clients of Redis do, nothing that they add up is lost, and a store that refuses says so.
+//! Goal: pages, modules and processes read and write the same store as Redis clients, no increment is lost, and a store that refuses a change says so.
 //! Method: the built server with two schedulers, and many clients at once.
 #![expect(clippy::disallowed_types, reason = "a test has sockets and threads of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -10,11 +10,11 @@ use server::channel::{connect, resp, say};
 use server::client::text;
 use server::{Plan, Server};
 
-/// Runs the code that the request brings.
+/// Runs the code in the request.
 const RUN: &str = "<% local given = { assert(load(request.query.code))() } \
     for index, value in ipairs(given) do given[index] = json.encode(value) end response:write(table.concat(given, ' ')) %>";
 
-/// Moves one from an account to another, unless there is none left; `0` where the store refused.
+/// Moves one unit from an account to another, unless the first is empty; `0` if the store refused.
 const MOVE: &str = "<% local from, to = request.query.from, request.query.to \
     local done = store.transaction(function(t) local has = t:get(from) if has > 0 then \
     t:put(from, has - 1) t:put(to, t:get(to) + 1) end end) response:write(done and 1 or 0) %>";
@@ -22,7 +22,7 @@ const MOVE: &str = "<% local from, to = request.query.from, request.query.to \
 const COUNT: &str =
     "<% response:write(store.update('counter', function(n) return (n or 0) + 1 end) and 1 or 0) %>";
 
-/// Tells its client what is changed, until that is `end`.
+/// Streams the changes to its client, until a value is `end`.
 const WATCH: &str = "<% local watch = store.watch('w:') response:write('watches;') response:flush() \
     for key, value in watch do response:write(key, '=', json.encode(value), ';') response:flush() \
     if key == 'w:end' then break end end %>";
@@ -46,7 +46,7 @@ fn site() -> Server {
     plan().config("[store]\nsync = \"none\"\ndatabases = [\"cards\"]\n").start()
 }
 
-/// What a page's code gives, in JSON.
+/// The result of a page's code, as JSON.
 fn run(server: &Server, code: &str) -> String {
     let code: String = form_urlencoded(code);
     let response = server.get(&format!("/run?code={code}"));
@@ -170,7 +170,7 @@ fn a_watch_sees_what_anybody_changes() {
     let server = site();
     let mut redis = connect(resp(&server));
     say(&mut redis, b"SET w:a 1\r\n", b"+OK\r\n");
-    // One on each scheduler, or two on one.
+    // One page on each scheduler, or two on one.
     let mut pages: Vec<_> = (0..4).map(|_| connect(server.address())).collect();
     for page in &mut pages {
         say(page, b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n", b"watches;");

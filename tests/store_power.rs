@@ -1,6 +1,6 @@
-//! Goal: when the power fails, a store with `sync = "commit"` or `"log"` has all that was answered, one with `"interval"` has all up to a moment not long before, and neither
-//! has anything by halves. Method: what programs write is recorded, and put together as a disk could have it at each moment ([`power`]). Skipped and said so
-//! where there is no strace, or it may not look at programs.
+//! Goal: after a power failure a store with `sync = "commit"` or `"log"` has every answered write, one with `"interval"` has all writes up to a recent moment, and none
+//! has a transaction in part. Method: strace records the writes of programs, and the test builds the possible contents of the disk at each moment ([`power`]). Reported as skipped
+//! if strace is not installed or not permitted.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -19,14 +19,14 @@ use server::patience::until;
 use server::{PROGRAM, Plan, Server, has, run};
 use store::{Database, Outcome, PageOf, Query, Settings, Store, With};
 
-/// Programs that write, one after the other, and rows of each.
+/// The number of programs that write, one after the other, and of the rows of each.
 const PROGRAMS: usize = 12;
 const ROWS: usize = 25;
 
-/// Files that are put together for each moment.
+/// Disk contents that are built for each moment.
 const FILES: u64 = 12;
 
-/// Records of checkpoints: where, of how many bytes, and in them the inode of the file, the start of the kernel and the sum.
+/// Records of checkpoints: their offsets and size, and the offsets of the inode, the boot id and the checksum.
 const RECORDS: [usize; 2] = [0, 4096];
 const RECORD: usize = 512;
 const INODE: std::ops::Range<usize> = 16..24;
@@ -36,7 +36,7 @@ const SUM: usize = RECORD - 8;
 /// The files of a store that are recorded.
 const FILE_NAMES: [&str; 4] = ["data.mdb", "checkpoint", "log.0", "log.1"];
 
-/// Has the records say that they are of this file and of an earlier start of the kernel.
+/// Changes the records to the inode of this file and to another boot id.
 fn moved(checkpoint: &mut [u8], inode: u64) {
     for place in RECORDS {
         let Some(record) = checkpoint.get_mut(place..place + RECORD) else { continue };
@@ -51,7 +51,7 @@ fn moved(checkpoint: &mut [u8], inode: u64) {
     }
 }
 
-/// The keys that are in a store after a power failure behind these events, with what they have; the store has to be whole.
+/// The keys and values of a store after a power failure at this event. The store must be consistent.
 fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, String)> {
     let _not_there = std::fs::remove_dir_all(directory);
     std::fs::create_dir(directory).unwrap();
@@ -78,10 +78,10 @@ fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, S
     page.keys.into_iter().map(|(key, entry)| (text(&key), value(entry))).collect()
 }
 
-/// What strace has to record.
+/// The system calls that strace records.
 const CALLS: &str = "trace=openat,lseek,pwrite64,pwritev,writev,ftruncate,fdatasync,fsync";
 
-/// Has a program import rows, and gives what was recorded of it, if strace may look at it.
+/// Imports rows under strace. Returns the record, if strace works here.
 fn imported(place: &Directory, store: &Path, program: usize) -> Option<Vec<Happened>> {
     let rows = (0..ROWS).map(|row| {
         let value = "x".repeat(1 + (program * 731 + row * 97) % 3_000);
@@ -117,7 +117,7 @@ fn a_power_failure_loses_nothing_that_was_answered() {
     let whole = left(&place.join("torn"), &events, &mut 1);
     assert_eq!(whole.len(), PROGRAMS * ROWS);
     let (mut seed, mut lost) = (1, 0);
-    // The first program makes the file; a store whose making was cut off is made again.
+    // The first program creates the file; if that was interrupted, the store is created again.
     let first = events.iter().position(|event| matches!(event, Happened::Answered)).unwrap();
     for moment in first + 1..=events.len() {
         let answered = |event: &&Happened| matches!(event, Happened::Answered);
@@ -139,14 +139,14 @@ fn a_power_failure_loses_nothing_that_was_answered() {
     assert!(lost > 100, "the power never failed before the end of a commit");
 }
 
-/// Writes of the client, and the keys that it writes in turn.
+/// Writes of the client, and the number of keys that it writes in turn.
 const WRITES: usize = 400;
 const KEYS: usize = 40;
 
-/// Files that are put together.
+/// Disk contents that are built.
 const MOMENTS: u64 = 1_500;
 
-/// The last write that a store has, which has to have all before it.
+/// The last write that a store contains; it must contain all earlier ones.
 fn last_of(left: &[(String, String)]) -> usize {
     let number = |text: &str| text.split('x').next().unwrap().parse().unwrap();
     let last = left.iter().find(|(key, _)| key == "last").map_or(0, |(_, value)| number(value));
@@ -159,9 +159,9 @@ fn last_of(left: &[(String, String)]) -> usize {
     last
 }
 
-/// A server with checkpoints that is recorded, with the path of the record.
+/// A server with checkpoints under strace, and the path of the record.
 fn recorded_server(sync: &str, sync_interval: &str) -> (Server, String) {
-    // What the disk of the host does meanwhile is not asked.
+    // The durability of the host's own disk does not matter.
     let plan = Plan::within(Directory::in_memory());
     let plan = plan.argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
     let path = |name: &str| plan.directory.join(name).display().to_string();
@@ -184,11 +184,11 @@ fn write_all(server: &Server) {
     }
 }
 
-/// Ends the server, and gives what was recorded of it.
+/// Ends the server and returns the record.
 fn ended(server: &mut Server, trace: &str, (signal, end): (&str, &str)) -> Vec<Happened> {
     server.signal(signal);
     server.wait();
-    // A short process id is followed by several spaces.
+    // strace pads short process ids with several spaces.
     let (id, end) = (server.id().to_string(), format!("+++ {end} +++"));
     let is_end = |line: &str| line.split_whitespace().next() == Some(&*id) && line.ends_with(&end);
     let whole =
@@ -196,7 +196,7 @@ fn ended(server: &mut Server, trace: &str, (signal, end): (&str, &str)) -> Vec<H
     recorded(&until("strace has written everything", whole))
 }
 
-/// After which events a checkpoint was on the disk.
+/// The events after which a checkpoint is on disk.
 fn checkpoints(events: &[Happened]) -> Vec<usize> {
     let is_one = |event: &Happened| matches!(event, Happened::Synced(Which::Checkpoint, _));
     (0..events.len()).filter(|place| is_one(&events[*place])).collect()
@@ -218,7 +218,7 @@ fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
     let place = Directory::in_memory();
     let torn = place.join("torn");
     assert_eq!(last_of(&left(&torn, &events, &mut 1)), WRITES);
-    // What each checkpoint has, from the moment when it is on the disk.
+    // What each checkpoint contains, from the moment when it is on disk.
     let checkpoints = checkpoints(&events);
     let has = |place: &usize| last_of(&left(&torn, &events[..=*place], &mut 1));
     let kept: Vec<_> = checkpoints.iter().map(has).collect();
@@ -231,7 +231,7 @@ fn after_a_power_failure_a_store_is_as_it_was_not_long_before() {
         let last = last_of(&left(&torn, &events[..moment], &mut seed));
         let made = checkpoints.iter().filter(|place| **place < moment).count();
         let about = format!("moment {moment}, seed {before}: {last} of {kept:?}, {made} made");
-        // The next one may be there before it was waited for.
+        // The next checkpoint may be on disk before fdatasync returns.
         let next = kept.get(made).unwrap_or(&WRITES);
         assert!(last == kept[made - 1] || last == *next, "{about}");
         lost += usize::from(last < WRITES);
@@ -254,7 +254,7 @@ fn with_a_log_a_power_failure_loses_nothing_that_was_answered() {
     }
     let place = Directory::in_memory();
     let torn = place.join("torn");
-    // A write is answered behind the wait for its entry of the log.
+    // A write is answered after the wait for its log entry.
     let is_answer = |event: &&Happened| matches!(event, Happened::Synced(Which::Log(_), _));
     let checkpoints = checkpoints(&events);
     let turns = |log| {
@@ -284,7 +284,7 @@ fn a_program_that_writes_after_a_killed_server_leaves_a_whole_store() {
     if !has("strace", test) {
         return;
     }
-    // The one checkpoint is older than all writes.
+    // The only checkpoint is older than all writes.
     let (mut server, trace) = recorded_server("interval", "1h");
     write_all(&server);
     let mut events = ended(&mut server, &trace, ("KILL", "killed by SIGKILL"));

@@ -1,5 +1,5 @@
-//! Goal: sessions in the store are the server's: a copied cookie ends with the session, a revoked one does not come back, and those of two sites are apart.
-//! Method: the built server with two schedulers, and requests that show one another's cookies.
+//! Goal: the server controls sessions in the store: a copied cookie is useless after the session ends, a revoked session does not return, and two sites have separate sessions.
+//! Method: the built server with two schedulers, and requests with each other's cookies.
 #![expect(clippy::disallowed_types, reason = "a test has sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -17,7 +17,7 @@ const LOGIN: &str = "<% request.session = { user = request.query.name } %>in";
 const ADD: &str = "<% local session = request.session session.laps = (session.laps or 0) + 1 %><%= session.laps %>";
 const WHO: &str = "<%= request.session.user or 'nobody' %>";
 const OUT: &str = "<% request.session = nil %>out";
-/// Looks at the session, and ends when it may.
+/// Shows the session, and ends it if asked.
 const SLOW: &str =
     "<% request.session.late = true while not store.get('go') do sleep(0.001) end %>slow";
 const BIG: &str = "<% request.session.text = ('x'):rep(70000) %>";
@@ -25,7 +25,7 @@ const REVOKE: &str = "<% for key in store.scan('session:') do store.delete(key) 
 const FLUSHED: &str =
     "<% request.session.user = 'flushed' response:write('a') response:flush() %>b";
 
-/// Two sites of the same pages.
+/// Two sites with the same pages.
 const CONFIG: &str = "[pages]\nsessions = \"store\"\n[store]\nsync = \"none\"\n[[host]]\nnames = [\"other.example\"]\nroot = \"site\"\n";
 
 fn site() -> Server {
@@ -46,7 +46,7 @@ fn site() -> Server {
     plan.argument(&store).config(CONFIG).start()
 }
 
-/// The cookie of an answer; empty where the browser is to forget it.
+/// The cookie of an answer; empty if the browser must delete it.
 fn cookie(response: &Response) -> Option<String> {
     let name = field(response, "set-cookie").split(';').next().unwrap();
     name.strip_prefix("session=").map(str::to_owned)
@@ -70,7 +70,7 @@ fn a_session_goes_on_and_ends_for_every_copy_of_its_cookie() {
     }
     assert_eq!(text(&get(&server, "/who", &session)), "Ada");
     assert_eq!(cookie(&get(&server, "/who", &session)), None, "nothing has changed");
-    // A new login has another name, and the one before leads nowhere.
+    // A new login gets a new session name, and the old name is invalid.
     let again = cookie(&get(&server, "/login?name=Grace", &session)).unwrap();
     assert_ne!(again, session);
     assert_eq!(text(&get(&server, "/who", &session)), "nobody");

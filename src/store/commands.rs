@@ -1,6 +1,6 @@
-//! The rows of a file of Redis commands, as for `redis-cli --pipe`.
+//! Reads a file of Redis commands, as for `redis-cli --pipe`.
 //!
-//! Owns which commands are rows: those that set strings. Any other one is refused, because its
+//! Owns which commands are rows: those that set strings. All others are refused, because their
 //! effect would be lost.
 
 use std::collections::VecDeque;
@@ -10,19 +10,19 @@ use std::time::SystemTime;
 use ::store::{Row, Value};
 use wire::resp::{Command, Limits, Parser};
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const PIECE: usize = 64 * 1024;
 
-/// The rows of a source.
+/// The rows of a file.
 pub(super) struct Commands<R> {
     source: R,
     buffer: Vec<u8>,
-    /// Where the next command begins in the buffer.
+    /// The offset of the next command in the buffer.
     begin: usize,
     parser: Parser,
-    /// The number of the command that was read last, from 1.
+    /// The number of the last command, from 1.
     number: u64,
-    /// Rows of that command.
+    /// The remaining rows of that command.
     rows: VecDeque<Row>,
     now_ms: u64,
 }
@@ -40,7 +40,7 @@ impl<R: Read> Commands<R> {
         }
     }
 
-    /// Reads the next command; `false` at the end.
+    /// Reads the next command; `false` at the end of the file.
     fn read(&mut self) -> Result<bool, String> {
         loop {
             let rest = &self.buffer[self.begin..];
@@ -115,7 +115,7 @@ fn rows_of(command: &Command<'_>, now_ms: u64) -> Result<Vec<Row>, String> {
     }
 }
 
-/// When a value ends, in milliseconds since 1970.
+/// The expiry of a value, in milliseconds since 1970.
 fn expiry(option: &[u8], time: &[u8], now_ms: u64) -> Result<u64, String> {
     let wrong = || format!("`{}` is not a time", String::from_utf8_lossy(time));
     let time: u64 =

@@ -12,7 +12,7 @@ use crate::output::print_with;
 pub(super) fn run(directory: &Path, database: &str) -> Result<(), Failure> {
     let (store, databases) = open(directory, None)?;
     let database = number_of(database, &databases)?;
-    // One snapshot for all pages: what is written meanwhile is not in it.
+    // One snapshot for all pages, so later changes are not included.
     let snapshot = store.snapshot().map_err(|failure| failed(directory, &failure))?;
     print_with(|out| {
         let mut after = None;

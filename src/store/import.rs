@@ -1,6 +1,6 @@
 //! `store import`: the rows of a file.
 //!
-//! Owns what a row of each format is. All rows are one transaction: if it ends early for any
+//! Owns how each format is read. All rows are one transaction: if it ends early for any
 //! reason, the store does not change.
 
 #![expect(clippy::disallowed_types, reason = "a command has files of its own")]
@@ -87,7 +87,7 @@ fn opened(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// A file with all that is to be read, and its bytes. Input from a pipe is copied to a temporary file first: no other program can write into the store while rows
+/// Opens the input; returns its size as well. Input from a pipe is copied to a temporary file first: no other program can write to the store while rows
 /// are loaded, and the sender may be slow.
 fn complete(mut file: File, directory: &Path) -> io::Result<(File, u64)> {
     let about = file.metadata()?;
@@ -119,7 +119,7 @@ fn form_of(import: &Import) -> Result<Form, Failure> {
     })
 }
 
-/// The rows of a file whose fields are separated.
+/// The rows of a CSV or TSV file.
 fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Failure> {
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).from_reader(BufReader::new(source));
@@ -136,7 +136,7 @@ fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Fa
         })
     };
     let (key, value) = (place(&import.key)?.unwrap_or(0), place(&import.value)?);
-    // Of two columns the other one is the value.
+    // If there are two columns, the other one is the value.
     let value = value.or((names.len() == 2).then_some(1 - key.min(1)));
     Ok(Box::new(reader.into_byte_records().map(move |record| {
         let record = record.map_err(|error| error.to_string())?;
@@ -156,7 +156,7 @@ fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Fa
     })))
 }
 
-/// The rows of a file with an object in each line: as `export` writes them, or any object, which is the value, with its key in a field.
+/// The rows of a file with one JSON object per line: a line of `export`, or any object, which becomes the value, with the key in one of its fields.
 fn lines(source: Counted, key: String) -> Rows {
     let lines = BufReader::new(source).lines().zip(1_u64..);
     let rows = lines.filter(|(line, _)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
@@ -181,7 +181,7 @@ fn lines(source: Counted, key: String) -> Rows {
     }))
 }
 
-/// A source whose bytes are counted.
+/// A reader that counts its bytes.
 struct Counted {
     source: File,
     bytes: Rc<Cell<u64>>,

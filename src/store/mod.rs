@@ -1,4 +1,4 @@
-//! The verb `store`: everything that is done with a store besides serving it.
+//! The verb `store`: all operations on a store except serving it.
 //!
 //! Owns the flags and the output. Each verb except `compact` works while a server has the store
 //! open: LMDB allows one write transaction at a time among all programs.
@@ -103,7 +103,7 @@ pub(crate) fn run(store: &Store) -> Result<(), Failure> {
     }
 }
 
-/// Opens a store that is there, with this database too.
+/// Opens an existing store, and creates this database if it is missing.
 fn open(directory: &Path, database: Option<&str>) -> Result<(Opened, Vec<String>), Failure> {
     let failed = |failure| failed(directory, &failure);
     let mut databases = Opened::databases_in(directory).map_err(failed)?;
@@ -117,7 +117,7 @@ fn open(directory: &Path, database: Option<&str>) -> Result<(Opened, Vec<String>
     Ok((opened, databases))
 }
 
-/// The number of a database in the order in which the store was opened.
+/// The number of a database by its name.
 fn number_of(database: &str, databases: &[String]) -> Result<Database, Failure> {
     let place = databases.iter().position(|known| known == database);
     let number = place.and_then(|place| u8::try_from(place).ok());

@@ -1,4 +1,4 @@
-//! The progress of an import, as a line on a terminal.
+//! The progress line of an import.
 //!
 //! Owns the line. Prints nothing if standard error is not a terminal.
 
@@ -7,10 +7,10 @@ use std::io::{self, IsTerminal};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Rows between two looks at the clock.
+/// Rows between two checks of the clock.
 const ROWS_PER_LOOK: u64 = 10_000;
 
-/// Characters of the bar.
+/// Width of the bar in characters.
 const WIDTH: usize = 24;
 
 /// The progress of an import.
@@ -18,9 +18,9 @@ pub(super) struct Progress {
     is_shown: bool,
     started: Instant,
     rows: u64,
-    /// Bytes that were read.
+    /// Bytes read so far.
     bytes: Rc<Cell<u64>>,
-    /// Bytes that there are.
+    /// Bytes in total.
     size: u64,
 }
 
@@ -34,12 +34,12 @@ impl Progress {
         Self { is_shown, started, rows: 0, bytes: Rc::default(), size }
     }
 
-    /// The count of bytes, for the reader of the file to raise.
+    /// The counter that the reader of the file increases.
     pub(super) fn bytes(&self) -> Rc<Cell<u64>> {
         Rc::clone(&self.bytes)
     }
 
-    /// A row was read.
+    /// Counts a row.
     pub(super) fn note(&mut self) {
         self.rows += 1;
         if self.is_shown && self.rows.is_multiple_of(ROWS_PER_LOOK) {
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Ends the line, so that the next print begins one.
+    /// Ends the line, so that later output starts on a new one.
     pub(super) fn end(&self) {
         if self.is_shown && self.rows >= ROWS_PER_LOOK {
             eprintln!();
@@ -76,7 +76,7 @@ mod tests {
             line(250_000, 2.0, 0.25),
             "[######                  ]  25 %, 250000 rows, 125000 rows/s, 6 s left  "
         );
-        // A file that grows while it is read.
+        // The file may grow while it is read.
         assert_eq!(
             line(10, 1.0, 1.5),
             "[########################] 100 %, 10 rows, 10 rows/s, 0 s left  "

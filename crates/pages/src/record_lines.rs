@@ -1,7 +1,7 @@
 //! Queues of pages that change the same keys of the store.
 //!
 //! Owns which page is first in each queue. A queue is advisory: the store refuses changes that are
-//! not based on its last state in any case, so a page that has waited for long continues without
+//! not based on its last state in any case, so a page that has waited too long continues without
 //! being first.
 
 use std::collections::VecDeque;
@@ -10,17 +10,17 @@ use ahash::HashMap;
 
 use super::process::Key;
 
-/// The lines of one scheduler.
+/// The queues of one scheduler.
 #[derive(Default)]
 pub(super) struct RecordLines {
-    /// The pages of each line, the first in front.
+    /// The pages of each queue, in order.
     lines: HashMap<Box<[u8]>, VecDeque<Key>>,
-    /// The line of each page.
+    /// The queue of each page.
     of: HashMap<Key, Box<[u8]>>,
 }
 
 impl RecordLines {
-    /// Whether the page is the first now. One that is in a line already does not wait for another: two that wait for each other would wait for ever.
+    /// Joins a queue. Returns whether the page is first. A page that is already in another queue does not wait, because two pages could wait for each other for ever.
     pub(super) fn enter(&mut self, key: Key, name: &[u8]) -> bool {
         if self.of.contains_key(&key) {
             return true;
@@ -31,7 +31,7 @@ impl RecordLines {
         line.len() == 1
     }
 
-    /// The page leaves its line; whose turn it is then, where it was the first.
+    /// Leaves the queue. Returns the page that is first now, if the leaving page was first.
     pub(super) fn leave(&mut self, key: Key) -> Option<Key> {
         let name = self.of.remove(&key)?;
         let line = self.lines.get_mut(&name)?;
@@ -44,7 +44,7 @@ impl RecordLines {
         first
     }
 
-    /// A page goes on that was not told anything: it has waited long enough.
+    /// The page has waited too long: leaves the queue, unless it has become first.
     pub(super) fn stop_waiting(&mut self, key: Key) {
         let is_first = |line: &VecDeque<Key>| line.front() == Some(&key);
         let line = self.of.get(&key).and_then(|name| self.lines.get(name));

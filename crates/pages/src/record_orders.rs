@@ -1,7 +1,7 @@
 //! Changes of the store that pages request.
 //!
 //! Owns the decoding of an order from the engine ([`Wait::Order`](script::engine::Wait::Order)),
-//! and which page waits for which. Never tells a page: `recording.rs` does.
+//! and which page waits for which order. Never resumes a page: `recording.rs` does.
 
 use std::rc::Rc;
 
@@ -17,21 +17,21 @@ use super::records::Records;
 /// The number of an order.
 pub type OrderNumber = u64;
 
-/// What pages have to do with the store.
+/// The pages' connection to the store.
 #[derive(Default)]
 pub(super) struct Recording {
-    /// What they read of it.
+    /// Reads.
     pub(super) records: Rc<Records>,
-    /// What they want changed.
+    /// Changes.
     pub(super) orders: RecordOrders,
-    /// The lines of pages that change the same keys.
+    /// The queues of pages that change the same keys.
     pub(super) lines: RecordLines,
-    /// The pages that wait for a commit.
+    /// Pages that wait for a commit.
     pub(super) watches: RecordWatches,
 }
 
 impl Recording {
-    /// A page goes on that was not told anything.
+    /// A page continues without an answer.
     pub(super) fn stop_waiting(&mut self, key: Key) {
         self.lines.stop_waiting(key);
         self.watches.end(key);
@@ -44,13 +44,13 @@ impl Recording {
     }
 }
 
-/// Orders under way.
+/// Pending orders.
 #[derive(Default)]
 pub(super) struct RecordOrders {
     waiting: HashMap<OrderNumber, Key>,
-    /// The order of each page that waits.
+    /// The order that each waiting page expects.
     of: HashMap<Key, OrderNumber>,
-    /// Those that nobody has taken.
+    /// Orders that are not taken yet.
     pub(super) new: Vec<(OrderNumber, Order)>,
     last: OrderNumber,
 }
@@ -69,7 +69,7 @@ impl RecordOrders {
         Some(key)
     }
 
-    /// A page has ended. An order that was taken is executed all the same.
+    /// A page has ended. An order that was taken is executed anyway.
     pub(super) fn end(&mut self, key: Key) {
         if let Some(number) = self.of.remove(&key) {
             self.waiting.remove(&number);
@@ -78,15 +78,15 @@ impl RecordOrders {
     }
 }
 
-/// The order that a page wants.
+/// Decodes the order of a page.
 ///
 /// # Errors
-/// What the page does wrong.
+/// The mistake of the page.
 pub(super) fn order_of(text: &[u8], records: &Records) -> Result<Order, String> {
     Items(text).order(records)
 }
 
-/// The items of an order that are left.
+/// The remaining items of an order.
 struct Items<'t>(&'t [u8]);
 
 impl<'t> Items<'t> {

@@ -1,6 +1,6 @@
 //! Pages read and change the store.
 //!
-//! Owns the meaning of their waits, and the form in which an outcome is handed over. The tables are
+//! Owns the meaning of their waits, and how outcomes are passed to them. The tables are
 //! in `record_orders` and `record_lines`.
 
 use runtime::clock::nanoseconds;
@@ -13,7 +13,7 @@ use super::runner::{Moment, Runner};
 use crate::limits::STORE_LINE_WAIT;
 
 impl Runner {
-    /// A page wants something changed.
+    /// A page orders a change.
     pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> Met {
         match order_of(text, &self.recording.records) {
             Ok(order) => {
@@ -24,19 +24,19 @@ impl Runner {
         }
     }
 
-    /// What pages want changed, since the last time.
+    /// Takes the new orders of pages.
     pub fn take_record_orders(&mut self) -> Vec<(OrderNumber, Order)> {
         std::mem::take(&mut self.recording.orders.new)
     }
 
-    /// Tells a page what became of its order.
+    /// Resumes a page with the result of its order.
     pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, Failure>) {
         if let Some(key) = self.recording.orders.settle(number) {
             self.hand_over(key, delivery_of(executed));
         }
     }
 
-    /// A page wants to be the first of a line, or to leave its line.
+    /// A page joins or leaves a queue.
     pub(super) fn stand_in_line(&mut self, key: Key, name: &[u8], moment: Moment) -> Met {
         if name.is_empty() {
             self.leave_line(key);
@@ -48,13 +48,13 @@ impl Runner {
         Met::Later { due_ns: moment.now_ns.saturating_add(nanoseconds(STORE_LINE_WAIT)) }
     }
 
-    /// The commit behind which the next one matters to a page; `None` where none waits.
+    /// The commit after which the next one concerns a waiting page; `None` if no page waits.
     #[must_use]
     pub fn awaits_commit(&self) -> Option<u64> {
         self.recording.watches.oldest()
     }
 
-    /// The store has another commit: the pages that wait look which keys have changed.
+    /// There is a new commit: the waiting pages check which keys have changed.
     pub fn tell_committed(&mut self) {
         let waiting: Vec<Key> = self.recording.watches.take().collect();
         for key in waiting {
@@ -62,13 +62,13 @@ impl Runner {
         }
     }
 
-    /// A page waits for a commit behind the one that it has seen.
+    /// A page waits for a commit later than the one that it has seen.
     pub(super) fn await_commit(&mut self, key: Key, after: u64, due_ns: u64) -> Met {
         self.recording.watches.wait(key, after);
         Met::Later { due_ns }
     }
 
-    /// A page leaves its line, if it is in one: the next is the first.
+    /// A page leaves its queue, if it is in one; the next page is first.
     pub(super) fn leave_line(&mut self, key: Key) {
         if let Some(first) = self.recording.lines.leave(key) {
             self.hand_over(first, Delivery::Done);

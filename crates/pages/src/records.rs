@@ -1,6 +1,6 @@
 //! What pages read from the store.
 //!
-//! Owns the form in which records are passed. Never writes: pages order changes
+//! Owns how records are passed to the engine. Never writes: pages order changes
 //! (`record_orders.rs`).
 
 use std::cell::RefCell;
@@ -13,14 +13,14 @@ use store::{Database, Kind, Outcome, PageOf, Query, TurnStore, With};
 const NO_STORE: &str =
     "there is no store: start the server with --store DIRECTORY, or configure [store]";
 
-/// The store of this scheduler, if there is one.
+/// The store of this scheduler, if it has one.
 #[derive(Debug, Default)]
 pub struct Records {
     store: RefCell<Option<Rc<TurnStore>>>,
 }
 
 impl Records {
-    /// There is a store.
+    /// Gives pages access to a store.
     pub fn open(&self, store: Rc<TurnStore>) {
         self.store.replace(Some(store));
     }
@@ -29,13 +29,13 @@ impl Records {
         self.store.borrow().clone().ok_or_else(|| NO_STORE.to_owned())
     }
 
-    /// The database of this name.
+    /// The database with this name.
     pub(super) fn database(&self, name: &[u8]) -> Result<Database, String> {
         let store = self.store()?;
         number_of(&store, name)
     }
 
-    /// The record of a key, as the engine wants it.
+    /// Reads the record of a key, in the form of the engine.
     pub(crate) fn record(
         &self,
         (database, key): (&[u8], &[u8]),
@@ -51,7 +51,7 @@ impl Records {
         Ok(())
     }
 
-    /// Records, as the engine wants them.
+    /// Reads consecutive records, in the form of the engine.
     pub(crate) fn records(
         &self,
         wanted: engine::Records<'_>,

@@ -2,14 +2,14 @@
 //!
 //! Owns the format of lists over HTTP and of exported files. Bytes that are not text are base64,
 //! under `key_base64` and `value_base64`. A value is a string if it is text, a number if it is an
-//! integer, else a table; a table that is itself a string or number is under `json`.
+//! integer, otherwise a table; a table that is itself a string or a number is under `json`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use store::{Entry, Kind, Row};
 
-/// A record.
+/// Formats a record.
 #[must_use]
 pub fn to_json(key: &[u8], entry: &Entry) -> Value {
     let mut object = Map::new();
@@ -31,7 +31,7 @@ pub fn to_json(key: &[u8], entry: &Entry) -> Value {
     Value::Object(object)
 }
 
-/// Bytes under a name: as text where they are one, else in base64 under `NAME_base64`.
+/// Adds bytes under a name: as text if they are UTF-8, otherwise in base64 under `NAME_base64`.
 pub fn put_bytes(name: &str, bytes: &[u8], object: &mut Map<String, Value>) {
     match str::from_utf8(bytes) {
         Ok(text) => object.insert(name.to_owned(), json!(text)),
@@ -39,10 +39,10 @@ pub fn put_bytes(name: &str, bytes: &[u8], object: &mut Map<String, Value>) {
     };
 }
 
-/// The row that a record is.
+/// Parses a record as a row to load.
 ///
 /// # Errors
-/// What is missing or wrong.
+/// The field that is missing or invalid.
 pub fn of_json(record: &Map<String, Value>) -> Result<Row, String> {
     let key = bytes_of("key", record)?.ok_or("there is no `key`")?;
     let table = |value: &Value| store::Value {

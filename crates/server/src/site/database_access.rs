@@ -9,31 +9,31 @@ use store::Database;
 
 use super::state::Site;
 
-/// What a client wants to do in a database.
+/// The access that a client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     Read,
     Write,
-    /// To write all databases.
+    /// Write access to all databases.
     WriteAll,
 }
 
-/// Why it may not.
+/// Why access is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoAccess {
-    /// It has shown nothing, and a token would do.
+    /// The client has not authenticated; a token could give the right.
     NoToken,
-    /// A key would do.
+    /// The client has not authenticated; an API key would give the right.
     NoKey,
-    /// Nothing that it could show would do, or its token is for others.
+    /// The client has authenticated without the right, or nothing gives it.
     Denied,
 }
 
 impl Site {
-    /// Whether a client with these rights may do this.
+    /// Whether a client with these rights has this access.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it has not.
     pub(crate) fn check_access(
         &self,
         need: Need,

@@ -16,14 +16,14 @@ use crate::limits::STORE_LENT_SIZE;
 /// The bytes of a value.
 #[derive(Debug)]
 pub(crate) enum Given<'s> {
-    /// To be copied before the turn ends.
+    /// Borrowed: copy them before the turn ends.
     Copied(&'s [u8]),
-    /// To be queued as they are.
+    /// Lent: queue them as they are.
     Lent(SharedBytes),
 }
 
 impl Given<'_> {
-    /// How many.
+    /// The length of the value.
     pub(crate) fn length(&self) -> usize {
         match self {
             Self::Copied(bytes) => bytes.len(),
@@ -31,7 +31,7 @@ impl Given<'_> {
         }
     }
 
-    /// Bytes of memory that it will take.
+    /// Bytes of memory that sending the value takes.
     pub(crate) fn copied(&self) -> usize {
         match self {
             Self::Copied(bytes) => bytes.len(),
@@ -39,7 +39,7 @@ impl Given<'_> {
         }
     }
 
-    /// Some of them, which are there.
+    /// A range of the bytes, which must exist.
     pub(crate) fn part(self, range: Range<usize>) -> Self {
         match self {
             Self::Copied(bytes) => Self::Copied(bytes.get(range).unwrap_or_default()),
@@ -53,13 +53,13 @@ impl Given<'_> {
 }
 
 impl StoreDesk {
-    /// Holds the reply that an order will have, if that is a large one; gives its bytes.
+    /// Reserves memory for the reply of an order, if it is large. Returns the reserved bytes.
     pub(crate) fn hold_reply_of(&mut self, order: &Order) -> Result<usize, Failure> {
         let size = self.snapshot()?.gives(order)?;
         self.held.hold(size)
     }
 
-    /// The value of a key as this turn's snapshot has it.
+    /// Returns the value of a key in the snapshot of the turn.
     pub(crate) fn give<'s>(
         &self,
         snapshot: &'s Snapshot,
@@ -70,7 +70,7 @@ impl StoreDesk {
         record.map(|record| self.give_record(&record, (database, key), now)).transpose()
     }
 
-    /// The value of a record that this turn's snapshot has under a key.
+    /// Returns the value of a record that was read from the snapshot of the turn.
     pub(crate) fn give_record<'s>(
         &self,
         record: &Record<'s>,

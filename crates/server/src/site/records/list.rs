@@ -58,7 +58,7 @@ fn object(page: Page) -> String {
     Value::Object(object).to_string()
 }
 
-/// A line for each key, and a last one that says where the next page begins.
+/// One line per key, and a last line with the key where the next page begins.
 fn lines(page: Page) -> String {
     let mut text = String::new();
     for record in records(page.keys) {

@@ -1,6 +1,6 @@
 //! The store over HTTP: `/store/DATABASE/KEY` is a value, `/store/DATABASE` a list of keys.
 //!
-//! Owns which of them a request names, what the client may do, and the texts of refusals. Redis
+//! Owns which database and key a request names, which access it needs, and the texts of refusals. Redis
 //! clients use the same store.
 
 mod list;
@@ -24,18 +24,18 @@ use super::state::Site;
 use super::store_desk::Awaited;
 use crate::message::Message;
 
-/// The path below which the store is.
+/// The path prefix of the store.
 const PREFIX: &str = "/store/";
 
-/// The part of the store that a path and a query name.
+/// The database and the key that a request names.
 #[derive(Debug)]
 pub(super) struct Place<'p> {
     database: Database,
-    /// A key, or none for the list.
+    /// The key; `None` for the list.
     key: Option<std::borrow::Cow<'p, [u8]>>,
 }
 
-/// Why a request for the store is refused.
+/// Why a request to the store is refused.
 enum Refused {
     Token(TokenProblem),
     Access(NoAccess),
@@ -83,7 +83,7 @@ impl Refused {
 }
 
 impl Site {
-    /// The part of the store that a request asks for; `None` where its path is a usual one.
+    /// Parses the path and the query of a request; `None` if the path is not below the prefix.
     pub(super) fn place_of<'p>(&self, path: &'p str, query: Option<&[u8]>) -> Option<Place<'p>> {
         let rest = path.strip_prefix(PREFIX)?;
         let store = self.store.as_ref()?.store();
@@ -97,7 +97,7 @@ impl Site {
         is_open.then_some(Place { database: Database(u8::try_from(number).ok()?), key })
     }
 
-    /// The body of a value is collected.
+    /// Collects the body of a value.
     pub(super) fn record_body_policy(&self, request: &Request<'_>) -> Option<BodyPolicy> {
         if request.method() != Method::Put {
             return None;
@@ -106,7 +106,7 @@ impl Site {
         Some(BodyPolicy::Collect { limit: VALUE_SIZE as u64 })
     }
 
-    /// Answers a request for the store, or has it wait for the writer.
+    /// Answers a request to the store, or makes it wait for the writer.
     pub(super) fn answer_record(
         &mut self,
         place: &Place<'_>,
@@ -155,19 +155,19 @@ impl Site {
         self.check_access(need, database, &rights).map_err(Refused::Access)
     }
 
-    /// What the writer has made of the order of this request; `None` while it has not answered.
+    /// Takes the writer's result for this request; `None` while there is none.
     fn executed(&mut self, context: &AnswerContext<'_, Message>) -> Awaited {
         self.store.as_mut().map_or(Awaited::Nothing, |store| store.awaited(context.id))
     }
 }
 
-/// The first argument of that name.
+/// The first query argument with that name.
 fn argument(query: Option<&[u8]>, name: &[u8]) -> Option<Vec<u8>> {
     let mut pairs = query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM);
     pairs.find(|(known, _)| **known == *name).map(|(_, value)| value.into_owned())
 }
 
-/// A whole number in an argument.
+/// An integer in a query argument.
 fn number<T: std::str::FromStr>(query: Option<&[u8]>, name: &str) -> Result<Option<T>, Refused> {
     let Some(value) = argument(query, name.as_bytes()) else { return Ok(None) };
     let number = str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
@@ -193,7 +193,7 @@ fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
     answer(refused.status(), (fields, "application/json"), Given::Copied(text.as_bytes()), exchange)
 }
 
-/// An answer that no browser takes for a page, whatever the value is.
+/// An answer that no browser displays as a page, whatever the value contains.
 fn answer(
     status: Status,
     (fields, media_type): (&[u8], &str),

@@ -52,7 +52,7 @@ impl Site {
     }
 }
 
-/// What the preconditions of a request say of a value with this tag.
+/// Evaluates the preconditions of a request against a value with this tag.
 pub(super) fn judge(
     method: SafeMethod,
     request: &Request<'_>,
@@ -67,7 +67,7 @@ pub(super) fn judge(
     evaluate(method, &preconditions, validators.as_ref(), now)
 }
 
-/// The entity tag of a version, with its quotes.
+/// The entity tag of a version, in quotes.
 pub(super) fn tag(version: u64) -> String {
     format!("\"{version:x}\"")
 }

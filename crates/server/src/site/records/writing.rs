@@ -15,7 +15,7 @@ use crate::message::Message;
 use crate::site::exchange::Exchange;
 use crate::site::store_desk::Awaited;
 
-/// The fields that make a request conditional.
+/// The header fields of preconditions.
 const CONDITIONS: [&str; 3] = ["if-match", "if-none-match", "if-unmodified-since"];
 
 impl Site {
@@ -55,7 +55,7 @@ impl Site {
         Ok(Answer::Wait)
     }
 
-    /// What a conditional request asks of the value.
+    /// The condition on the value that the preconditions of a request express.
     fn condition(
         &mut self,
         (database, key): (Database, &[u8]),
