@@ -293,6 +293,21 @@ fn info_of_one_scheduler_is_about_all() {
 }
 
 #[test]
+fn info_lists_the_databases_that_a_client_may_read() {
+    let plan = plan(
+        "[store]\ndatabases = [\"cards\"]\n[[database]]\nname = \"cards\"\nread = \"key\"\n\
+         [channels]\napi_keys = \"keys\"\n",
+    );
+    plan.directory.write("keys", API_KEY);
+    let server = plan.start();
+    let mut client = connect(resp(&server));
+    let told = ask(&mut client, "SET a 1\r\nSELECT cards\r\nSET a 1\r\nINFO keyspace\r\n");
+    assert!(told.contains("db0:keys=1") && !told.contains("dbcards"), "{told}");
+    let told = ask(&mut client, &format!("AUTH \"{API_KEY}\"\r\nINFO keyspace\r\n"));
+    assert!(told.contains("dbcards:keys=1"), "{told}");
+}
+
+#[test]
 fn info_needs_no_store() {
     let server = Plan::new().argument("--listen-resp=127.0.0.1:0").start();
     let mut client = connect(resp(&server));

@@ -11,7 +11,7 @@ use wire::resp::{Command, write_array, write_bulk, write_map};
 
 use super::{After, Database, Session, say, say_error, write_failure};
 use crate::message::Message;
-use crate::site::Site;
+use crate::site::{Need, Site};
 
 /// `INFO [section …]`.
 pub(super) fn info(
@@ -20,6 +20,10 @@ pub(super) fn info(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
+    if !session.keys.has_answered() {
+        // The client counts on its earlier writes.
+        return After::Wait;
+    }
     let wanted: Vec<Vec<u8>> = command.arguments_from(1).map(<[u8]>::to_ascii_lowercase).collect();
     let has = |name: &str| {
         let is_all = |wanted: &[u8]| matches!(wanted, b"all" | b"everything" | b"default");
@@ -34,7 +38,7 @@ pub(super) fn info(
         }
     }
     if has("keyspace") {
-        match keyspace(site, context.now.unix_ms()) {
+        match keyspace(session, site, context.now.unix_ms()) {
             Ok(lines) => text.push_str(&lines),
             Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
         }
@@ -157,12 +161,15 @@ fn write_section(text: &mut String, title: &str, fields: &[Field<'_>]) {
     text.push_str("\r\n");
 }
 
-fn keyspace(site: &mut Site, now_ms: u64) -> Result<String, store::Failure> {
+/// The databases that the client may read.
+fn keyspace(session: &Session, site: &Site, now_ms: u64) -> Result<String, store::Failure> {
     let mut text = "# Keyspace\r\n".to_owned();
-    let Some(store) = &mut site.store else { return Ok(text) };
-    let names = store.store().databases().to_vec();
-    for (number, name) in names.iter().enumerate() {
+    let Some(store) = &site.store else { return Ok(text) };
+    for (number, name) in store.store().databases().iter().enumerate() {
         let database = Database(number as u8);
+        if site.check_access(Need::Read, database, session.lease.rights()).is_err() {
+            continue;
+        }
         let snapshot = store.snapshot()?;
         let count = |query: &Query| match snapshot.answer(database, query, now_ms)? {
             Outcome::Number(count) => Ok::<i64, store::Failure>(count),
