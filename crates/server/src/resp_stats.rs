@@ -14,7 +14,7 @@ metric::counted! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct RespStats {
         /// Redis clients that are connected.
-        pub clients: u64 = Gauge(Count, "resp.clients", "resp_clients"),
+        pub clients: u64 = Elsewhere("as the processes of the kind `resp`"),
         /// Redis clients that have connected.
         pub connections: u64 = Counter(Count, "resp.connections", "resp_connections"),
         /// Commands of Redis clients.

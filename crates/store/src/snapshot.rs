@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use heed::{RoTxn, WithoutTls};
+use heed::{Env, RoTxn, WithoutTls};
 
 use crate::failure::Failure;
 use crate::order::{Database, Order};
@@ -102,4 +102,11 @@ pub(crate) fn table(tables: &[Table], database: Database) -> Result<&Table, Fail
     tables
         .get(usize::from(database.0))
         .ok_or_else(|| Failure::Storage(format!("there is no database number {}", database.0)))
+}
+
+/// The number of the commit that a snapshot taken now shows.
+pub(crate) fn last_commit(map: &Env<WithoutTls>) -> u64 {
+    // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible until the next program writes.
+    let visible = map.read_txn().map(|snapshot| snapshot.id());
+    visible.unwrap_or_else(|_no_place| map.info().last_txn_id) as u64
 }

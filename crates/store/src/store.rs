@@ -21,7 +21,7 @@ use crate::limits::{
 use crate::log::LogFiles;
 use crate::readers::{LockFile, Reader};
 use crate::room::file_size;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, last_commit};
 use crate::table::Table;
 use crate::versions::Versions;
 use crate::writer::Writer;
@@ -250,11 +250,7 @@ impl Store {
     /// The size of the store. Makes no system call, so schedulers can call it.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        Usage {
-            file_bytes: file_size(&self.map),
-            size: self.size,
-            commit: self.map.info().last_txn_id as u64,
-        }
+        Usage { file_bytes: file_size(&self.map), size: self.size, commit: last_commit(&self.map) }
     }
 }
 

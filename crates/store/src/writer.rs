@@ -16,7 +16,7 @@ use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
 use crate::room::{Room, file_size};
 use crate::scan::Cursors;
-use crate::snapshot::table;
+use crate::snapshot::{last_commit, table};
 use crate::table::Table;
 use crate::versions::Versions;
 use crate::work::{Logging, Work};
@@ -240,9 +240,7 @@ impl Writer {
     /// The number of the last commit of any program.
     #[must_use]
     pub fn last_commit(&self) -> u64 {
-        // A program that is killed between writing LMDB's meta page and its counter leaves a commit that stays invisible until the next program writes.
-        let counted = self.map.read_txn().map(|snapshot| snapshot.id());
-        counted.unwrap_or_else(|_no_place| self.map.info().last_txn_id) as u64
+        last_commit(&self.map)
     }
 
     /// Makes all commits durable: after a power failure the store returns to this state or a later one.
