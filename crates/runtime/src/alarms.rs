@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 
 use crate::limits::STALE_ALARMS;
 
-/// The times, the earliest first, each of a waiter named by a key. A waiter that goes on before its time leaves that behind; it is
-/// passed over.
+/// Due times in order, earliest first, each for a waiter named by a key. A waiter that is served before its time leaves its entry
+/// behind; that stale entry is skipped later.
 ///
 /// ```
 /// use runtime::alarms::Alarms;
@@ -35,14 +35,14 @@ impl<K: Ord> Default for Alarms<K> {
 }
 
 impl<K: Copy + Ord> Alarms<K> {
-    /// The waiter goes on at this time. `u64::MAX` never comes: it waits for something else alone.
+    /// Sets the time at which the waiter is served. `u64::MAX` means no time limit: the waiter only waits for something else.
     pub fn set(&mut self, due_ns: u64, key: K) {
         if due_ns != u64::MAX {
             self.heap.push(Reverse((due_ns, key)));
         }
     }
 
-    /// One whose time has come.
+    /// Takes one waiter whose time has come.
     pub fn take_due(&mut self, now_ns: u64) -> Option<K> {
         let Reverse((due_ns, key)) = *self.heap.peek()?;
         if due_ns > now_ns {
@@ -52,13 +52,13 @@ impl<K: Copy + Ord> Alarms<K> {
         Some(key)
     }
 
-    /// The earliest time.
+    /// The earliest due time.
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((due_ns, _))| *due_ns)
     }
 
-    /// Drops times that nobody waits for any more, when they may be more than those that somebody does. `due` tells
-    /// what a waiter waits for now.
+    /// Drops stale entries once there may be more of them than live ones. `due` returns the time a waiter
+    /// currently waits for.
     pub fn tidy(&mut self, waiting: usize, due: impl Fn(K) -> Option<u64>) {
         if self.heap.len() > 2 * waiting + STALE_ALARMS {
             self.heap.retain(|Reverse((due_ns, key))| due(*key) == Some(*due_ns));

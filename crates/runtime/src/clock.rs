@@ -17,25 +17,25 @@ pub struct Now {
     pub monotonic_ns: u64,
     /// Wall-clock seconds since 1970.
     pub unix_seconds: u64,
-    /// Monotonic time at which the next of these seconds begins.
+    /// Monotonic time at which the next wall-clock second begins.
     next_second_ns: u64,
     tick: Tick,
 }
 
 impl Now {
-    /// The first tick that is at least so many milliseconds away.
+    /// The first tick that is at least this many milliseconds away.
     #[inline]
     pub fn tick_after_ms(self, milliseconds: u64) -> Tick {
         self.tick.later(milliseconds.div_ceil(TICK_MS) + 1)
     }
 
-    /// The turn's tick.
+    /// The tick of this turn.
     #[inline]
     pub(crate) fn tick(self) -> Tick {
         self.tick
     }
 
-    /// Wall-clock milliseconds since 1970. As with the seconds, a step of the clock is seen within a second.
+    /// Wall-clock milliseconds since 1970. If the system clock is set, this follows within a second, as the seconds do.
     #[inline]
     pub fn unix_ms(self) -> u64 {
         let left_ms = self.next_second_ns.saturating_sub(self.monotonic_ns).div_ceil(1_000_000);
@@ -49,13 +49,13 @@ impl Now {
     }
 }
 
-/// A length of time in the unit of [`Now::monotonic_ns`]; what is too long for it never ends.
+/// Converts a duration to the unit of [`Now::monotonic_ns`]. A duration that does not fit becomes `u64::MAX` (never).
 #[inline]
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A duration in the unit of deadlines; a longer one than the unit can hold never ends.
+/// Converts a duration to the unit of deadlines. A duration that does not fit becomes the maximum (never).
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -76,7 +76,7 @@ impl Clock {
         clock
     }
 
-    /// Reads the clock. The wall clock is read when a second is over, so a step of it is seen within a second.
+    /// Reads the clock. The wall clock is read once a second, so a change of the system clock shows within a second.
     #[inline]
     pub(crate) fn read(&mut self, pollset: &mut impl Pollset) -> Now {
         let monotonic_ns = pollset.monotonic_ns();

@@ -5,33 +5,33 @@
 /// Why a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// The service finished it.
+    /// The service finished the process.
     Finished,
     /// The peer ended the connection.
     PeerEnded,
     /// The connection failed.
     Failed,
-    /// The service aborted it.
+    /// The service aborted the process.
     Aborted,
-    /// The peer did not take our output: no progress, or slower than the floor.
+    /// The peer did not read our output: no progress at all, or slower than the minimum rate.
     SlowReader,
-    /// More output was queued than an outbox holds.
+    /// More output was queued than the outbox may hold.
     OutboxFull,
-    /// More input was left unread than an inbox holds.
+    /// More input was left unread than the inbox may hold.
     InboxFull,
-    /// It was the longest idle and room was needed.
+    /// Room was needed, and this process had been idle longest.
     Evicted,
-    /// The scheduler stopped before it was done.
+    /// The scheduler stopped before the process was done.
     Stopped,
     /// Its handler panicked.
     Panicked,
 }
 
 impl CloseReason {
-    /// How many reasons there are.
+    /// The number of reasons.
     pub const COUNT: usize = 10;
 
-    /// The reason as statistics name it.
+    /// The names of the reasons in statistics.
     pub const NAMES: [&'static str; Self::COUNT] = [
         "finished",
         "peer-ended",

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::outlet;
 
-/// How much a line matters.
+/// The severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -17,14 +17,14 @@ pub enum Level {
     Error,
     /// Something works worse than it could.
     Warn,
-    /// Reloads, drains and reopened logs: orders that were carried out.
+    /// An order was carried out: a reload, a drain, a reopened log.
     Info,
-    /// Signals and what was found at the start: for whoever looks for a fault of the server.
+    /// Signals, and what was found at start: for finding a fault in the server.
     Debug,
 }
 
 impl Level {
-    /// The word it is written and configured with.
+    /// The word for the level in log lines and in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -36,26 +36,26 @@ impl Level {
 }
 
 impl Default for Level {
-    /// What is written unless something else is configured.
+    /// The default minimum level.
     fn default() -> Self {
         Self::Info
     }
 }
 
-/// Lines that matter less are not written. Each thread may meet a change a little later than another.
+/// The minimum level. A thread may see a change slightly later than another.
 static LEAST: AtomicU8 = AtomicU8::new(Level::Info as u8);
 
-/// From now on lines below this level are not written.
+/// Sets the minimum level: lines below it are no longer written.
 pub fn set_least(level: Level) {
     LEAST.store(level as u8, Ordering::Relaxed);
 }
 
-/// Whether lines that matter so much are written.
+/// Whether lines of this level are written.
 pub fn is_written(level: Level) -> bool {
     level as u8 <= LEAST.load(Ordering::Relaxed)
 }
 
-/// Writes one line that begins with its level, unless it matters too little. What is not written is not formatted.
+/// Writes one line, prefixed with its level. A line below the minimum level is not even formatted.
 pub fn write(level: Level, line: fmt::Arguments<'_>) {
     if is_written(level) {
         outlet::write(format!("velodrome: {}: {line}\n", level.as_str()));

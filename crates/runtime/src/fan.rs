@@ -10,16 +10,16 @@ use crate::post::Refused;
 use crate::service::ServiceContext;
 use crate::slots::ProcessId;
 
-/// The place of a member: it keeps it, and gives it back when it leaves.
+/// A member's place in the fan. The member keeps it and gives it back when it leaves.
 ///
 /// See [`Fan`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat(u32);
 
-/// Processes of one scheduler that get the same bytes.
+/// Processes of one scheduler that receive the same bytes.
 ///
-/// A service lets processes [`join`](Self::join) when they are accepted and [`leave`](Self::leave) when they are closed, appends to
-/// [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. `examples/chat.rs` is a whole service.
+/// A service calls [`join`](Self::join) when it accepts a process and [`leave`](Self::leave) when a process closes, appends to
+/// [`buffer`](Self::buffer) while it runs, and calls [`send`](Self::send) at the end of the turn. See `examples/chat.rs`.
 ///
 /// ```
 /// use runtime::Peer;
@@ -82,7 +82,7 @@ pub struct Fan {
 }
 
 impl Fan {
-    /// Adds the process: it receives all messages from now on.
+    /// Adds the process: from now on it receives all messages.
     pub fn join(&mut self, process: ProcessId) -> Seat {
         if let Some(seat) = self.free.pop() {
             self.seats[seat.0 as usize] = Some(process);
@@ -93,32 +93,32 @@ impl Fan {
         seat
     }
 
-    /// Removes the process in that seat: it receives nothing more, messages of this turn included.
+    /// Removes the process in this seat: it receives nothing more, including messages of this turn.
     pub fn leave(&mut self, seat: Seat) {
         if self.seats[seat.0 as usize].take().is_some() {
             self.free.push(seat);
         }
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.seats.len() - self.free.len()
     }
 
-    /// Whether it has no members.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Appends to the bytes that all members receive at the end of this turn.
+    /// The buffer of bytes that all members receive at the end of this turn.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// A turn ends: queues what was put in for every member. Tells of members that did not get it: they are gone, or more than
-    /// `bound` bytes wait for their peers. Call it in [`Service::on_turn_end`](crate::service::Service::on_turn_end).
+    /// Ends a turn: queues the buffer for every member. Calls back for each member that did not get it, because the process has ended or
+    /// more than `bound` bytes wait for its peer. Call it in [`Service::on_turn_end`](crate::service::Service::on_turn_end).
     pub fn send<M>(
         &mut self,
         context: &mut ServiceContext<'_, M>,

@@ -13,38 +13,38 @@ use crate::slots::ProcessId;
 #[derive(Default)]
 pub(crate) struct Group {
     waiting: Vec<(ProcessId, Vec<u8>)>,
-    /// Buffers to be used again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
-    /// Of this turn; 0 outside of them.
+    /// Events of this turn; 0 outside a turn.
     events: usize,
     is_open: bool,
-    /// A run took long.
+    /// Whether a run took long, so that the answers should leave now.
     in_hurry: bool,
 }
 
 impl Group {
-    /// Takes answers from now on, unless there is one event only: nobody else runs before its answer leaves.
+    /// Holds answers back from now on, unless there is only one event: then no other process runs before the answer is sent.
     pub(crate) fn open(&mut self, events: usize) {
         self.events = events;
         self.is_open = events > 1;
     }
 
-    /// Takes none until [`Self::go_on`].
+    /// Holds no answers back until [`Self::go_on`].
     pub(crate) fn pause(&mut self) {
         self.is_open = false;
     }
 
-    /// Takes answers again, if it did.
+    /// Holds answers back again, if [`Self::pause`] stopped it.
     pub(crate) fn go_on(&mut self) {
         self.open(self.events);
     }
 
-    /// Takes no more answers.
+    /// Holds no more answers back.
     pub(crate) fn close(&mut self) {
         self.open(0);
     }
 
-    /// Keeps what a process put out, copied bytes alone, for a moment; `false` when it has to leave at once.
+    /// Holds back the output of a process, if it consists only of copied bytes. `false`: it has to be sent now.
     #[inline]
     pub(crate) fn keep(&mut self, id: ProcessId, output: &mut Output) -> bool {
         if !self.is_open || output.queued_bytes() > GROUP_ANSWER_BYTES {
@@ -56,13 +56,13 @@ impl Group {
         true
     }
 
-    /// A run took long: the answers before its own have waited enough.
+    /// A run took long: the answers before it must not wait any longer.
     #[cold]
     pub(crate) fn hurry(&mut self) {
         self.in_hurry = !self.waiting.is_empty();
     }
 
-    /// Whether the answers are to leave before anything else is done.
+    /// Whether the answers must be sent before anything else is done.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.waiting.len() >= GROUP_PROCESSES || self.in_hurry
@@ -73,19 +73,19 @@ impl Group {
         self.waiting.is_empty()
     }
 
-    /// Whether the answer of a process waits.
+    /// Whether an answer of this process is held back.
     #[inline]
     pub(crate) fn holds(&self, id: ProcessId) -> bool {
         self.waiting.iter().any(|(waiting, _)| *waiting == id)
     }
 
-    /// The answers that wait, the first one first, for as long as it is lent.
+    /// Takes the answers, in the order in which they were given. The list is lent: return it with [`Self::give_back`].
     pub(crate) fn take(&mut self) -> Vec<(ProcessId, Vec<u8>)> {
         self.in_hurry = false;
         std::mem::take(&mut self.waiting)
     }
 
-    /// Gives the room of answers back that were taken. What a long answer of an earlier run made large is freed: nobody is charged for it.
+    /// Returns the buffers of sent answers. A buffer that a long answer enlarged is freed, because no process is charged for it.
     pub(crate) fn give_back(&mut self, mut sent: Vec<(ProcessId, Vec<u8>)>) {
         let buffers = sent.drain(..).map(|(_, bytes)| bytes);
         self.spare.extend(buffers.filter(|bytes| bytes.capacity() <= 2 * GROUP_ANSWER_BYTES));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
 use crate::mailbox::{Endpoint, Mailbox, Seat};
 
-/// What a helper does next.
+/// What a helper does after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Onward {
     /// Wait for the next message.
@@ -20,19 +20,19 @@ pub enum Onward {
     Stop,
 }
 
-/// Something that handles messages and may block meanwhile.
+/// A handler of messages that may block.
 pub trait Handle<M> {
-    /// A message came.
+    /// Handles a message.
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward;
 
-    /// All messages that waited were handled, or the time it wanted to rest is over: do what is done for many at once. Gives how long it rests at
-    /// most if no message comes; `None` for as long as that takes.
+    /// Called when all waiting messages were handled, or when the last rest is over: the place for work that covers many messages at once.
+    /// Returns how long to rest at most if no message arrives; `None` rests until one does.
     fn on_rest(&mut self, _mailbox: &mut Mailbox<M>) -> Option<Duration> {
         None
     }
 }
 
-/// Starts a helper thread with that name.
+/// Starts a helper thread with this name.
 ///
 /// # Errors
 /// When the thread cannot be started.
@@ -48,10 +48,10 @@ where
     std::thread::Builder::new().name(name.to_owned()).spawn(move || run(seat, make()))
 }
 
-/// Sends a message from a thread that may block: while the ring is full it wakes who is to empty it, and tries again.
+/// Sends a message from a thread that may block. While the ring is full it wakes the receiver and tries again.
 ///
 /// # Errors
-/// Gives the message back when there was no room in [`FULL_RING_TRIES`] tries.
+/// Gives the message back if there was no room in [`FULL_RING_TRIES`] tries.
 pub fn send_patiently<M: Send>(
     mailbox: &mut Mailbox<M>,
     to: Endpoint,
@@ -64,7 +64,7 @@ pub fn send_patiently<M: Send>(
             Ok(()) => return Ok(()),
             Err(back) => message = back,
         }
-        // Not on a scheduler: nobody tells a sender that there is room, as a ring is emptied by each turn of its owner.
+        // Not on a scheduler: a sender is not told when there is room, because the owner of the ring empties it in every turn.
         std::thread::sleep(FULL_RING_PAUSE);
     }
     Err(message)
@@ -77,7 +77,7 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
         if drain(&mut mailbox, &mut handler) == Onward::Stop {
             return;
         }
-        // A handler that panics here rests until the next message, which calls it again.
+        // If the handler panics here, it rests until the next message, which calls it again.
         let rest = catch_unwind(AssertUnwindSafe(|| handler.on_rest(&mut mailbox)));
         mailbox.flush();
         if mailbox.prepare_to_sleep() {
@@ -88,7 +88,7 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
     }
 }
 
-/// Handles everything that waits. A handler that panics loses its message, not its thread.
+/// Handles every waiting message. A handler that panics loses its message, not its thread.
 fn drain<M: Send, H: Handle<M>>(mailbox: &mut Mailbox<M>, handler: &mut H) -> Onward {
     let mut from = 0;
     while let Some((sender, message)) = mailbox.take(&mut from) {

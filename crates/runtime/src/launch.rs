@@ -32,16 +32,16 @@ use crate::stats::Stats;
 /// Whether each scheduler is bound to a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pinning {
-    /// Scheduler n to the n-th allowed CPU, when there is one for each.
+    /// Scheduler n runs on the n-th allowed CPU, if there is one for each.
     EachToItsCpu,
-    /// Wherever the kernel likes.
+    /// The kernel chooses.
     None,
 }
 
 /// Whether each scheduler gets a descriptor table of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tables {
-    /// Yes; where the kernel refuses, the shared one serves.
+    /// Yes. If the kernel refuses, the shared table is used.
     Private,
     /// No.
     Shared,
@@ -50,24 +50,24 @@ pub enum Tables {
 /// How connections are spread over the schedulers' listeners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// By a hash of the connection: the kernel's default.
+    /// By a hash of the connection, the kernel's default.
     Hash,
     /// By the CPU that received it (`SO_ATTACH_REUSEPORT_CBPF`).
     ReceivingCpu,
 }
 
-/// What is to be launched.
+/// What to launch.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Thread names begin with this; at most 11 bytes are seen.
+    /// Thread names begin with this. The kernel shows at most 11 bytes of it.
     pub name: &'static str,
-    /// Pinning.
+    /// Whether schedulers are bound to CPUs.
     pub pinning: Pinning,
-    /// Descriptor tables.
+    /// Whether schedulers have descriptor tables of their own.
     pub tables: Tables,
-    /// Spreading.
+    /// How connections are spread.
     pub spread: Spread,
-    /// Listeners, in order: each scheduler opens all of them, a Unix socket only the first scheduler. None for a service
+    /// Listeners, in order. Each scheduler opens all of them; only the first scheduler opens a Unix socket. Empty for a service
     /// that only connects.
     pub listeners: Vec<ListenOptions>,
     /// Settings of each scheduler.
@@ -76,30 +76,30 @@ pub struct Plan {
     pub keep: Vec<RawFd>,
 }
 
-/// How many schedulers this host's affinity mask and cgroup quota allow.
+/// The number of schedulers that the affinity mask and the cgroup quota of this process allow.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// If the kernel does not say.
 pub fn schedulers_by_default() -> io::Result<usize> {
     Ok(scheduler_count_default(&CpuFacts::read()?).get())
 }
 
-/// Why a launch failed; nothing is left running.
+/// Why a launch failed. Nothing is left running.
 #[derive(Debug)]
 pub enum LaunchError {
     /// A thread could not be started.
     Thread(io::Error),
     /// A pollset could not be opened.
     Pollset(io::Error),
-    /// The kernel polls no network device for one pollset.
+    /// The kernel cannot busy-poll the network device for one pollset.
     BusyPoll(io::Error),
-    /// A scheduler's service could not be made.
+    /// The service of a scheduler could not be made.
     Service(io::Error),
     /// A listener could not be opened.
     Listen {
-        /// Which.
+        /// Its address.
         address: ListenAddress,
-        /// Why.
+        /// The error of the kernel.
         error: io::Error,
     },
 }
@@ -124,7 +124,7 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {}
 
-/// What a scheduler reports once its listeners stand.
+/// What a scheduler reports when its listeners are open.
 struct Prepared {
     addresses: Vec<ListenAddress>,
     private_table: bool,
@@ -132,32 +132,32 @@ struct Prepared {
     pulse: Arc<Pulse>,
 }
 
-/// Schedulers that stand, and turn once told to.
+/// Schedulers that are ready, and run once told to.
 pub struct Launched {
     threads: Vec<JoinHandle<io::Result<Stats>>>,
     start: Vec<Sender<()>>,
-    /// Nothing comes here: it is closed when the last scheduler has ended.
+    /// Carries no messages: it closes when the last scheduler has ended.
     ended: Receiver<Infallible>,
     /// The pulse of each scheduler.
     pub pulses: Vec<Arc<Pulse>>,
-    /// Where they listen, with the ports the kernel chose.
+    /// The addresses they listen on, with the ports that the kernel chose.
     pub addresses: Vec<ListenAddress>,
-    /// Whether each has a descriptor table of its own.
+    /// Whether each scheduler has a descriptor table of its own.
     pub private_tables: bool,
-    /// The CPU of each, when pinned.
+    /// The CPU of each scheduler, if pinned.
     pub cpus: Vec<Option<usize>>,
 }
 
 impl Launched {
-    /// Lets the schedulers turn.
+    /// Starts the schedulers.
     pub fn start(&mut self) {
         for start in self.start.drain(..) {
-            // A scheduler that is gone already is found when it is joined.
+            // A scheduler that has already ended is found when it is joined.
             let _gone = start.send(());
         }
     }
 
-    /// Waits until every scheduler has ended, at most so long. `false`: one has not.
+    /// Waits until every scheduler has ended, at most this long. `false`: at least one still runs.
     pub fn wait(&self, most: Duration) -> bool {
         matches!(self.ended.recv_timeout(most), Err(RecvTimeoutError::Disconnected))
     }
@@ -165,7 +165,7 @@ impl Launched {
     /// Waits until every scheduler has ended.
     ///
     /// # Errors
-    /// The first pollset that failed. A scheduler itself does not panic: handlers are caught.
+    /// The first pollset that failed. A scheduler does not panic, because panics of handlers are caught.
     pub fn join(self) -> io::Result<Vec<Stats>> {
         drop(self.start);
         let join = |thread: JoinHandle<io::Result<Stats>>| {
@@ -175,10 +175,10 @@ impl Launched {
     }
 }
 
-/// Launches one scheduler for each seat. `make` makes each its service, on its own thread.
+/// Launches one scheduler for each seat. `make` makes the service of each, on its thread.
 ///
 /// # Errors
-/// When a thread, pollset or listener cannot be had; what stood already is taken down.
+/// If a thread, pollset or listener cannot be had. Everything that was started is stopped.
 pub fn launch<S, F>(
     plan: &Plan,
     seats: Vec<Seat<S::Message>>,
@@ -227,8 +227,8 @@ where
         launched.cpus.push(standing.cpu);
         launched.pulses.push(standing.pulse);
         if number == 0 {
-            // The first scheduler has made sure that nobody else listens there; the others listen beside it. A port
-            // that was asked for as 0 is the same one on every scheduler.
+            // The first scheduler has checked that no other program listens there; the others join its listeners. A port
+            // that was requested as 0 is the same on every scheduler.
             for (options, address) in plan.listeners.iter_mut().zip(&standing.addresses) {
                 if let Some(address) = options.address.tcp().and(address.tcp()) {
                     options.address = ListenAddress::TcpBeside(address);
@@ -275,10 +275,10 @@ where
         }
     };
     if report.send(Ok(standing)).is_err() || started.recv().is_err() {
-        // The launch failed elsewhere: this one never turned.
+        // The launch failed on another scheduler: this one never ran.
         return Ok(Stats::default());
     }
-    // One that is drained goes on to turn until all are: requests that still run elsewhere may ask it something.
+    // A drained scheduler keeps running until all are drained, because requests on other schedulers may still ask it something.
     let left = Arc::clone(&busy.left);
     let mut busy = Some(busy);
     loop {
@@ -294,7 +294,7 @@ where
     Ok(scheduler.stats().clone())
 }
 
-/// A scheduler of a launch that is not drained. The last one to be dropped, whatever ended it, wakes the others.
+/// Marks a scheduler that is not yet drained. When the last one is dropped, for whatever reason, it wakes the others.
 struct Busy {
     left: Arc<AtomicUsize>,
     wakers: Vec<Waker>,
@@ -317,7 +317,7 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
     let cpu = cpu.filter(|cpu| pin_current_thread(*cpu).is_ok());
     let private_table = plan.tables == Tables::Private && part_table(plan, &seat);
     if plan.settings.punctuality != Punctuality::Usual {
-        // Refused, alarms are some 50 us late.
+        // If this is refused, alarms are about 50 us late.
         let _as_late_as_usual = sys::thread::set_timer_slack_ns(NonZeroU64::MIN);
     }
     let pollset = Epoll::new(seat.wake).map_err(LaunchError::Pollset)?;
@@ -332,7 +332,7 @@ fn stand_up<S: Service, F: Fn(Endpoint) -> io::Result<S>>(
             continue;
         }
         let opened = scheduler.listen(options).and_then(|listener| {
-            // Once for each group, which begins with the second listener.
+            // Once for each reuseport group. The second listener creates the group.
             if plan.spread == Spread::ReceivingCpu && *number == 1 && is_tcp(&options.address) {
                 listener.attach_reuseport_by_cpu()?;
             }
@@ -353,7 +353,7 @@ fn local_address(listener: &Listener, asked: &ListenAddress) -> io::Result<Liste
     if is_tcp(asked) { listener.local_address() } else { Ok(asked.clone()) }
 }
 
-/// Parts the table and closes what was copied into it. `false`: refused, the shared table serves.
+/// Gives this thread a descriptor table of its own and closes what was copied into it. `false`: refused, so the shared table is used.
 fn part_table<M: Send>(plan: &Plan, seat: &Seat<M>) -> bool {
     let Ok(table) = sys::thread::part_descriptor_table() else { return false };
     let wakers = seat.mailbox.wakers();

@@ -2,104 +2,104 @@
 
 use std::time::Duration;
 
-/// Processes whose answers wait for each other, so that runs follow runs and sends follow sends.
+/// Processes whose answers are held back together, so that several run before several are sent.
 ///
-/// Consequence: an answer waits for the runs of so many others at the most, then all leave; of those one may be a long one
+/// Consequence: an answer waits for the runs of at most this many other processes; then all are sent. Only one of those runs may be long
 /// ([`GROUP_RUN_TICKS`]).
 pub const GROUP_PROCESSES: usize = 8;
 
-/// Ticks of the processor's counter that a run may take without sending the answers that wait: 40 to 100 us on processors of 5 to 2 GHz,
-/// 200 us where there is no such counter.
+/// Ticks of the CPU's counter that a run may take before the held answers are sent: 40 to 100 us on CPUs of 5 to 2 GHz,
+/// 200 us if there is no such counter.
 ///
-/// Consequence: behind a longer run, such as one of a page that computes, the answers that wait leave before anybody else runs.
+/// Consequence: after a longer run, for example of a page that computes, the held answers are sent before another process runs.
 pub const GROUP_RUN_TICKS: u64 = 200_000;
 
-/// Bytes of an answer that waits for others.
+/// Bytes of an answer that may be held back.
 ///
-/// Consequence: a longer one leaves at once.
+/// Consequence: a longer one is sent at once.
 pub const GROUP_ANSWER_BYTES: usize = 16 * 1024;
 
 /// Connections accepted from one listener in one turn.
 ///
-/// Consequence: the rest stays in the kernel's queue for the next turn, so that a flood of connections cannot
-/// hold up those that are open.
+/// Consequence: the rest stays in the kernel's queue until the next turn, so a flood of connections cannot
+/// delay the open ones.
 pub const ACCEPTS_PER_TURN: usize = 256;
 
-/// Connections begun in one turn: over loopback the other end is served in the same call, some 20 us each.
+/// Connections begun in one turn. Over loopback, `connect` also runs the other end: about 20 us each.
 ///
-/// Consequence: the rest is begun in the next turns; what runs meanwhile waits for no more than these.
+/// Consequence: the rest begins in the next turns, so other processes wait for at most this many.
 pub const CONNECTS_PER_TURN: usize = 64;
 
 /// Receives of one process in one turn.
 ///
-/// Consequence: a peer that sends faster than it is read is taken up again in the next turn, behind the others.
+/// Consequence: a peer that sends faster continues in the next turn, after the others.
 pub const RECEIVES_PER_TURN: usize = 4;
 
-/// Bytes a process may leave unread in its inbox, unless its service says otherwise: the largest request head plus one receive.
+/// Bytes a process may leave unread in its inbox, unless its service sets another bound: the largest request head plus one receive.
 ///
-/// Consequence: the connection is closed; a well-behaved service refuses earlier, with a status.
+/// Consequence: the connection is closed. A well-behaved service refuses earlier, with a status.
 pub const INBOX_BYTES: usize = 128 * 1024;
 
 /// Bytes queued in a process's outbox above which its service should stop producing.
 ///
-/// Consequence: `Context::output_is_full` turns true; a service that goes on anyway meets [`OUTBOX_BYTES`].
+/// Consequence: `Context::output_is_full` becomes true. A service that continues anyway reaches [`OUTBOX_BYTES`].
 pub const OUTBOX_HIGH_WATER_BYTES: usize = 256 * 1024;
 
-/// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count by reference: 64
-/// each). What one run puts out at once is taken whatever its size, as far as [`BUFFERED_BYTES`] go.
+/// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count 64 bytes each, because they are
+/// queued by reference). The output of one run is accepted at any size, as far as [`BUFFERED_BYTES`] allows.
 ///
 /// Consequence: the connection is closed, with reason `OutboxFull`.
 pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Bytes of a reply copied into the turn's buffer; longer ones are queued by reference.
+/// Bytes of a reply that are copied into the turn's buffer. Longer replies are queued by reference.
 ///
-/// Consequence: none visible; below it one copy is cheaper than a gather write.
+/// Consequence: not visible. Below this size one copy is cheaper than a gather write.
 pub const COPY_BYTES: usize = 16 * 1024;
 
-/// Bytes of a process that a transport seals at once.
+/// Bytes that a transport encodes at once for one process.
 ///
-/// Consequence: more are sealed one after the other, while the socket takes them.
+/// Consequence: longer output is encoded in parts, while the socket accepts them.
 pub const LAYER_SEAL_BYTES: usize = 64 * 1024;
 
 /// Bytes of a process that wait for the end of a transport's handshake.
 ///
-/// Consequence: the others wait in its outbox.
+/// Consequence: further output waits in the outbox.
 pub const LAYER_EARLY_BYTES: usize = 64 * 1024;
 
-/// Receives of a transport for one of its process, where they bring nothing for it.
+/// Receives of a transport in one receive of its process, if they yield no plain bytes.
 ///
-/// Consequence: others have their turn first.
+/// Consequence: other processes run first.
 pub const LAYER_RECEIVES: usize = 4;
 
-/// Bytes of the buffer that a fan keeps from turn to turn.
+/// Bytes of its buffer that a fan keeps between turns.
 ///
-/// Consequence: after a turn with more the rest is freed.
+/// Consequence: a larger buffer is freed after the turn.
 pub const FAN_KEPT_BYTES: usize = 64 * 1024;
 
-/// Pieces given to one gather write.
+/// Pieces in one gather write.
 ///
-/// Consequence: an outbox of more pieces takes several writes.
+/// Consequence: an outbox with more pieces takes several writes.
 pub const GATHER_PIECES: usize = 64;
 
-/// Bytes of a file whose first segment the head in front of it joins.
+/// Bytes of a file up to which the head is sent in the same segment as the file's first bytes.
 ///
-/// Consequence: the head of a longer one leaves by itself. The packet is nothing beside the file; a head that the kernel keeps back makes
-/// it send the file in smaller parts under BBR, each of which wakes the peer (twice the CPU from 128 KiB on, measured).
+/// Consequence: the head of a longer file is sent by itself. One packet more is nothing beside the file. If the kernel holds the head back,
+/// it sends the file in smaller parts under BBR, each of which wakes the peer (twice the CPU from 128 KiB on, measured).
 pub const FILE_JOINED_BYTES: u64 = 64 * 1024;
 
-/// Bytes of its queued output that one process sends in one turn.
+/// Bytes of queued output that one process sends in one turn.
 ///
-/// Consequence: a fast reader of a large file takes turns with everybody else.
+/// Consequence: a fast reader of a large file takes turns with the others.
 pub const QUEUED_BYTES_SENT_PER_RUN: usize = 1024 * 1024;
 
 /// Bytes of queued output that all processes together send in one turn: about a millisecond of copying.
 ///
-/// Consequence: the processes that are left send in the next turn, after the events that came meanwhile.
+/// Consequence: the remaining processes send in the next turn, after the events that arrived meanwhile.
 pub const QUEUED_BYTES_SENT_PER_TURN: usize = 4 * 1024 * 1024;
 
-/// Messages of one ring between two endpoints.
+/// Messages in one ring between two endpoints.
 ///
-/// Consequence: the sender gets the message back and counts a full ring; what it does then is its own policy.
+/// Consequence: the sender gets the message back and counts a full ring. What it does then is its own policy.
 pub const MAILBOX_MESSAGES: usize = 256;
 
 /// Messages taken from one mailbox in one turn.
@@ -107,170 +107,170 @@ pub const MAILBOX_MESSAGES: usize = 256;
 /// Consequence: the rest waits for the next turn.
 pub const MESSAGES_PER_TURN: usize = 256;
 
-/// Connections of one scheduler of which the kernel may hold much unsent output, because their peers take what they get at once: with
-/// 4 MiB each 512 MiB at most.
+/// Connections of one scheduler for which the kernel may hold much unsent output, because their peers read at once: at 4 MiB
+/// each, at most 512 MiB.
 ///
-/// Consequence: of one more the kernel takes 128 KiB at a time, and a large answer to it costs more wake-ups.
+/// Consequence: for further connections the kernel takes 128 KiB at a time, and a large answer costs more wake-ups.
 pub const FAST_PEERS: u64 = 128;
 
-/// Ticks within which a fast peer makes room after its socket was full.
+/// Ticks within which a fast peer makes room again after its socket was full.
 ///
-/// Consequence: a slower one has less of its output in the kernel.
+/// Consequence: for a slower peer the kernel holds less output.
 pub const FAST_PEER_TICKS: u64 = 1;
 
-/// Length of one timer tick in milliseconds: how late a deadline may be noticed.
+/// Length of one timer tick in milliseconds. A deadline may be noticed this late.
 ///
 /// Consequence: every deadline is rounded up to the next tick.
 pub const TICK_MS: u64 = 64;
 
 /// Ticks in one round of the timer wheel (262 seconds).
 ///
-/// Consequence: a later deadline is looked at once a round and put back.
+/// Consequence: a later deadline is visited once per round and linked again.
 pub const WHEEL_TICKS: usize = 4096;
 
-/// Nanoseconds a scheduler polls before it blocks, unless it is told otherwise.
+/// Nanoseconds a scheduler polls before it blocks, unless configured.
 ///
-/// Consequence: a request that comes within this time is answered without a sleep and a wake-up; the core is
-/// busy meanwhile.
+/// Consequence: a request that arrives within this time is answered without a sleep and a wake-up. Meanwhile the core
+/// is busy.
 pub const SPIN_NS: u64 = 50_000;
 
-/// Microseconds for which the kernel polls the network device before a scheduler sleeps: none unless it is asked for, as it takes a queue for each scheduler.
+/// Microseconds for which the kernel busy-polls the network device before a scheduler sleeps. Off by default, because it needs a queue per scheduler.
 pub const BUSY_POLL_US: u32 = 0;
 
-/// Nanoseconds for which spinning stays off after another thread wanted the core.
+/// Nanoseconds for which polling stays off after another thread wanted the core.
 ///
-/// Consequence: on a shared core the scheduler blocks at once, as any other server does.
+/// Consequence: on a shared core the scheduler blocks at once, like any other server.
 pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds that a listener without descriptors or room stays paused.
+/// Nanoseconds that a listener stays paused when there is no descriptor or no room.
 ///
-/// Consequence: clients wait in the kernel's queue for this long before the next try; never a busy loop.
+/// Consequence: clients wait in the kernel's queue until the next try. There is never a busy loop.
 pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
-/// Nanoseconds from the begin of a drain to the close of the listeners, in which who has begun to connect is accepted and
-/// nobody new can begin.
+/// Nanoseconds from the start of a drain until the listeners are closed. In this time clients that have begun to connect are
+/// accepted, and new ones cannot begin.
 ///
-/// Consequence: a client whose part of the handshake, or whose first bytes where it has to speak first, take longer is
-/// reset.
+/// Consequence: a client that needs longer for the rest of the handshake is reset, and so is one that needs longer for its first bytes where the
+/// client speaks first.
 pub const DRAIN_DOORS_NS: u64 = 100_000_000;
 
-/// Nanoseconds between two log lines about the same trouble.
+/// Nanoseconds between two log lines about the same problem.
 ///
-/// Consequence: more of the same is counted, not logged.
+/// Consequence: repeated problems are counted, not logged.
 pub const COMPLAINT_INTERVAL_NS: u64 = 10_000_000_000;
 
-/// Nanoseconds without progress after which blocked output ends the connection.
+/// Nanoseconds without progress after which blocked output ends the connection, unless the service sets another bound.
 ///
-/// Consequence: closed with reason `SlowReader`; the default of a service that does not say otherwise.
+/// Consequence: closed with reason `SlowReader`.
 pub const SEND_IDLE_NS: u64 = 30_000_000_000;
 
-/// Bytes a second that a reader must take while output is blocked.
+/// Bytes per second that a peer must read while output is blocked.
 ///
 /// Consequence: closed with reason `SlowReader`.
 pub const SEND_RATE: u64 = 512;
 
-/// Bytes drained after our last answer to a request that was refused, before the close.
+/// Bytes read and discarded after the last answer to a refused request, before the close.
 ///
-/// Consequence: what is beyond it meets a reset.
+/// Consequence: if the peer sends more, it gets a reset.
 pub const LINGER_BYTES: u32 = 64 * 1024;
 
-/// Milliseconds for which a refused connection is drained.
+/// Milliseconds for which the input of a refused connection is discarded.
 ///
-/// Consequence: then closed, whatever the peer still sends.
+/// Consequence: then the connection is closed, even if the peer still sends.
 pub const LINGER_MS: u64 = 1000;
 
 /// Connections of one scheduler, unless configured.
 ///
-/// Consequence: at the limit the longest idle connection is closed to make room; when none is idle, accepting
-/// pauses: who comes then waits in the kernel's queue and is tried again every [`ACCEPT_PAUSE_NS`], without an
-/// answer until there is room.
+/// Consequence: at the limit, the connection that has been idle longest is closed to make room. If none is idle, accepting
+/// pauses: new clients wait in the kernel's queue, without an answer, and the listener tries again every
+/// [`ACCEPT_PAUSE_NS`].
 pub const CONNECTIONS: usize = 1 << 20;
 
-/// Idle connections that one sweep of the table remembers, the longest idle ones (24 bytes each).
+/// Idle connections that one sweep of the table remembers, those idle longest (24 bytes each).
 ///
-/// Consequence: with so many closed to make room, or at work again, the table is swept once more, its whole length in
+/// Consequence: when all of them are closed or at work again, the table is swept again, the whole of it in
 /// one turn.
 pub const EVICTION_CANDIDATES: usize = 1024;
 
-/// Nanoseconds before the next sweep for each connection beyond [`EVICTION_CANDIDATES`]: many times what a look at a
-/// slot takes, so that sweeping stays a small part of the time.
+/// Nanoseconds until the next sweep, for each connection beyond [`EVICTION_CANDIDATES`]: many times the cost of visiting a
+/// slot, so that sweeping remains a small part of the time.
 ///
-/// Consequence: when nobody of the last sweep is idle any more and the next is not due, accepting pauses.
+/// Consequence: if no candidate of the last sweep is still idle and the next sweep is not yet due, accepting pauses.
 pub const EVICTION_REST_NS: u64 = 200;
 
 /// Tries of a thread that may block to put a message into a full ring, [`FULL_RING_PAUSE`] apart: about five seconds.
 ///
-/// Consequence: the message is given back; the scheduler has not turned for that long.
+/// Consequence: the message is given back. The scheduler has not run for that long.
 pub const FULL_RING_TRIES: u32 = 5_000;
 
-/// Between two such tries: a millisecond.
+/// The pause between two such tries: a millisecond.
 ///
-/// Consequence: as much later may a message come that met a full ring.
+/// Consequence: a message that met a full ring may arrive this much later.
 pub const FULL_RING_PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
 ///
-/// Consequence: the four below on the way there, and at it nothing is received from anybody, and who puts out what its peer does
-/// not take is reset, with reason `OutboxFull`. Beyond it is at most the output of one run.
+/// Consequence: the four thresholds below apply on the way to this limit. At the limit nothing is received from any connection, and a process whose
+/// output its peer does not read is reset, with reason `OutboxFull`. At most the output of one run goes beyond it.
 pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
-/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from who has bytes queued, in either direction.
+/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from connections with queued bytes, in either direction.
 ///
-/// Consequence: what such a peer sends waits in the kernel; everybody else is served.
+/// Consequence: what such a peer sends waits in the kernel. All other connections are served.
 pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
 
-/// Percent of [`BUFFERED_BYTES`] below which they are read again.
+/// Percent of [`BUFFERED_BYTES`] below which those connections are read again.
 ///
-/// Consequence: between the two who waits goes on waiting, so that a few bytes do not turn it off and on.
+/// Consequence: between the two thresholds they keep waiting, so that a few bytes do not switch it on and off.
 pub const MEMORY_PERCENT_OF_READ_AGAIN: u64 = 85;
 
-/// Percent of [`BUFFERED_BYTES`] from which on the longest idle connection is closed, one in a tick: it holds nothing
-/// that is counted here, but could with its next request.
+/// Percent of [`BUFFERED_BYTES`] from which on the connection that has been idle longest is closed, one per tick. It has nothing queued
+/// now, but its next request could.
 ///
 /// Consequence: closed with reason `Evicted`.
 pub const MEMORY_PERCENT_OF_NO_IDLE: u64 = 95;
 
-/// Percent of [`BUFFERED_BYTES`] from which on new connections are turned away.
+/// Percent of [`BUFFERED_BYTES`] from which on new connections are refused.
 ///
-/// Consequence: the service says so (HTTP: 503 with `Retry-After`), then they are closed.
+/// Consequence: the service answers (HTTP: 503 with `Retry-After`), then they are closed.
 pub const MEMORY_PERCENT_OF_NO_CONNECTION: u64 = 98;
 
 /// One turn in this many is timed in full (kernel calls, handlers by kind).
 ///
-/// Consequence: the shares in the statistics are samples; the counts are exact.
+/// Consequence: the shares of time in the statistics are samples. The counts are exact.
 pub const TURNS_PER_SAMPLE: u64 = 64;
 
 /// Endpoints of one mesh of mailboxes: schedulers, helpers, control.
 ///
-/// Consequence: launch refuses to start more.
+/// Consequence: a launch with more is refused.
 pub const ENDPOINTS: usize = 1024;
 
-/// Connections that may wait to be accepted at one listener, unless configured.
+/// Connections that may wait at one listener to be accepted, unless configured.
 ///
-/// Consequence: more are refused by the kernel, which also cuts this at `net.core.somaxconn`.
+/// Consequence: the kernel refuses more. It also limits this to `net.core.somaxconn`.
 pub const BACKLOG: u32 = 4096;
 
 /// Bytes of lines that wait for room on standard error (1 MiB).
 ///
-/// Consequence: lines beyond it are lost; how many is told in their place.
+/// Consequence: further lines are lost. A later line says how many.
 pub const OUTLET_BYTES: usize = 1024 * 1024;
 
-/// Bytes of a line that is written at once where there is any room: what a pipe with room takes as a whole (`PIPE_BUF`).
+/// Bytes of a line that is written directly if there is any room: a pipe with room takes this much as a whole (`PIPE_BUF`).
 ///
-/// Consequence: a longer line goes by way of the thread that may wait.
+/// Consequence: a longer line goes through the thread that may block.
 pub const OUTLET_DIRECT_BYTES: usize = 4096;
 
-/// How often the end of the process looks whether all lines are written (100 times).
+/// How often the end of the process checks whether all lines are written (100 times).
 ///
-/// Consequence: lines that nobody has read by then, after a second, are lost.
+/// Consequence: lines that are still unread after a second are lost.
 pub const OUTLET_END_TRIES: u32 = 100;
 
-/// The pause between two of these looks (10 ms).
+/// The pause between two of these checks (10 ms).
 ///
-/// Consequence: the end of the process may come so much later than the last line.
+/// Consequence: the process may end this much later than its last line is written.
 pub const OUTLET_END_PAUSE: Duration = Duration::from_millis(10);
 
-/// 1,000 times that requests or page processes wait for are looked at in one turn; the others in the next.
+/// 1,000 due times of waiting requests or page processes are handled in one turn; the others in the next.
 pub const ALARMS_PER_TURN: usize = 1_000;
-/// 64 times that nobody waits for any more are kept, and as many as there are waiters; more are looked for and dropped.
+/// 64 stale alarms are kept, plus as many as there are waiters. Beyond that they are searched for and dropped.
 pub const STALE_ALARMS: usize = 64;

@@ -13,7 +13,7 @@ use sys::wake::{SleepMark, WakeSource, Waker};
 
 use crate::limits::{ENDPOINTS, MAILBOX_MESSAGES};
 
-/// One party of the mesh: a scheduler or a helper thread, by its number in the plan.
+/// One member of the mesh, a scheduler or a helper thread, by its number in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint(pub u16);
 
@@ -23,26 +23,26 @@ impl Endpoint {
     }
 }
 
-/// What an endpoint is: helpers talk to schedulers only.
+/// The role of an endpoint. Helpers talk to schedulers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Talks to everybody.
+    /// Talks to every endpoint.
     Scheduler,
     /// Talks to schedulers.
     Helper,
 }
 
-/// How sleepers are woken.
+/// How sleeping endpoints are woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waking {
-    /// By a wake descriptor each.
+    /// Through a wake descriptor for each.
     Descriptors,
-    /// Not at all: whoever drives the endpoints looks at each of them (the simulator).
+    /// Not at all: the program that drives the endpoints visits each of them (the simulator).
     Driven,
 }
 
 metric::counted! {
-    /// What an endpoint counted.
+    /// The counters of an endpoint.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct MailCounters {
         /// Messages sent to other threads.
@@ -90,15 +90,15 @@ pub struct Mailbox<M> {
     counters: MailCounters,
 }
 
-/// One endpoint's part of a mesh, for the thread that becomes it.
+/// One endpoint's part of a mesh, for the thread that will own it.
 pub struct Seat<M> {
     /// Its mailbox.
     pub mailbox: Mailbox<M>,
-    /// What ends its sleep; `None` when the mesh is driven.
+    /// What wakes it; `None` if the mesh is driven.
     pub wake: Option<WakeSource>,
 }
 
-/// Makes the mailboxes of all endpoints and what wakes each. Descriptor tables part after this.
+/// Makes the mailboxes of all endpoints and their wake descriptors, before the descriptor tables are separated.
 pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>> {
     if roles.len() > ENDPOINTS {
         return Err(io::Error::new(
@@ -157,12 +157,12 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
 }
 
 impl<M: Send> Mailbox<M> {
-    /// Whose mailbox it is.
+    /// The endpoint that owns this mailbox.
     pub fn endpoint(&self) -> Endpoint {
         self.endpoint
     }
 
-    /// The schedulers that it can send to: all others.
+    /// The schedulers it can send to: all others.
     pub fn schedulers(&self) -> impl Iterator<Item = Endpoint> {
         let reached = self.neighbours.iter().enumerate().filter(|(_, neighbour)| {
             neighbour.role == Role::Scheduler && neighbour.outgoing.is_some()
@@ -170,12 +170,12 @@ impl<M: Send> Mailbox<M> {
         reached.filter_map(|(index, _)| u16::try_from(index).ok().map(Endpoint))
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> MailCounters {
         self.counters
     }
 
-    /// What wakes each endpoint of the mesh.
+    /// The waker of each endpoint of the mesh.
     pub(crate) fn wakers(&self) -> impl Iterator<Item = Waker> {
         self.neighbours.iter().filter_map(|neighbour| neighbour.waker.clone())
     }
@@ -187,12 +187,12 @@ impl<M: Send> Mailbox<M> {
     {
         match self.send(to, part.into()) {
             Ok(()) => Ok(()),
-            // The message was made of a part, so it converts back.
+            // The message was made from a part, so it converts back.
             Err(message) => message.try_into().map_or(Ok(()), Err),
         }
     }
 
-    /// Sends a message; gives it back when the ring is full or there is no ring to that endpoint.
+    /// Sends a message. Gives it back if the ring is full or there is no ring to that endpoint.
     pub fn send(&mut self, to: Endpoint, message: M) -> Result<(), M> {
         let Some(neighbour) = self.neighbours.get_mut(to.index()) else { return Err(message) };
         let Some(outgoing) = &mut neighbour.outgoing else { return Err(message) };
@@ -210,7 +210,7 @@ impl<M: Send> Mailbox<M> {
         }
     }
 
-    /// Wakes the sleepers among those that something was sent to.
+    /// Wakes those endpoints that sleep and have got a message.
     #[inline]
     pub fn flush(&mut self) {
         if self.any_touched {
@@ -235,7 +235,7 @@ impl<M: Send> Mailbox<M> {
         }
     }
 
-    /// Takes one message, looking at the endpoints from number `from` on; `from` moves to where it was found.
+    /// Takes one message. Endpoints are visited from number `from` on, and `from` is set to the sender's number.
     pub fn take(&mut self, from: &mut usize) -> Option<(Endpoint, M)> {
         while let Some(neighbour) = self.neighbours.get_mut(*from) {
             if let Some(message) = neighbour.incoming.as_mut().and_then(Consumer::pop) {
@@ -261,7 +261,7 @@ impl<M: Send> Mailbox<M> {
         })
     }
 
-    /// Announces that this endpoint is about to sleep. `false`: a message came meanwhile, do not.
+    /// Announces that this endpoint is about to sleep. `false`: a message has arrived, so do not.
     pub fn prepare_to_sleep(&mut self) -> bool {
         self.own_mark.raise();
         if self.has_messages() {

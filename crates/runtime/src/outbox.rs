@@ -19,7 +19,7 @@ enum Piece {
         start: usize,
     },
     Shared(SharedBytes),
-    /// Bytes shared with other outboxes of this scheduler, by a reference count that is not atomic.
+    /// Bytes shared with other outboxes of this scheduler. The reference count is not atomic.
     Posted {
         bytes: Rc<[u8]>,
         start: usize,
@@ -32,35 +32,35 @@ enum Piece {
 pub(crate) struct Outbox {
     pieces: VecDeque<Piece>,
     queued: usize,
-    /// The bytes of them that were posted in this turn. Most of them leave before the queue is counted.
+    /// Those of the queued bytes that were posted in this turn. Most of them are sent before the queue is counted.
     uncounted: usize,
-    /// Bytes that a layer below holds back; they are sent before the pieces.
+    /// Bytes that a transport holds back. They are sent before the pieces.
     owed: usize,
     /// File regions among the pieces.
     files: usize,
-    /// How the peer takes it; `None` until the first try to send left something over.
+    /// How the peer reads the output; `None` until a send was incomplete.
     pub(crate) uptake: Option<Uptake>,
 }
 
-/// What became of a try to send.
+/// The result of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transmitted {
     /// Everything was sent.
     All,
-    /// The peer has no room.
+    /// The socket has no room.
     Blocked,
-    /// There is room, but this turn sent enough.
+    /// The socket has room, but this turn has sent enough.
     Budget,
-    /// The next piece is a file that is not in memory.
+    /// The next piece is a file region that is not in the page cache.
     Cold,
-    /// The next piece is taken back by its lender.
+    /// The lender has taken back the next piece.
     TakenBack,
-    /// The connection is gone.
+    /// The connection failed.
     Failed(io::ErrorKind),
 }
 
 impl Piece {
-    /// The bytes not sent yet; `None` for a file, and for what is taken back.
+    /// The bytes not sent yet; `None` for a file region, and for bytes that were taken back.
     fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::Owned { bytes, start } => Some(&bytes[*start..]),
@@ -70,7 +70,7 @@ impl Piece {
         }
     }
 
-    /// What the kernel is told of a head in front of this piece.
+    /// The hint to the kernel about sending a head that precedes this piece.
     fn behind_a_head(&self) -> Follows {
         match self {
             Self::File(region) if region.length > FILE_JOINED_BYTES => Follows::Nothing,
@@ -81,56 +81,56 @@ impl Piece {
 
 /// Pieces for which an emptied outbox keeps room.
 ///
-/// Limit: the room for more is freed.
+/// Limit: room for more is freed.
 const SPARE_PIECES: usize = 8;
 
-/// Bytes of memory a queued piece is counted with besides its bytes.
+/// Bytes that a queued piece is charged in addition to its content.
 const PIECE_BYTES: usize = 64;
 
 impl Outbox {
-    /// Bytes of memory that the queue holds.
+    /// Bytes of memory in the queue.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued + self.owed
     }
 
-    /// The same without bytes that were posted in this turn.
+    /// The same, without bytes that were posted in this turn.
     pub(crate) fn counted_bytes(&self) -> usize {
         self.queued + self.owed - self.uncounted
     }
 
-    /// So many bytes are held back below.
+    /// Records how many bytes the transport holds back.
     pub(crate) fn note_owed(&mut self, bytes: usize) {
         self.owed = bytes;
     }
 
-    /// From now on everything is counted.
+    /// Counts posted bytes too, from now on.
     pub(crate) fn count_posted(&mut self) {
         self.uncounted = 0;
     }
 
-    /// Queues bytes that others get as well.
+    /// Queues shared bytes.
     pub(crate) fn post(&mut self, bytes: &Rc<[u8]>) {
         self.uncounted += bytes.len() + PIECE_BYTES;
         self.post_rest(bytes, 0);
     }
 
-    /// When to look at the peer next: at once, if nothing has been tried yet.
+    /// When to check the peer next: at once if no send was tried yet.
     pub(crate) fn look_due_ns(&self, floor: Floor) -> u64 {
         self.uptake.as_ref().map_or(0, |uptake| uptake.due_ns(floor))
     }
 
-    /// Queues what is left of bytes that others get as well.
+    /// Queues the unsent rest of shared bytes.
     pub(crate) fn post_rest(&mut self, bytes: &Rc<[u8]>, start: usize) {
         self.queued += bytes.len() + PIECE_BYTES;
         self.pieces.push_back(Piece::Posted { bytes: Rc::clone(bytes), start });
     }
 
-    /// Whether a file is queued: each holds a descriptor, so one at a time is enough.
+    /// Whether a file region is queued. Each holds a descriptor, so one at a time is enough.
     pub(crate) fn holds_file(&self) -> bool {
         self.files > 0
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
         self.pieces.shrink_to(SPARE_PIECES);
@@ -138,13 +138,13 @@ impl Outbox {
         self.uptake = None;
     }
 
-    /// Queues bytes that were not taken.
+    /// Queues bytes that the socket did not accept.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.queued += bytes.len() + PIECE_BYTES;
         self.pieces.push_back(Piece::Owned { bytes: bytes.to_vec(), start: 0 });
     }
 
-    /// Queues everything an output holds.
+    /// Queues everything in an output.
     pub(crate) fn append(&mut self, output: &mut Output) {
         output.drain_into(|piece| match piece {
             Leaving::Copied(bytes) => self.push_bytes(bytes),
@@ -160,7 +160,7 @@ impl Outbox {
         });
     }
 
-    /// The region that has to be read before sending can go on.
+    /// The file region that has to be read into the page cache before sending can continue.
     pub(crate) fn cold_region(&self) -> Option<&FileRegion> {
         match self.pieces.front() {
             Some(Piece::File(region)) => Some(region),
@@ -168,8 +168,8 @@ impl Outbox {
         }
     }
 
-    /// Sends what the peer takes, `most` bytes at most; counts them in `sent_bytes`. `follows` says what comes behind the last
-    /// piece.
+    /// Sends what the socket accepts, at most `most` bytes, and adds the count to `sent_bytes`. `follows` says what comes after the
+    /// last piece.
     pub(crate) fn transmit<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -205,7 +205,7 @@ impl Outbox {
             let was_file = matches!(self.pieces.front(), Some(Piece::File(_)));
             self.advance(count);
             left -= count;
-            // A file piece is sent in steps of the pollset's choosing: only a step that took nothing means blocked.
+            // A file region is sent in steps chosen by the pollset, so only a step that sent nothing means that the socket is full.
             if count < asked && (count == 0 || !was_file) {
                 return Transmitted::Blocked;
             }
@@ -220,7 +220,7 @@ impl Outbox {
         Transmitted::All
     }
 
-    /// One gather write of the memory pieces at the front, `most` bytes at most.
+    /// One gather write of the memory pieces at the front, at most `most` bytes.
     fn send_memory<P: Pollset>(
         &self,
         pollset: &mut P,
@@ -258,7 +258,7 @@ impl Outbox {
         (asked, pollset.send(socket, &slices[..count], follows))
     }
 
-    /// Drops so many sent bytes from the front.
+    /// Drops this many sent bytes from the front.
     fn advance(&mut self, mut count: usize) {
         while let Some(front) = self.pieces.front_mut() {
             let (left, held) = match front {

@@ -10,7 +10,7 @@
 //! nobody waits for an answer.
 
 use std::io::{self, IsTerminal, Write};
-// Not on a scheduler: it is set before they run, and from then on reading it is one load.
+// Not on a scheduler: it is set before they run. After that, reading it is one load.
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -21,30 +21,30 @@ use crate::limits::{OUTLET_BYTES, OUTLET_DIRECT_BYTES, OUTLET_END_PAUSE, OUTLET_
 
 static OUTLET: OnceLock<Outlet> = OnceLock::new();
 
-/// What waits, and who writes.
+/// The waiting lines and the state of the writer.
 struct Outlet {
     sender: Sender<Waiting>,
-    /// Bytes of the lines that wait.
+    /// Bytes of the waiting lines.
     waiting_bytes: AtomicUsize,
-    /// Lines lost since that was told.
+    /// Lines lost since the last report of lost lines.
     lost: AtomicU64,
-    /// Somebody writes.
+    /// A thread is writing.
     is_taken: AtomicBool,
-    /// A terminal may have room for some bytes, and none for a whole line.
+    /// A terminal may have room for some bytes but not for a whole line.
     is_terminal: bool,
 }
 
-/// A line that waits.
+/// A waiting line.
 struct Waiting {
     line: String,
-    /// Lines lost before it.
+    /// Lines lost before this one.
     lost: u64,
 }
 
-/// From now on no line is waited for by whoever writes it.
+/// Starts the outlet: from now on no thread blocks when it writes a line.
 ///
 /// # Errors
-/// When its thread cannot be started: lines are written as before.
+/// If its thread cannot be started. Lines are then written as before.
 pub fn open() -> io::Result<()> {
     let (sender, receiver) = channel();
     let outlet = Outlet {
@@ -57,11 +57,11 @@ pub fn open() -> io::Result<()> {
     if OUTLET.set(outlet).is_err() {
         return Ok(());
     }
-    // It ends with the process.
+    // The thread ends with the process.
     thread::Builder::new().name("errors".to_owned()).spawn(move || run(&receiver)).map(drop)
 }
 
-/// Writes a line, at once or as soon as there is room for it.
+/// Writes a line, at once or as soon as there is room.
 pub(crate) fn write(line: String) {
     let Some(outlet) = OUTLET.get() else { return write_now(&line) };
     if !outlet.write_at_once(&line) {
@@ -69,25 +69,25 @@ pub(crate) fn write(line: String) {
     }
 }
 
-/// Gives what waits some time to be written, at the end of the process.
+/// At the end of the process, waits a short time until the waiting lines are written.
 pub fn finish() {
     let Some(outlet) = OUTLET.get() else { return };
     for _ in 0..OUTLET_END_TRIES {
         if outlet.waiting_bytes.load(SeqCst) == 0 && !outlet.is_taken.load(SeqCst) {
             return;
         }
-        // Not on a scheduler: these have ended.
+        // Not on a scheduler: they have ended.
         thread::sleep(OUTLET_END_PAUSE);
     }
 }
 
 impl Outlet {
-    /// Writes a line if nothing is in its way.
+    /// Writes a line at once if no other line waits and there is room.
     fn write_at_once(&self, line: &str) -> bool {
         if line.len() > OUTLET_DIRECT_BYTES || self.is_terminal || !self.take() {
             return false;
         }
-        // Read while no other can write: what this thread put there before counts until it is written.
+        // Read while no other thread can write: lines that this thread queued count until they are written.
         let is_free = self.waiting_bytes.load(SeqCst) == 0
             && self.lost.load(SeqCst) == 0
             && sys::descriptor::has_room(&io::stderr());
@@ -98,12 +98,12 @@ impl Outlet {
         is_free
     }
 
-    /// Becomes the one that writes, unless another is.
+    /// Becomes the writer, unless another thread is.
     fn take(&self) -> bool {
         self.is_taken.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
     }
 
-    /// Hands a line to the thread that may wait; there is room for so many bytes.
+    /// Queues a line for the thread that may block, if there is room for its bytes.
     fn put(&self, line: String) {
         let bytes = cost(&line);
         if self.waiting_bytes.fetch_add(bytes, SeqCst) + bytes > OUTLET_BYTES {
@@ -112,22 +112,22 @@ impl Outlet {
             return;
         }
         let lost = self.lost.swap(0, SeqCst);
-        // Its thread ends with the process only.
+        // The receiving thread ends only with the process.
         let _sent = self.sender.send(Waiting { line, lost });
     }
 }
 
-/// What a line that waits counts for.
+/// The bytes that a waiting line is charged.
 fn cost(line: &str) -> usize {
     line.len() + size_of::<Waiting>()
 }
 
-/// The thread that may wait.
+/// The thread that may block.
 fn run(receiver: &Receiver<Waiting>) {
     let Some(outlet) = OUTLET.get() else { return };
     while let Ok(Waiting { line, lost }) = receiver.recv() {
         while !outlet.take() {
-            // Somebody writes a line that takes no time.
+            // Another thread is writing a line, which takes no time.
             thread::yield_now();
         }
         write_loss(lost);
@@ -149,8 +149,8 @@ fn write_loss(lost: u64) {
     }
 }
 
-/// In one write, so that lines of several processes do not mix; where standard error is closed there is nobody left to
-/// tell.
+/// In one write, so that lines of several processes do not mix. If standard error is closed there is nowhere to report
+/// it.
 fn write_now(line: &str) {
     let _nobody_to_tell = io::stderr().write_all(line.as_bytes());
 }

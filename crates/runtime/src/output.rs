@@ -26,17 +26,17 @@ use crate::limits::COPY_BYTES;
 pub struct Output {
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
-    /// `bytes` up to here belong to a piece.
+    /// `bytes` up to here belong to earlier pieces.
     claimed: usize,
     referenced: usize,
 }
 
-/// What a service calls a file, handed back to it when the file is not in memory.
+/// The service's name for a file. It is given back to the service if the file is not in the page cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileName {
-    /// Which directory it is below.
+    /// The root directory it is in.
     pub root: u16,
-    /// Its path there.
+    /// Its path in that directory.
     pub relative: Arc<str>,
 }
 
@@ -47,30 +47,30 @@ pub struct FileRegion {
     pub file: Rc<FileHandle>,
     /// Its name.
     pub name: FileName,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
 /// Bytes that are queued by reference.
 #[derive(Clone, Debug)]
 pub struct SharedBytes {
-    /// All of them.
+    /// The whole buffer.
     pub bytes: Referenced,
-    /// First byte of the part that is meant.
+    /// First byte of the part to send.
     pub start: usize,
-    /// One after its last.
+    /// One past its last byte.
     pub end: usize,
 }
 
-/// Whose the bytes are that are queued by reference.
+/// The owner of bytes that are queued by reference.
 #[derive(Clone)]
 pub enum Referenced {
-    /// Of all who refer to them.
+    /// All holders of the reference.
     Shared(Arc<[u8]>),
-    /// Of a lender, who may take them back: it then gives no bytes at all. A connection that still has to send them is reset soon
-    /// after, with reason `SlowReader`.
+    /// A lender that may take the bytes back: it then returns no bytes. A connection that still has to send them is soon
+    /// reset, with reason `SlowReader`.
     Lent(Rc<dyn AsRef<[u8]>>),
 }
 
@@ -97,7 +97,7 @@ impl fmt::Debug for Referenced {
 }
 
 impl SharedBytes {
-    /// The part that is meant; `None` once its lender has taken it back.
+    /// The part to send; `None` if its lender has taken it back.
     pub(crate) fn as_slice(&self) -> Option<&[u8]> {
         let bytes: &[u8] = match &self.bytes {
             Referenced::Shared(bytes) => bytes,
@@ -108,14 +108,14 @@ impl SharedBytes {
 }
 
 pub(crate) enum Piece {
-    /// The copied bytes up to here.
+    /// The copied bytes up to this offset.
     CopiedTo(usize),
     Shared(SharedBytes),
     File(FileRegion),
 }
 
 impl Output {
-    /// The buffer, to append to.
+    /// The buffer of copied bytes, to append to.
     #[inline]
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -127,7 +127,7 @@ impl Output {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Queues shared bytes: copied when they are few, by reference otherwise.
+    /// Queues shared bytes: short ones are copied, longer ones are queued by reference.
     pub fn put_shared(&mut self, shared: SharedBytes) {
         let slice = shared.as_slice().unwrap_or_default();
         if slice.len() <= COPY_BYTES {
@@ -154,7 +154,7 @@ impl Output {
         }
     }
 
-    /// Takes back some of the copied bytes, which were counted in [`Output::buffer`] from the first on.
+    /// Removes some of the copied bytes and returns them. Positions count from the start of [`Output::buffer`].
     pub fn omit(&mut self, start: usize, length: usize) -> Vec<u8> {
         let end = self.bytes.len().min(start + length);
         let omitted: Vec<u8> = self.bytes.drain(start.min(end)..end).collect();
@@ -172,38 +172,38 @@ impl Output {
         omitted
     }
 
-    /// Bytes in memory that wait to be sent; a file region counts nothing.
+    /// Bytes in memory that wait to be sent. A file region counts as 0.
     #[inline]
     pub fn queued_bytes(&self) -> usize {
         self.bytes.len() + self.referenced
     }
 
-    /// Whether a file is among what was produced.
+    /// Whether the output contains a file region.
     #[inline]
     pub(crate) fn holds_file(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::File(_)))
     }
 
-    /// Whether nothing was produced.
+    /// Whether the output is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.pieces.is_empty()
     }
 
-    /// All bytes, when they are all copied ones: the plain path.
+    /// All bytes, if all are copied ones (the plain path).
     #[inline]
     pub(crate) fn plain(&self) -> Option<&[u8]> {
         if self.pieces.is_empty() { Some(&self.bytes) } else { None }
     }
 
-    /// Exchanges the copied bytes, which are all there is, for others.
+    /// Exchanges the buffer, if it holds only copied bytes.
     #[inline]
     pub(crate) fn swap_bytes(&mut self, bytes: &mut Vec<u8>) {
         debug_assert!(self.pieces.is_empty(), "copied bytes alone");
         std::mem::swap(&mut self.bytes, bytes);
     }
 
-    /// Forgets everything and keeps the buffer, unless an unusual reply made it large.
+    /// Empties the output and keeps the buffer, unless an unusually long reply enlarged it.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
@@ -215,7 +215,7 @@ impl Output {
         self.referenced = 0;
     }
 
-    /// Hands each piece on, in order, and forgets everything.
+    /// Passes each piece on, in order, and empties the output.
     pub(crate) fn drain_into(&mut self, mut take: impl FnMut(Leaving<'_>)) {
         self.claim();
         let mut start = 0;
@@ -233,7 +233,7 @@ impl Output {
     }
 }
 
-/// A piece on its way from the output to an outbox.
+/// A piece that moves from the output to an outbox.
 pub(crate) enum Leaving<'a> {
     Copied(&'a [u8]),
     Shared(SharedBytes),

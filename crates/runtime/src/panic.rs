@@ -7,7 +7,7 @@ use std::backtrace::Backtrace;
 
 use crate::diagnostic::{self, Level};
 
-/// Has every panic written to standard error with its place and backtrace, whatever `RUST_BACKTRACE` says.
+/// Writes every panic to standard error with its location and backtrace, whatever `RUST_BACKTRACE` says.
 pub fn report_with_backtrace() {
     std::panic::set_hook(Box::new(|report| {
         let thread = std::thread::current();

@@ -14,25 +14,25 @@ use crate::slots::{ProcessId, Slots};
 
 /// Why bytes were not queued.
 ///
-/// [`ServiceContext::queue`](crate::service::ServiceContext::queue) and [`Fan::send`](crate::fan::Fan::send) give it.
+/// Returned by [`ServiceContext::queue`](crate::service::ServiceContext::queue) and [`Fan::send`](crate::fan::Fan::send).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The process has ended, or is about to.
+    /// The process has ended or is about to end.
     Gone,
-    /// With these bytes its peer would be behind by more than the bound.
+    /// With these bytes, more than the bound would wait for the peer.
     Behind,
 }
 
-/// The part of a process that others may touch.
+/// The part of a process that posting may change.
 pub(crate) struct Lane<'a> {
     outbox: &'a mut Option<Box<Outbox>>,
     lone_post: &'a mut Option<PostNumber>,
     flags: &'a mut Flags,
 }
 
-/// A table of processes, whatever their sockets and states are: contexts of a service know neither.
+/// A table of processes, independent of the types of sockets and states, which contexts of a service do not know.
 pub(crate) trait Lanes {
-    /// The lane of a process that takes output; `None` of one that has ended or is about to.
+    /// The lane of a process that accepts output; `None` if it has ended or is about to end.
     fn lane(&mut self, id: ProcessId) -> Option<Lane<'_>>;
 }
 
@@ -50,7 +50,7 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
     }
 }
 
-/// The means by which a service posts.
+/// What a service needs to post.
 pub(crate) struct Post<'a> {
     pub(crate) lanes: &'a mut dyn Lanes,
     #[expect(clippy::vec_box, reason = "they go into slots as they are")]

@@ -7,23 +7,23 @@ use std::rc::Rc;
 
 use crate::slots::ProcessId;
 
-/// Which of the strings of this turn: a byte, so that it fits into a process.
+/// The number of a string of this turn: one byte, so that it fits into a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PostNumber(NonZeroU8);
 
 /// What was posted in this turn.
 #[derive(Default)]
 pub(crate) struct Posted {
-    /// Each process once.
+    /// The receiving processes, each once.
     pub(crate) processes: Vec<ProcessId>,
     strings: Vec<Rc<[u8]>>,
 }
 
 impl Posted {
-    /// The number of a string; `None` when so many others were posted in this turn that there is none left.
+    /// The number of a string; `None` if this turn has posted so many others that no number is left.
     #[inline]
     pub(crate) fn number(&mut self, bytes: &Rc<[u8]>) -> Option<PostNumber> {
-        // Broadcasts come one after the other: a string that was posted before is the last one.
+        // Broadcasts are posted one after another, so a repeated string is the last one.
         if !self.strings.last().is_some_and(|last| Rc::ptr_eq(last, bytes)) {
             if self.strings.len() == usize::from(u8::MAX) {
                 return None;
@@ -34,13 +34,13 @@ impl Posted {
         NonZeroU8::new(number).map(PostNumber)
     }
 
-    /// The string of a number.
+    /// The string with this number.
     #[inline]
     pub(crate) fn string(&self, PostNumber(number): PostNumber) -> &Rc<[u8]> {
         &self.strings[usize::from(number.get()) - 1]
     }
 
-    /// The turn is over: everybody has got what was posted.
+    /// Drops the strings at the end of the turn, when every receiver has got them.
     pub(crate) fn forget_strings(&mut self) {
         self.strings.clear();
     }

@@ -13,22 +13,22 @@ use crate::timer::{Link, Links, Tick};
 /// What a process may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Nothing: its connection does not stand yet.
+    /// Nothing: its connection is not yet established.
     Connecting,
     /// Input as it comes.
     Reading,
-    /// No input until it is resumed or its output drained.
+    /// No input until it is resumed or its output has been sent.
     Parked,
-    /// Nothing: it is closed when its output is sent.
+    /// Nothing: it closes when its output has been sent.
     Finishing,
-    /// The same, then its input is discarded for a while before the close.
+    /// The same, but its input is discarded for a while before it closes.
     Lingering,
     /// Its input is being discarded.
     Discarding,
 }
 
 impl Mode {
-    /// What comes behind the output that is sent now: of one who ends, the end. The kernel then puts both into one
+    /// What comes after the output that is being sent: for a process that ends, the end of the stream. The kernel then puts both into one
     /// segment, which saves a connection of one request a fifth of its CPU.
     #[inline]
     pub(crate) fn follows(self) -> Follows {
@@ -45,33 +45,33 @@ pub(crate) struct Flags(u16);
 
 impl Flags {
     pub(crate) const NONE: Flags = Flags(0);
-    /// It is registered with the pollset.
+    /// The socket is registered with the pollset.
     pub(crate) const WATCHED: Flags = Flags(1);
-    /// Bytes or an end may be waiting that no further event will tell of.
+    /// Bytes or an end of stream may be waiting that no further event will report.
     pub(crate) const READABLE: Flags = Flags(2);
     /// The peer ended its output or the connection: receive until the end shows.
     pub(crate) const ENDED: Flags = Flags(4);
-    /// It is in the run queue.
+    /// The process is in the run queue.
     pub(crate) const QUEUED: Flags = Flags(8);
-    /// Room for output is being reported.
+    /// The pollset reports when the socket has room for output.
     pub(crate) const WANTS_ROOM: Flags = Flags(16);
-    /// It was resumed and has not been told.
+    /// The process was resumed and has not been told yet.
     pub(crate) const RESUMED: Flags = Flags(32);
-    /// It waits for a file to be read into memory.
+    /// The process waits for a file to be read into memory.
     pub(crate) const COLD: Flags = Flags(64);
-    /// It waits for memory before it may receive.
+    /// The process waits for memory before it may receive.
     pub(crate) const STARVED: Flags = Flags(128);
-    /// Room for output is always reported: it was registered for both when it connected.
+    /// Room for output is always reported, because the socket was registered for both directions when it connected.
     pub(crate) const ROOM_REPORTED: Flags = Flags(256);
-    /// It was told, since it was given bytes last, that the peer has ended its output.
+    /// The process has been told that the peer ended its output, and has got no bytes since.
     pub(crate) const END_TOLD: Flags = Flags(512);
     /// The connection is over in both directions.
     pub(crate) const OVER: Flags = Flags(1024);
-    /// Something was posted to it in this turn.
+    /// Something was posted to the process in this turn.
     pub(crate) const POSTED: Flags = Flags(2048);
-    /// All its output has left, and it has not been told.
+    /// All output has been sent, and the process has not been told yet.
     pub(crate) const DRAINED: Flags = Flags(4096);
-    /// Its peer takes what it gets at once: the kernel may hold much of its output.
+    /// The peer reads at once, so the kernel may hold much of its output.
     pub(crate) const FAST: Flags = Flags(8192);
 
     #[inline]
@@ -79,7 +79,7 @@ impl Flags {
         self.0 & other.0 != 0
     }
 
-    /// Both: all of them are set, and [`has`](Self::has) asks for any.
+    /// Both sets. [`has`](Self::has) is true if any of them is set.
     #[inline]
     pub(crate) const fn and(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -90,7 +90,7 @@ impl Flags {
         self.0 |= other.0;
     }
 
-    /// Clears it and says whether it was set.
+    /// Clears the flags and returns whether any was set.
     #[inline]
     pub(crate) fn take(&mut self, other: Flags) -> bool {
         let had = self.has(other);
@@ -99,18 +99,18 @@ impl Flags {
     }
 }
 
-/// One slot's content.
+/// The content of one slot.
 pub(crate) struct Process<K, T> {
     pub(crate) socket: K,
     pub(crate) deadline: Tick,
     pub(crate) link: Link,
-    /// When it ran last: an idle one is idle since.
+    /// The tick of its last run; an idle process has been idle since then.
     pub(crate) last_run: Tick,
     /// Bytes that may still be discarded.
     pub(crate) linger_left: u32,
     pub(crate) mode: Mode,
     pub(crate) flags: Flags,
-    /// What was posted to it in this turn, if that is one string and nothing else waits: it needs no outbox.
+    /// The string posted to it in this turn, if there is only one and nothing else waits: then it needs no outbox.
     pub(crate) lone_post: Option<PostNumber>,
     #[expect(clippy::box_collection, reason = "one word in each idle slot instead of three")]
     pub(crate) inbox: Option<Box<Vec<u8>>>,
@@ -119,7 +119,7 @@ pub(crate) struct Process<K, T> {
 }
 
 impl<K, T> Process<K, T> {
-    /// A new one, before it was given anything.
+    /// A new process that has not run yet.
     pub(crate) fn new(socket: K, state: T) -> Self {
         Self {
             socket,
@@ -136,13 +136,13 @@ impl<K, T> Process<K, T> {
         }
     }
 
-    /// Bytes of memory its queues hold.
+    /// Bytes of memory in its queues.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let inbox = self.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         inbox + self.outbox.as_ref().map_or(0, |outbox| outbox.counted_bytes())
     }
 
-    /// Keeps what was not consumed of lent bytes, in front of what comes.
+    /// Keeps the unconsumed part of lent bytes, in front of further input.
     pub(crate) fn keep(&mut self, lent: &[u8], consumed: usize) {
         debug_assert!(self.inbox.is_none(), "an inbox is given itself");
         if consumed < lent.len() {
@@ -165,7 +165,7 @@ impl<K, T> Process<K, T> {
 /// The table of a scheduler's processes.
 pub(crate) type Table<K, T> = Slots<Process<K, T>>;
 
-/// The table as the timer wheel sees it.
+/// The table as seen by the timer wheel.
 pub(crate) struct TableLinks<'a, K, T>(pub(crate) &'a mut Table<K, T>);
 
 impl<K, T> Links for TableLinks<'_, K, T> {

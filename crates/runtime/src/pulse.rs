@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Pulse {
-    /// Zero while the scheduler waits for something to happen.
+    /// Zero while the scheduler waits.
     turn_began_ns: AtomicU64,
 }
 
@@ -22,7 +22,7 @@ impl Pulse {
         self.turn_began_ns.store(0, Relaxed);
     }
 
-    /// When the scheduler's present turn began, on the monotonic clock; none while it waits.
+    /// When the scheduler's current turn began, on the monotonic clock; `None` while it waits.
     pub fn turn_began_ns(&self) -> Option<NonZeroU64> {
         NonZeroU64::new(self.turn_began_ns.load(Relaxed))
     }

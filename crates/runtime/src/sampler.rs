@@ -21,7 +21,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A turn begins, at this tick of the pollset.
+    /// A turn begins; `now` is a tick of the pollset.
     #[inline]
     pub(crate) fn begin(&mut self, turn: u64, now: u64) {
         self.sampling = turn.is_multiple_of(TURNS_PER_SAMPLE);
@@ -31,7 +31,7 @@ impl Sampler {
         self.worst_kind = None;
     }
 
-    /// Counts the ticks since the last lap to what was done in them, in a sampled turn.
+    /// In a sampled turn, adds the ticks since the last lap to a counter.
     #[inline]
     pub(crate) fn lap(&mut self, to: &mut u64) {
         if self.sampling {
@@ -41,7 +41,7 @@ impl Sampler {
         }
     }
 
-    /// A process of this kind was run until this tick of the pollset. How many there were since the run before it.
+    /// A process of this kind ran until this tick of the pollset. Returns the ticks since the previous run.
     #[inline]
     pub(crate) fn end_run(&mut self, kind: usize, now: u64) -> u64 {
         let took = now.saturating_sub(self.run_start);
@@ -53,7 +53,7 @@ impl Sampler {
         took
     }
 
-    /// The turn is over. The clock is read a second time only for a turn that may be the longest so far.
+    /// The turn ends. The clock is read again only if the turn may be the longest so far.
     #[inline]
     pub(crate) fn end_turn(
         &mut self,

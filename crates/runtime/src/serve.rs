@@ -14,23 +14,23 @@ use crate::service::Service;
 
 pub use crate::launch::schedulers_by_default;
 
-/// A service that runs.
+/// A running service.
 pub struct Started<M> {
-    /// Where it listens, with the port the kernel chose.
+    /// The address it listens on, with the port that the kernel chose.
     pub address: SocketAddr,
     /// Its schedulers.
     pub launched: Launched,
-    /// The mailbox of a helper that no thread is: for messages to the schedulers.
+    /// The mailbox of a helper without a thread: for messages to the schedulers.
     pub mail: Mailbox<M>,
 }
 
-/// Serves at an address such as `127.0.0.1:8080` until the process is ended, with one scheduler for each CPU the process may
-/// use. `make` makes each scheduler its own service, on its own thread.
+/// Serves at an address such as `127.0.0.1:8080` until the process ends, with one scheduler for each CPU that the process may
+/// use. `make` makes the service of each scheduler, on its thread.
 ///
 /// See [`start`] for an example.
 ///
 /// # Errors
-/// When the address cannot be resolved or listened on, or a thread cannot be started.
+/// If the address cannot be resolved or bound, or a thread cannot be started.
 pub fn serve<S, F>(address: &str, first: Speaks, make: F) -> io::Result<()>
 where
     S: Service,
@@ -40,7 +40,7 @@ where
     start(address, schedulers_by_default()?, first, make)?.launched.join().map(drop)
 }
 
-/// Starts to serve at an address, with so many schedulers.
+/// Starts serving at an address with this many schedulers.
 ///
 /// ```
 /// # use runtime::Peer;
@@ -79,7 +79,7 @@ where
 /// ```
 ///
 /// # Errors
-/// When the address cannot be resolved or listened on, or a thread cannot be started.
+/// If the address cannot be resolved or bound, or a thread cannot be started.
 pub fn start<S, F>(
     address: &str,
     schedulers: usize,

@@ -18,7 +18,7 @@ use crate::limits::INBOX_BYTES;
 use crate::mailbox::Endpoint;
 use crate::output::FileRegion;
 
-/// Which of the scheduler's listeners a connection came through, in the order they were given.
+/// The listener through which a connection came, numbered in the order in which they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerIndex(pub u16);
 
@@ -33,75 +33,75 @@ impl ListenerIndex {
     }
 }
 
-/// What happened to a process besides bytes that came.
+/// What can happen to a process, apart from input.
 ///
-/// The examples of [`Service`], [`Context`] and [`Command`] handle some.
+/// The examples of [`Service`], [`Context`] and [`Command`] handle some of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The peer ended its output; what it sent before was given. Output may still reach it. Where the connection is over in both
-    /// directions the process is closed behind this, whatever it wants next.
+    /// The peer ended its output (half-close); everything it sent before was delivered. It may still read. If the connection is over in both
+    /// directions, the process closes after this, whatever it wants next.
     InputEnded,
-    /// The other side has ended its output, and the process is parked. Told once, and again when it has been given
-    /// input since. There may be input before that end; it comes, and [`Event::InputEnded`] after it, once the process
-    /// reads again. Where the connection is over in both directions a parked process is closed instead.
+    /// The peer ended its output while the process was parked. Told once, and again if input was delivered
+    /// since. Input may still wait before that end; it is delivered, followed by [`Event::InputEnded`], when the process reads
+    /// again. If the connection is over in both directions, a parked process is closed instead.
     PeerFinished,
-    /// The deadline it set has passed. While output waits for the peer, no deadline runs: the floor for slow
-    /// readers does.
+    /// The deadline it set has passed. No deadline runs while output waits for the peer: there the minimum rate of a reader
+    /// applies.
     DeadlineReached,
-    /// Its output had to wait, or it parked, and everything was sent. Its deadline did not run meanwhile.
+    /// Its output had to wait, or it was parked, and now everything has been sent. Its deadline did not run meanwhile.
     OutputDrained,
-    /// It was resumed: what it waited for is there. Or the service has it run ([`Command::Run`]).
+    /// It was resumed because what it waited for has arrived, or the service wanted it to run ([`Command::Run`]).
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
-    /// It was just accepted, and queues hold so much that there is no memory for it: say so and finish. Whoever goes on
+    /// It was just accepted, but there is no memory for it: answer that and finish. A process that continues
     /// is closed.
     Overloaded,
-    /// The connection it began stands. What it puts out now leaves at once.
+    /// The connection it began is established. Output of this run is sent at once.
     Connected,
-    /// The connection it began came to nothing: `ConnectionRefused`, `TimedOut`, whatever the network says. It ends,
+    /// The connection it began failed: `ConnectionRefused`, `TimedOut`, or another error of the network. The process ends,
     /// whatever it wants next.
     ConnectFailed(io::ErrorKind),
 }
 
-/// What is to happen to a process next.
+/// What a process wants next.
 ///
 /// See [`Service`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Give it input as it comes.
+    /// Input as it arrives.
     Read,
-    /// It has become another kind of process in this run: [`Service::kind`] says which. The input not consumed yet is given to
-    /// it as that, and then input as it comes.
+    /// It has become another kind of process in this run, as [`Service::kind`] now says. Input that is not yet consumed is delivered to
+    /// it again, then input as it arrives.
     Changed,
-    /// Give it no input until it is resumed or its output is drained; then what is left of the input comes first.
+    /// No input until it is resumed or its output has been sent. Then the unconsumed input comes first.
     Park,
     /// Send what is queued, then close.
     Finish,
-    /// Send what is queued, end our output, discard what the peer still sends within bounds, then close: for
-    /// answers to requests that were not read to their end (RFC 9112 section 9.6).
+    /// Send what is queued, end our output, discard what the peer still sends, within bounds, then close: for
+    /// answers to requests that were not read completely (RFC 9112 section 9.6).
     Linger,
-    /// Close now, with a reset: what is queued is not sent.
+    /// Close now with a reset. Queued output is not sent.
     Abort,
 }
 
-/// How much of its input a process took, and what is to happen next.
+/// How much input a process consumed, and what it wants next.
 ///
 /// See [`Service`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes taken; the rest is kept and given again with what comes.
+    /// Bytes consumed. The rest is kept and delivered again together with further input.
     pub consumed: usize,
-    /// What is to happen next.
+    /// What it wants next.
     pub next: Next,
 }
 
-/// When the clock is read for the times that a service is told.
+/// When the clock is read for the time that a service sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockUse {
-    /// Once in each turn: it costs nothing, and the last event of a turn is told the time of the first.
+    /// Once per turn: this is free, but the last event of a turn sees the time of the first.
     PerTurn,
-    /// Before every call of the service, and before the bytes it is given are received: some 20 ns each.
+    /// Before every call of the service, and before its input is received: about 20 ns each.
     PerRun,
 }
 
@@ -147,9 +147,9 @@ pub enum ClockUse {
 /// assert_eq!(stage.exchange(client, "abc"), "ABC");
 /// ```
 pub trait Service {
-    /// The states of a process: a closed enum, kept in the process's slot.
+    /// The state of a process: a closed enum, kept in the process's slot.
     type Process;
-    /// What crosses schedulers: a closed enum.
+    /// The messages between endpoints: a closed enum.
     type Message: Send;
 
     /// Names of the kinds of process, for statistics.
@@ -158,20 +158,20 @@ pub trait Service {
     /// When the clock is read.
     const CLOCK: ClockUse = ClockUse::PerTurn;
 
-    /// Which of [`Self::KINDS`] a process is.
+    /// The kind of a process, as an index into [`Self::KINDS`].
     fn kind(process: &Self::Process) -> usize;
 
-    /// The scheduler begins: before its first turn.
+    /// Called once, before the first turn.
     fn on_start(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// A connection that was asked for was begun; [`Event::Connected`] or [`Event::ConnectFailed`] follows, perhaps at
-    /// once, unless its deadline comes first or the service ends it. `None` gives it up. It may put out nothing yet.
+    /// A requested connection was begun. [`Event::Connected`] or [`Event::ConnectFailed`] follows, perhaps at
+    /// once, unless its deadline comes first or the service ends it. Return `None` to give it up. It cannot have output yet.
     ///
     /// Or it could not be begun: `QuotaExceeded` (no descriptor, or the limit of connections), `AddrNotAvailable` (no
-    /// such local address, or no port left of it), `Interrupted` (the scheduler drains), `OutOfMemory`, or whatever the
-    /// network said at once, `ConnectionRefused` above all. Then there is no process, and what is returned is dropped.
+    /// such local address, or no free port), `Interrupted` (the scheduler drains), `OutOfMemory`, or an immediate error of
+    /// the network, mostly `ConnectionRefused`. Then there is no process, and the returned state is dropped.
     ///
-    /// `context.now` is the time before it was begun.
+    /// `context.now` is the time before the connection was begun.
     fn on_connect(
         &mut self,
         _ticket: u64,
@@ -181,7 +181,7 @@ pub trait Service {
         None
     }
 
-    /// A connection was accepted. Its output is sent at once. `None` closes it, and nothing is sent.
+    /// A connection was accepted. Output is sent at once. `None` closes it without sending anything.
     fn on_accept(
         &mut self,
         listener: ListenerIndex,
@@ -189,7 +189,7 @@ pub trait Service {
         context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process>;
 
-    /// Bytes came, or were left from before. They are lent for this call.
+    /// Input arrived, or was left from before. It is lent for this call.
     fn on_input(
         &mut self,
         process: &mut Self::Process,
@@ -205,22 +205,22 @@ pub trait Service {
         context: &mut Context<'_, Self::Message>,
     ) -> Next;
 
-    /// Whether a process does nothing now, so that it may be closed when room is needed.
+    /// Whether a process is idle, so that it may be closed when room is needed.
     fn is_idle(process: &Self::Process) -> bool;
 
-    /// Whether a process waits for the rest of something that its peer began and that costs this side nothing to lose, such as the head
-    /// of a request. When room is needed the one whose deadline is nearest is closed, before any that is idle.
+    /// Whether a process waits for the rest of something that its peer began and that this side can drop without loss, such as a request
+    /// head. When room is needed, the one with the nearest deadline is closed, before any idle process.
     fn is_beginning(_process: &Self::Process) -> bool {
         false
     }
 
-    /// Bytes that a process may leave unread; beyond, it is closed. They are in the memory of its scheduler, which has a bound for all.
+    /// Bytes that a process may leave unread; beyond this it is closed. They count towards the scheduler's memory limit.
     fn inbox_bytes(_process: &Self::Process) -> usize {
         INBOX_BYTES
     }
 
-    /// A file that a process is sending is not in memory: have this region read and then resume the process.
-    /// `false`: that cannot be done, the connection is closed.
+    /// A file region that a process sends is not in memory. Have it read, then resume the process.
+    /// `false`: this cannot be done, and the connection is closed.
     fn on_cold_file(
         &mut self,
         _process: &Self::Process,
@@ -233,7 +233,7 @@ pub trait Service {
     /// A process ended.
     fn on_close(&mut self, _process: Self::Process, _reason: CloseReason) {}
 
-    /// A message came.
+    /// A message arrived.
     fn on_message(
         &mut self,
         _from: Endpoint,
@@ -242,10 +242,10 @@ pub trait Service {
     ) {
     }
 
-    /// A turn ends; called before mailboxes and outboxes go out.
+    /// Called at the end of each turn, before mailboxes and outboxes are flushed.
     fn on_turn_end(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// The scheduler has ended: send what is still held. The service is dropped on its thread after this; what is to
-    /// outlive it leaves here, by mail or by a channel of its own.
+    /// The scheduler has ended: send what is still held. Afterwards the service is dropped on its thread. Anything that must
+    /// outlive it has to be sent from here, by mail or through a channel.
     fn on_stop(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// Names a process of one scheduler for its whole life and nobody after it.
+/// The name of a process of one scheduler. It is never given to another process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId {
     index: u32,
@@ -20,13 +20,13 @@ impl ProcessId {
         self.index as usize
     }
 
-    /// As one number, for tokens: never all ones, which tokens use for other things.
+    /// As one number, for tokens. It is never all ones, because tokens use that value otherwise.
     #[inline]
     pub fn to_bits(self) -> u64 {
         (u64::from(self.generation) << 32) | u64::from(self.index)
     }
 
-    /// From the number that [`Self::to_bits`] gave.
+    /// From the number returned by [`Self::to_bits`].
     #[inline]
     pub fn from_bits(bits: u64) -> Self {
         Self { index: (bits & 0xffff_ffff) as u32, generation: (bits >> 32) as u32 }
@@ -42,7 +42,7 @@ impl fmt::Debug for ProcessId {
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Highest generation: one bit is kept clear so that no process token equals a reserved one.
+/// Highest generation. One bit stays clear so that no process token equals a reserved one.
 const GENERATION_MASK: u32 = 0x7fff_ffff;
 
 struct Slot<T> {
@@ -51,7 +51,7 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// A table of processes, bounded.
+/// A table of processes with a fixed capacity.
 ///
 /// ```
 /// use runtime::slots::Slots;
@@ -73,36 +73,36 @@ pub struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// A table for at most `capacity` processes. Reserves address space, touches nothing.
+    /// A table for at most `capacity` processes. It reserves address space and touches no page.
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.min(NONE as usize - 1);
         let mut slots = Vec::new();
-        // Where the host refuses to reserve so much, the table grows by moving instead.
+        // If the host refuses to reserve so much, the table moves when it grows.
         let _reserved_or_grows = slots.try_reserve_exact(capacity);
         Self { slots, first_free: NONE, occupied: 0, capacity }
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn len(&self) -> usize {
         self.occupied
     }
 
-    /// Whether there is no process.
+    /// Whether there are no processes.
     pub fn is_empty(&self) -> bool {
         self.occupied == 0
     }
 
-    /// Whether there is no room.
+    /// Whether the table is full.
     pub fn is_full(&self) -> bool {
         self.occupied >= self.capacity
     }
 
-    /// Bytes of one slot: what an idle process costs.
+    /// Bytes of one slot: the memory of an idle process.
     pub const fn slot_bytes() -> usize {
         size_of::<Slot<T>>()
     }
 
-    /// The name that [`Self::insert`] will give next.
+    /// The name that [`Self::insert`] will return next.
     pub fn next_id(&self) -> ProcessId {
         match self.slots.get(self.first_free as usize) {
             Some(slot) => ProcessId { index: self.first_free, generation: slot.generation },
@@ -110,7 +110,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Puts a process in; gives it back when the table is full.
+    /// Inserts a process. Gives it back if the table is full.
     #[inline]
     pub fn insert(&mut self, value: T) -> Result<ProcessId, T> {
         if self.is_full() {
@@ -136,7 +136,7 @@ impl<T> Slots<T> {
         if slot.generation == id.generation { slot.value.as_mut() } else { None }
     }
 
-    /// The process in a slot, whoever it is.
+    /// The process in a slot, if there is one.
     #[inline]
     pub fn at(&mut self, index: usize) -> Option<&mut T> {
         self.slots.get_mut(index)?.value.as_mut()
@@ -149,7 +149,7 @@ impl<T> Slots<T> {
         Some(ProcessId { index: index as u32, generation: slot.generation })
     }
 
-    /// Takes a process out; its name is never given again.
+    /// Removes a process. Its name is never used again.
     #[inline]
     pub fn remove(&mut self, id: ProcessId) -> Option<T> {
         let slot = self.slots.get_mut(id.index())?;

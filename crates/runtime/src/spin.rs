@@ -9,33 +9,33 @@
 
 use crate::limits::SPIN_PAUSE_NS;
 
-/// Short sleeps in a row that earn a spin.
+/// Short sleeps in a row after which polling is allowed.
 const EARNED_AFTER: u32 = 3;
 
-/// A sleep is short when it is at most this many times the bound: a client that has to be woken itself sends its
-/// next request that much later than one that spins would.
+/// A sleep is short if it lasts at most this many times the bound: a client that has to be woken itself sends its
+/// next request this much later than one that polls.
 const SHORT_SLEEP_FACTOR: u64 = 4;
 
-/// Nanoseconds that a spin with success pays in: about what going to sleep and being woken would have cost. With
-/// one in three of them in vain at the default bound the purse still holds its level.
+/// Nanoseconds that a successful poll adds to the purse: about the cost of a sleep and a wake-up. If
+/// one poll in three fails, at the default bound, the purse keeps its level.
 const SAVED_BY_A_HIT_NS: u64 = 25_000;
 
-/// Of the time slept, the part that is paid in: one in so many. It is what spinning in vain for ever may cost.
+/// One part in this many of the time slept is added to the purse. It is what failed polling may cost in the long run.
 const SLEEP_PAYS_ONE_IN: u64 = 32;
 
-/// Times the bound that the purse holds at the most, and at first: so many spins in vain in a row.
+/// Times the bound that the purse holds at most, and at start: this many polls may fail in a row.
 const PURSE_BOUNDS: u64 = 8;
 
-/// Runs that are looked back on.
+/// Runs that are remembered.
 const RECENT: usize = 32;
 
-/// Processes among the last runs that count as few: each came twice on average.
+/// Distinct processes among the remembered runs that count as few: each ran twice on average.
 const FEW: u32 = 16;
 
 /// Nanoseconds over which involuntary switches are counted.
 const WINDOW_NS: u64 = 50_000_000;
 
-/// One involuntary switch in so many nanoseconds means a neighbour: time slices are a few milliseconds.
+/// One involuntary switch in this many nanoseconds means that another thread computes: time slices are a few milliseconds.
 const SHARED_EVERY_NS: u64 = 8_000_000;
 
 /// The adaptive spin of one scheduler.
@@ -43,18 +43,18 @@ const SHARED_EVERY_NS: u64 = 8_000_000;
 pub(crate) struct Spin {
     bound_ns: u64,
     short_sleeps: u32,
-    /// For how long may still be spun in vain.
+    /// For how long polling may still fail.
     purse_ns: u64,
     paused_until_ns: u64,
     window_start_ns: u64,
     window_switches: u64,
-    /// Who ran last, by slot number; new connections count as somebody else each time.
+    /// The slot numbers of the processes that ran last. New connections count as different processes.
     recent: [u32; RECENT],
     runs: usize,
 }
 
 impl Spin {
-    /// Spins for at most `bound_ns`; 0 never.
+    /// Polls for at most `bound_ns`; 0 never polls.
     pub(crate) fn new(bound_ns: u64) -> Self {
         Self {
             bound_ns,
@@ -75,19 +75,19 @@ impl Spin {
         self.runs = self.runs.wrapping_add(1);
     }
 
-    /// A connection was accepted: whatever slot it got, it is nobody who was here before.
+    /// A connection was accepted: whatever its slot number, it is a new process.
     #[inline]
     pub(crate) fn note_accept(&mut self) {
         self.note_run(self.runs);
     }
 
-    /// Whether few processes made up the last runs. Numbers that share a bit count as one: that errs towards few.
+    /// Whether few processes made up the last runs. Numbers that share a bit count as one, which errs towards few.
     fn is_narrow(&self) -> bool {
         let seen = self.recent.iter().fold(0_u64, |seen, slot| seen | 1 << (slot % 64));
         seen.count_ones() <= FEW
     }
 
-    /// How long to poll before blocking now; 0 for not at all.
+    /// How long to poll before blocking now; 0 means not at all.
     #[inline]
     pub(crate) fn allowance_ns(&self, now_ns: u64) -> u64 {
         let may = self.short_sleeps >= EARNED_AFTER
@@ -97,17 +97,17 @@ impl Spin {
         if may { self.bound_ns } else { 0 }
     }
 
-    /// A spin found work.
+    /// Polling found work.
     pub(crate) fn on_hit(&mut self) {
         self.pay_in(SAVED_BY_A_HIT_NS);
     }
 
-    /// A spin ended in a sleep.
+    /// Polling ended in a sleep.
     pub(crate) fn on_miss(&mut self) {
         self.purse_ns = self.purse_ns.saturating_sub(self.bound_ns);
     }
 
-    /// The scheduler slept for so long.
+    /// The scheduler slept for this long.
     pub(crate) fn on_sleep(&mut self, slept_ns: u64) {
         self.pay_in(slept_ns / SLEEP_PAYS_ONE_IN);
         if slept_ns > self.bound_ns * SHORT_SLEEP_FACTOR {
@@ -121,15 +121,15 @@ impl Spin {
         self.purse_ns = (self.purse_ns + gain_ns).min(self.bound_ns * PURSE_BOUNDS);
     }
 
-    /// Told how often the kernel took the core away so far. A rate as of a neighbour that computes means that the
-    /// core is shared; the odd kernel thread does not. Returns whether spinning pauses because of it.
+    /// Takes the number of times the kernel has taken the core away so far. A rate typical of another computing thread means that the
+    /// core is shared; an occasional kernel thread does not. Returns whether polling pauses because of it.
     pub(crate) fn on_switches(&mut self, switches: u64, now_ns: u64) -> bool {
         let span_ns = now_ns.saturating_sub(self.window_start_ns);
         if span_ns < WINDOW_NS {
             return false;
         }
         let switched = switches.saturating_sub(self.window_switches);
-        // A window that began long ago says nothing about now.
+        // A window that began long ago says nothing about the present.
         let is_shared = span_ns < 2 * WINDOW_NS && switched * SHARED_EVERY_NS > span_ns;
         (self.window_start_ns, self.window_switches) = (now_ns, switches);
         if is_shared {

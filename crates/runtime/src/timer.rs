@@ -26,7 +26,7 @@ impl Tick {
         u64::from(self.0) * TICK_MS * 1_000_000
     }
 
-    /// So many ticks later.
+    /// This many ticks later.
     #[inline]
     pub fn later(self, ticks: u64) -> Self {
         let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
@@ -41,7 +41,7 @@ impl Tick {
 const NONE: u32 = u32::MAX;
 const WORDS: usize = WHEEL_TICKS / 64;
 
-// So that one word has a bit for each of them.
+// So that one word has a bit for each word of `filled`.
 const _: () = assert!(WORDS == u64::BITS as usize);
 
 /// A process's place in the wheel; lives in its slot.
@@ -49,7 +49,7 @@ const _: () = assert!(WORDS == u64::BITS as usize);
 pub struct Link {
     next: u32,
     previous: u32,
-    /// Where it is linked; `NEVER` when it is not.
+    /// The tick it is linked under; `NEVER` if it is not linked.
     linked: Tick,
 }
 
@@ -57,7 +57,7 @@ impl Link {
     /// Not linked.
     pub const UNLINKED: Link = Link { next: NONE, previous: NONE, linked: Tick::NEVER };
 
-    /// The tick it is linked under, `NEVER` when it is not linked.
+    /// The tick it is linked under; `NEVER` if it is not linked.
     #[inline]
     pub fn linked(&self) -> Tick {
         self.linked
@@ -75,9 +75,9 @@ pub struct Wheel {
     heads: Box<[u32; WHEEL_TICKS]>,
     /// One bit per bucket that is not empty.
     filled: [u64; WORDS],
-    /// One bit per word of `filled` that is not zero: the next due bucket is looked for at every turn.
+    /// One bit per word of `filled` that is not zero: every turn searches for the next due bucket.
     words: u64,
-    /// All buckets before this tick have been looked at.
+    /// All buckets before this tick have been visited.
     current: Tick,
     linked: usize,
 }
@@ -94,7 +94,7 @@ impl Wheel {
         }
     }
 
-    /// Links a process under `deadline`, or within a round if that is further off.
+    /// Links a process under `deadline`, or within one round if that is further away.
     pub fn link(&mut self, links: &mut impl Links, index: u32, deadline: Tick) {
         debug_assert_eq!(links.link(index).linked, Tick::NEVER, "linked once");
         let last = Tick(self.current.0.saturating_add(WHEEL_TICKS as u32 - 1));
@@ -111,7 +111,7 @@ impl Wheel {
         self.linked += 1;
     }
 
-    /// Unlinks a process; nothing happens when it is not linked.
+    /// Unlinks a process. Does nothing if it is not linked.
     pub fn unlink(&mut self, links: &mut impl Links, index: u32) {
         let link = *links.link(index);
         if link.linked == Tick::NEVER {
@@ -136,10 +136,10 @@ impl Wheel {
         self.linked -= 1;
     }
 
-    /// Takes out one process whose bucket is due at `now`, or `None` when all such were taken.
+    /// Removes one process whose bucket is due at `now`, or returns `None` if there are no more.
     pub fn expire(&mut self, links: &mut impl Links, now: Tick) -> Option<u32> {
         let Some(due) = self.next_due().filter(|due| *due <= now) else {
-            // Buckets before `now` are empty; forget them, so that new deadlines have a whole round.
+            // Buckets before `now` are empty. Skip them, so that new deadlines have a whole round.
             self.current = self.current.max(now);
             return None;
         };
@@ -149,7 +149,7 @@ impl Wheel {
         Some(index)
     }
 
-    /// The first tick with a process linked, `None` when the wheel is empty.
+    /// The first tick with a linked process; `None` if the wheel is empty.
     pub fn next_due(&self) -> Option<Tick> {
         if self.linked == 0 {
             return None;
@@ -158,7 +158,7 @@ impl Wheel {
         let mut word = start / 64;
         let mut bits = self.filled[word] & (!0 << (start % 64));
         if bits == 0 {
-            // The words behind this one, around the wheel, and at last this one again: its buckets before `start` are of the next round.
+            // The words after this one, around the wheel, and last this one again: its buckets before `start` belong to the next round.
             let behind = self.words.rotate_right((word as u32 + 1) % u64::BITS);
             word = (word + 1 + behind.trailing_zeros() as usize) % WORDS;
             bits = self.filled[word];
@@ -168,7 +168,7 @@ impl Wheel {
         Some(self.current.later(ahead as u64))
     }
 
-    /// Processes linked.
+    /// The number of linked processes.
     pub fn len(&self) -> usize {
         self.linked
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// The wheel against a sorted list: same members, never early, all due ones come out.
+        /// Compares the wheel with a sorted list: the same members, never early, and all due ones come out.
         #[test]
         fn agrees_with_a_list(operations in proptest::collection::vec((0u32..64, 0u32..9000, 0u8..3), 1..300)) {
             let mut table = Table(vec![Link::UNLINKED; 64]);

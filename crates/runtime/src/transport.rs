@@ -8,7 +8,7 @@ mod layered;
 
 pub use layered::{Layered, Listener, Socket};
 
-/// A transport between socket and process. It may hold back bytes in both directions, such as parts of records.
+/// A transport between a socket and its process. It may hold bytes back in both directions, such as parts of records.
 ///
 /// ```
 /// use runtime::transport::{Transport, Violation};
@@ -63,10 +63,10 @@ pub use layered::{Layered, Listener, Socket};
 /// assert_eq!((&*plain, other.has_ended()), (&b"hello"[..], true));
 /// ```
 pub trait Transport {
-    /// Takes bytes of the peer: appends the decoded bytes to `plain`, and the answer of the transport itself to `wire`.
+    /// Takes bytes from the peer: appends the decoded bytes to `plain`, and the transport's own answer to `wire`.
     ///
     /// # Errors
-    /// When the peer breaks the protocol; the bytes in `wire` are sent before the connection ends.
+    /// If the peer breaks the protocol. The bytes in `wire` are sent before the connection ends.
     fn open(
         &mut self,
         bytes: &[u8],
@@ -83,10 +83,10 @@ pub trait Transport {
     /// Appends the end-of-stream record to `wire`.
     fn end(&mut self, wire: &mut Vec<u8>);
 
-    /// Whether the peer has said that it sends no more. An end of its connection without that is a failure: it may have been cut.
+    /// Whether the peer has announced the end of its stream. A connection that ends without that is a failure: the stream may have been cut.
     fn has_ended(&self) -> bool;
 }
 
-/// The peer did not keep to the transport's protocol.
+/// The peer broke the transport's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation;

@@ -3,15 +3,15 @@
 //! Owns that judgement, by what the peer has acknowledged: bytes that only reached the kernel's
 //! buffer are not progress. Never ends a connection.
 
-/// Looks at a peer within the time in which it has to take something: it is found idle so much of that time late at most.
+/// Checks of a peer within the time in which it must read something: it is found idle late by at most one such part.
 const LOOKS: u64 = 8;
 
-/// What a peer has to do.
+/// What a peer must read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Floor {
-    /// Nanoseconds within which it takes something.
+    /// Nanoseconds within which it must read something.
     pub(crate) idle_ns: u64,
-    /// Bytes a second that it takes in each such span.
+    /// Bytes per second that it must read in each such span.
     pub(crate) rate: u64,
 }
 
@@ -22,23 +22,23 @@ pub(crate) enum Judgement {
     Slow,
 }
 
-/// The uptake of one peer, since our output began to wait for it.
+/// How one peer reads, since our output began to wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uptake {
-    /// When the last look was due: looks that come late do not put off the next ones.
+    /// When the last check was due: late checks do not delay the next ones.
     look_due_ns: u64,
-    /// The last look at which it had taken something.
+    /// The last check at which it had read something.
     progressed_ns: u64,
     span_began_ns: u64,
     span_taken: u64,
-    /// Bytes that the kernel held at the last look.
+    /// Bytes that the kernel held at the last check.
     outstanding: u64,
-    /// Bytes given to the kernel since the last look.
+    /// Bytes given to the kernel since the last check.
     sent: u64,
 }
 
 impl Uptake {
-    /// From now on; the kernel holds so many bytes.
+    /// Starts now; the kernel holds this many bytes.
     pub(crate) fn since(now_ns: u64, outstanding: u64) -> Self {
         Self {
             look_due_ns: now_ns,
@@ -49,17 +49,17 @@ impl Uptake {
         }
     }
 
-    /// So many bytes were given to the kernel.
+    /// This many bytes were given to the kernel.
     pub(crate) fn note_sent(&mut self, count: u64) {
         self.sent += count;
     }
 
-    /// When to look next.
+    /// When the next check is due.
     pub(crate) fn due_ns(&self, floor: Floor) -> u64 {
         self.look_due_ns.saturating_add((floor.idle_ns / LOOKS).max(1))
     }
 
-    /// Looks at the bytes that the kernel holds now. The peer has acknowledged all that the kernel does not hold any more.
+    /// Checks against the bytes that the kernel holds now. The peer has acknowledged everything that the kernel no longer holds.
     pub(crate) fn look(&mut self, now_ns: u64, outstanding: u64, floor: Floor) -> Judgement {
         let taken = (self.outstanding + self.sent).saturating_sub(outstanding);
         (self.outstanding, self.sent) = (outstanding, 0);
@@ -91,7 +91,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const FLOOR: Floor = Floor { idle_ns: 32 * S, rate: 100 };
 
-    /// Looks until the peer is found slow, and gives the number of looks.
+    /// Checks until the peer is found slow, and returns the number of checks.
     fn looks_until_slow(mut outstanding: impl FnMut(u64, &mut Uptake) -> u64) -> Option<u64> {
         let mut uptake = Uptake::since(S, 0);
         (1..100).find(|look| {

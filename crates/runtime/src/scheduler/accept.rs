@@ -31,7 +31,7 @@ impl<L> Gate<L> {
         self.listener.as_ref()
     }
 
-    /// Lets nobody new join the queue. Where that is not to be had they are accepted until the listener is closed.
+    /// Keeps new connections out of the listener's queue. If the pollset cannot do this, they are accepted until the listener closes.
     pub(super) fn refuse_new(&mut self, pollset: &mut impl Pollset<Listener = L>) {
         if let Some(listener) = &mut self.listener {
             let _until_it_is_closed = pollset.refuse_new(listener);
@@ -44,23 +44,23 @@ impl<L> Gate<L> {
         self.paused_until_ns = None;
     }
 
-    /// A connection has ended: there is room for another now.
+    /// A connection has ended, so there is room for another.
     pub(super) fn note_room(&mut self) {
         if self.paused_until_ns.is_some() {
             self.paused_until_ns = Some(0);
         }
     }
 
-    /// When a paused listener is to be tried again.
+    /// When a paused listener is tried again.
     pub(super) fn reopens_ns(&self) -> Option<u64> {
         self.paused_until_ns
     }
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Takes what waits at one listener, as much as a turn may.
+    /// Accepts the waiting connections of one listener, as many as one turn may.
     pub(super) fn accept_waiting(&mut self, index: ListenerIndex) {
-        // Once some were taken nobody may be waiting any more: nothing is closed before the next event says so.
+        // Once some were accepted there may be none left, so no connection is closed to make room before the next event.
         let (mut took_some, mut made_room) = (false, false);
         for _ in 0..ACCEPTS_PER_TURN {
             if self.table.is_full() {
@@ -88,7 +88,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Err(AcceptError::Blocked) => return,
                 Err(AcceptError::Aborted) => self.executor.stats.accepts_aborted += 1,
                 Err(AcceptError::NoDescriptor) if took_some => return,
-                // One closed connection makes room for one, unless the shortage is the whole machine's: then
+                // Closing one connection makes room for one, unless the whole machine is short of descriptors: then
                 // closing more would not help.
                 Err(AcceptError::NoDescriptor) if !made_room && self.make_room() => {
                     made_room = true;
@@ -118,7 +118,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         self.visit(id, |executor, id, process| {
             if !executor.output.is_empty() {
-                // The server speaks first on this connection. Output left here would go to the next process that runs.
+                // The server speaks first on this connection. Output left in the buffer would go to the next process that runs.
                 executor.transmit(id, process)?;
             }
             if executor.is_short_of_memory() {
@@ -163,8 +163,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         };
         self.executor.stats.accept_pauses += 1;
-        // A listener that cannot even be paused would be reported again at once: shutting it is the only way not
-        // to spin, and with the kernel out of memory for a removal nothing else works either.
+        // If a listener cannot even be paused, it would be reported again at once. Closing it is the only way not
+        // to spin; and if the kernel has no memory for the removal, nothing else works either.
         if let Err(error) = self.executor.pollset.pause(listener, index.token()) {
             gate.shut();
             diagnostic::write(
@@ -183,7 +183,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Tries paused listeners whose time has come.
+    /// Tries the paused listeners whose time has come.
     pub(super) fn reopen_gates(&mut self) {
         let now_ns = self.executor.clock.now().monotonic_ns;
         for (number, gate) in self.gates.iter_mut().enumerate() {

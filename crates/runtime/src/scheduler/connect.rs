@@ -15,7 +15,7 @@ use crate::service::{CloseReason, Connect, Event, Next, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Begins what was asked for, as much as a turn may.
+    /// Begins the requested connections, as many as one turn may.
     pub(super) fn begin_connects(&mut self) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(connect) = self.connects.pop_front() else { return };
@@ -28,7 +28,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let Connect { to, from, ticket } = connect;
         self.executor.read_clock_for_run();
         let id = self.table.next_id();
-        // What runs may finish while the scheduler drains, which may take a connection.
+        // While the scheduler drains, running requests may finish, and may need a connection for that.
         let now_ns = self.executor.clock.now().monotonic_ns;
         let begun = if self.executor.drain.is_some_and(|drain| drain.is_over(now_ns)) {
             Err(io::ErrorKind::Interrupted)
@@ -71,7 +71,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// The pollset reported something of a connection that did not stand yet.
+    /// The pollset reported a connection that was not yet established.
     pub(super) fn conclude_connect(
         &mut self,
         id: ProcessId,
@@ -81,7 +81,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             Ok(Connecting::Pending) => Ok(()),
             Ok(Connecting::Done) => self.on_connected(id, process),
             Err(kind) => {
-                // Whatever it wants next: a run that leaves it as it is.
+                // The process ends whatever it wants next.
                 self.tell(id, process, Event::ConnectFailed(kind))?;
                 Err(CloseReason::Failed)
             }
@@ -95,8 +95,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.after_run(id, process)
     }
 
-    /// A process ran whose connection does not stand yet: it goes on waiting, or gives up. What it produced has nowhere
-    /// to go.
+    /// A process ran before its connection was established: it keeps waiting or gives up. Its output cannot be sent
+    /// anywhere.
     pub(super) fn finish_connecting_run(&mut self, next: Next) -> Lives {
         self.output.clear();
         match next {

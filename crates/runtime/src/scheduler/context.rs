@@ -16,7 +16,7 @@ use crate::slots::ProcessId;
 use crate::timer::Tick;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// The service and what it may do besides running a process.
+    /// The service, and its context outside the run of a process.
     pub(super) fn service_context(&mut self) -> (&mut S, ServiceContext<'_, S::Message>) {
         self.executor.stats.mail = self.executor.mailbox.counters();
         let context = ServiceContext {
@@ -37,8 +37,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// Begins a run of a process: the service and the context, which are disjoint parts of the executor. For input the same is
-    /// written out, as the bytes are lent by another part.
+    /// Begins a run of a process: returns the service and the context, which are disjoint parts of the executor. The path for input
+    /// repeats this code, because there the bytes are borrowed from a third part.
     pub(super) fn begin_run(
         &mut self,
         id: ProcessId,
@@ -57,7 +57,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         (&mut self.service, context)
     }
 
-    /// The service and the context of a process that is not there yet.
+    /// The service and the context for a process that is not in the table yet.
     pub(super) fn newcomer(&mut self, id: ProcessId) -> (&mut S, Context<'_, S::Message>) {
         let draining = self.is_draining();
         let context = Context {

@@ -14,7 +14,7 @@ use crate::timer::Tick;
 use crate::uptake::Judgement;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Links a process under the clock it is under, unless it comes up before.
+    /// Links a process at the time that now applies to it, unless it is linked earlier.
     pub(super) fn link_in_time(&mut self, id: ProcessId) {
         let Some(process) = self.table.lookup(id) else { return };
         let due = self.executor.due(process);
@@ -29,7 +29,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.wheel.unlink(&mut TableLinks(&mut self.table), wheel_index(id));
     }
 
-    /// Looks at every process whose bucket came up.
+    /// Visits every process whose bucket has expired.
     pub(super) fn expire_deadlines(&mut self) -> bool {
         let now = self.executor.clock.now();
         let mut any = false;
@@ -43,7 +43,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// The clock a process is under now: while its output waits, the watch on its peer; else its deadline.
+    /// The time that applies to a process: while its output waits, the next check of its peer; otherwise its deadline.
     fn due(&self, process: &ProcessOf<P, S>) -> Tick {
         let now = self.clock.now();
         match &process.outbox {
@@ -55,15 +55,15 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// The bucket of a process came up. That is no activity of the peer: an idle one stays as idle as it was.
+    /// The bucket of a process expired. This is no activity of the peer, so an idle process stays as idle as before.
     fn come_up(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let now = self.clock.now();
         let floor = self.settings.floor();
         if let Some(outbox) = &process.outbox
             && now.monotonic_ns >= outbox.look_due_ns(floor)
         {
-            // Room is reported only when a good part of the socket's buffer is free. A peer that reads slowly but
-            // steadily may take longer than its time for that much: what it took shows when we send.
+            // The kernel reports room only when a good part of the socket's buffer is free. A peer that reads slowly but
+            // steadily may need longer than its limit for that; only a send shows what it has read.
             self.transmit_outbox(id, process)?;
             process.last_run = now.tick();
             if self.is_slow_reader(process) {
@@ -71,7 +71,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 return Err(CloseReason::SlowReader);
             }
         }
-        // Its deadline did not run while its output waited. It may set another one when it is told that this has left.
+        // Its deadline did not run while output waited. When it is told that the output has been sent, it may set another.
         self.tell_drained(id, process)?;
         if process.outbox.is_some() || process.deadline > now.tick() {
             return Ok(());
@@ -87,7 +87,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.go_on_reading(id, process)
     }
 
-    /// Whether a peer took less than it has to. Output that waits for a file counts as well, so that no connection waits for ever.
+    /// Whether a peer has read less than it must. Output that waits for a file counts too, so that no connection waits forever.
     fn is_slow_reader(&mut self, process: &mut ProcessOf<P, S>) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
         let floor = self.settings.floor();

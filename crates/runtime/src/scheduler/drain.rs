@@ -12,37 +12,37 @@ use crate::limits::{ACCEPTS_PER_TURN, DRAIN_DOORS_NS};
 use crate::process::Mode;
 use crate::service::{CloseReason, ListenerIndex, Service};
 
-/// How far a drain has come.
+/// The step that a drain has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DrainStep {
-    /// Nobody new joins the queues; who is on the way is accepted.
+    /// New connections cannot join the queues; those on the way are accepted.
     Doors,
-    /// The listeners are closed, processes are told.
+    /// The listeners are closed and the processes have been told.
     Idle,
     /// Idle connections have been closed.
     Rest,
 }
 
-/// A drain under way.
+/// A drain in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
     step: DrainStep,
     /// When the listeners are closed.
     doors_until_ns: u64,
-    /// How long after that idle connections are closed.
+    /// How long after that idle connections stay open.
     idle_grace_ns: u64,
     /// When everything is closed.
     deadline_ns: u64,
 }
 
 impl Drain {
-    /// Whether the listeners are closed and processes know that it ends.
+    /// Whether the listeners are closed and the processes have been told.
     #[inline]
     pub(super) fn is_told(&self) -> bool {
         self.step != DrainStep::Doors
     }
 
-    /// Whether everything is closed: there is nothing to begin any more.
+    /// Whether the deadline has passed, so that nothing may begin any more.
     pub(super) fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.deadline_ns
     }
@@ -51,7 +51,7 @@ impl Drain {
         self.doors_until_ns.saturating_add(self.idle_grace_ns)
     }
 
-    /// When something is to be done next.
+    /// When the next step is due.
     pub(super) fn due_ns(&self) -> u64 {
         let next_ns = match self.step {
             DrainStep::Doors => self.doors_until_ns,
@@ -63,7 +63,7 @@ impl Drain {
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Begins to drain; a second call can only bring the deadline nearer.
+    /// Begins to drain. A second call can only bring the deadline forward.
     pub(super) fn begin_drain(&mut self, deadline_ms: u64, idle_grace_ms: u64) {
         let now_ns = self.executor.clock.now().monotonic_ns;
         let deadline_ns = now_ns.saturating_add(deadline_ms.saturating_mul(1_000_000));
@@ -77,7 +77,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let step = DrainStep::Doors;
         self.executor.drain = Some(Drain { step, doors_until_ns, idle_grace_ns, deadline_ns });
         if self.gates.iter().all(|gate| gate.listener().is_none()) {
-            // Nobody can be on the way to a listener that is not there.
+            // Without listeners no connection can be on the way.
             self.close_doors();
             return;
         }
@@ -86,7 +86,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Closes the listeners, behind everybody who waited there, and tells all processes.
+    /// Accepts what waits at the listeners, closes them, and tells all processes.
     fn close_doors(&mut self) {
         self.accept_the_rest();
         for gate in &mut self.gates {
@@ -103,11 +103,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Takes what waits in the queues, within a bound.
+    /// Accepts what waits in the queues, within a bound.
     fn accept_the_rest(&mut self) {
         for number in 0..self.gates.len() {
             let index = ListenerIndex(u16::try_from(number).expect("a few listeners"));
-            // Limit: a queue is at most net.core.somaxconn long; sixteen rounds empty 4,096.
+            // Limit: a queue holds at most net.core.somaxconn connections; sixteen rounds empty 4,096.
             for _ in 0..4096 / ACCEPTS_PER_TURN {
                 let (accepts, panics) = (self.executor.stats.accepts, self.executor.stats.panics);
                 self.guarded(|scheduler| scheduler.accept_waiting(index));
@@ -118,7 +118,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Takes the steps whose time has come.
+    /// Takes the steps that are due.
     pub(super) fn check_drain(&mut self) {
         let now_ns = self.executor.clock.now().monotonic_ns;
         let Some(drain) = self.executor.drain else { return };
@@ -142,7 +142,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
-            // Who is being listened to after the last answer has a shorter deadline of its own.
+            // A process whose input is being discarded after its last answer has a shorter deadline of its own.
             self.visit(id, |_, _, process| {
                 let is_idle = process.mode != Mode::Discarding
                     && process.outbox.is_none()

@@ -11,7 +11,7 @@ use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Ends a process: out of the wheel, out of the table, closed.
+    /// Ends a process: removes it from the timer wheel and the table, and closes its socket.
     pub(super) fn close(&mut self, id: ProcessId, reason: CloseReason) {
         if self.table.lookup(id).is_none() {
             return;

@@ -17,9 +17,9 @@ use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::timer::Tick;
 
-/// Connections that may be closed, by a time each: the earliest goes first. Of very many the latest are left out.
+/// Connections that may be closed, each with a time: the earliest is closed first. If there are too many, the latest are left out.
 struct Candidates {
-    /// While sweeping in any order, twice as many as are kept; then the first to go last.
+    /// During a sweep in any order, up to twice as many as are kept; afterwards sorted, the first to close last.
     list: Vec<(Tick, ProcessId)>,
 }
 
@@ -60,13 +60,13 @@ pub(super) struct Idlers {
 }
 
 impl Idlers {
-    /// Without any.
+    /// Empty lists.
     pub(super) fn new() -> Self {
         Self { idle: Candidates::new(), beginners: Candidates::new(), sweeps_ns: 0 }
     }
 }
 
-/// Since when a process does nothing; `None` when it is at work.
+/// Since when a process has been idle; `None` if it is at work.
 fn idle_since<K, S: Service>(process: &Process<K, S::Process>) -> Option<Tick> {
     let holds_nothing = process.inbox.is_none() && process.outbox.is_none();
     let idle = holds_nothing && S::is_idle(&process.state);
@@ -74,8 +74,8 @@ fn idle_since<K, S: Service>(process: &Process<K, S::Process>) -> Option<Tick> {
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Closes a connection to make room for a new one: first one whose request is incomplete and got no byte in this tick, then the one
-    /// that is idle for longest, then one whose request is incomplete. `false` when all are at work.
+    /// Closes a connection to make room for a new one: first one with an incomplete request that got no byte in this tick, then the one
+    /// that has been idle longest, then any with an incomplete request. `false` if all are at work.
     pub(super) fn make_room(&mut self) -> bool {
         let now = self.executor.clock.now().tick();
         let find = |scheduler: &mut Self| {
@@ -85,13 +85,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.evict(found)
     }
 
-    /// Closes the longest idle process. `false` when every one is in use.
+    /// Closes the process that has been idle longest. `false` if none is idle.
     pub(super) fn evict_idle(&mut self) -> bool {
         let found = self.find_swept(Self::longest_idle);
         self.evict(found)
     }
 
-    /// Finds a candidate, if need be after a sweep: those of the last one may be closed, or at work since.
+    /// Finds a candidate, after another sweep if necessary: those of the last one may have closed or be at work.
     fn find_swept(&mut self, find: impl Fn(&mut Self) -> Option<ProcessId>) -> Option<ProcessId> {
         find(self).or_else(|| {
             self.sweep();
@@ -105,7 +105,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         true
     }
 
-    /// The connection whose request is incomplete and has the nearest deadline, of those that last ran before this tick.
+    /// The connection with an incomplete request whose deadline is nearest, among those that last ran before this tick.
     fn oldest_beginner(&mut self, before: Tick) -> Option<ProcessId> {
         let found = self.idlers.beginners.list.iter().rposition(|(deadline, id)| {
             self.table.lookup(*id).is_some_and(|process| {
@@ -128,7 +128,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         None
     }
 
-    /// Looks at the whole table for the longest idle. A large one is not swept again before sweeping has become a
+    /// Searches the whole table for the longest idle processes. A large table is swept again only when the time spent sweeping has become a
     /// small part of the time that has passed.
     fn sweep(&mut self) {
         let now_ns = self.executor.clock.now().monotonic_ns;

@@ -27,7 +27,7 @@ use crate::stats::Stats;
 /// A process of a scheduler with these sockets and this service.
 pub(super) type ProcessOf<P, S> = Process<<P as Pollset>::Socket, <S as Service>::Process>;
 
-/// Whether a process lives on; if not, why it ends. Nothing more is done to it then.
+/// Whether a process lives on; if not, why it ends. Then nothing more is done to it.
 pub(super) type Lives<T = ()> = Result<T, CloseReason>;
 
 /// The process whose handler is being called.
@@ -35,24 +35,24 @@ pub(super) type Lives<T = ()> = Result<T, CloseReason>;
 pub(super) struct Running {
     pub(super) id: ProcessId,
     pub(super) kind: usize,
-    /// Bytes of its inbox, which is lent to the handler meanwhile.
+    /// Bytes of its inbox, which is lent to the handler during the call.
     pub(super) lent_bytes: usize,
 }
 
-/// What runs processes.
+/// The parts that run processes.
 pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) pollset: P,
     pub(super) service: S,
     pub(super) mailbox: Mailbox<S::Message>,
     pub(super) clock: Clock,
-    /// What the process that runs has put out.
+    /// The output of the running process.
     pub(super) output: Output,
     pub(super) group: Group,
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
     pub(super) posted: Posted,
     pub(super) run_queue: VecDeque<ProcessId>,
-    /// Whoever was told to wait for memory since all were fed; some have ended or been read since.
+    /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read since.
     pub(super) starved: Vec<ProcessId>,
     pub(super) running: Option<Running>,
     pub(super) spin: Spin,
@@ -60,7 +60,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) stats: Stats,
     pub(super) settings: Settings,
     pub(super) drain: Option<Drain>,
-    /// Bytes of queued output that this turn may still send.
+    /// Bytes of queued output that may still be sent in this turn.
     pub(super) sends_left: usize,
 }
 
@@ -93,7 +93,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Before every call of the service: it may want to know the time of it.
+    /// Called before each call of the service, which may want the time of the call.
     #[inline]
     pub(super) fn read_clock_for_run(&mut self) {
         if S::CLOCK == ClockUse::PerRun {
@@ -101,7 +101,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Whether processes are to know that the scheduler stops.
+    /// Whether processes should know that the scheduler is stopping.
     #[inline]
     pub(super) fn is_draining(&self) -> bool {
         self.drain.as_ref().is_some_and(Drain::is_told)

@@ -17,15 +17,15 @@ use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// Whether queues hold so much of what they may.
+    /// Whether the queues hold at least this percentage of their limit.
     #[inline]
     fn holds_percent(&self, percent: u64) -> bool {
         let limit = self.settings.buffered_bytes as u64;
         self.stats.buffered_bytes >= limit.saturating_mul(percent) / 100
     }
 
-    /// Whether a process has to wait for memory before it may receive: who holds some already waits early, everybody
-    /// at the limit.
+    /// Whether a process must wait for memory before it may receive. A process with queued bytes waits early; the others
+    /// only at the limit.
     #[inline]
     pub(super) fn is_starving(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> bool {
         let short = self.holds_percent(MEMORY_PERCENT_OF_NO_READ);
@@ -34,7 +34,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
         let none_left = self.holds_percent(100);
         let holds = process.inbox.is_some() || process.outbox.is_some();
-        // Who has ended is read to its end: that is how what it holds is given back.
+        // A connection whose peer has ended is read to its end, because that releases its memory.
         let ended = process.flags.has(Flags::ENDED) && process.outbox.is_none();
         if ended || !(short && holds || none_left) {
             process.flags.take(Flags::STARVED);
@@ -47,19 +47,19 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         true
     }
 
-    /// Whether queues may hold so many bytes more.
+    /// Whether the queues may grow by this many bytes.
     #[inline]
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let held = self.stats.buffered_bytes.saturating_add(bytes as u64);
         held <= self.settings.buffered_bytes as u64
     }
 
-    /// Whether new connections are to be refused.
+    /// Whether new connections should be refused.
     pub(super) fn is_short_of_memory(&self) -> bool {
         self.holds_percent(MEMORY_PERCENT_OF_NO_CONNECTION)
     }
 
-    /// Lets a new process say that there is no memory for it, and no more than that.
+    /// Lets a new process answer that there is no memory for it, and nothing more.
     pub(super) fn turn_away(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.accepts_overloaded += 1;
         self.tell(id, process, Event::Overloaded)?;
@@ -69,7 +69,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Lets the starved receive again once there is room, and closes the longest idle before there is none.
+    /// Lets waiting processes receive again once there is room, and closes idle connections before there is none.
     #[inline]
     pub(super) fn relieve_memory(&mut self) {
         if !self.executor.starved.is_empty() {
@@ -90,13 +90,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
             }
         } else if self.executor.starved.len() > 2 * self.table.len() {
-            // Limit: those who ended are forgotten before they outnumber those who live.
+            // Limit: ended processes are removed from the list before they outnumber the living ones.
             let table = &mut self.table;
             self.executor.starved.retain(|waiting| table.lookup(*waiting).is_some());
         }
     }
 
-    /// One in a tick: who fills the queues of a few must not be able to drive everybody else away.
+    /// One per tick: a client that fills a few queues must not be able to close everyone's idle connections.
     fn shed_idle(&mut self) {
         let tick = self.executor.clock.now().tick();
         if self.shed != tick {

@@ -43,12 +43,12 @@ use accept::Gate;
 use eviction::Idlers;
 use executor::Executor;
 
-/// Whether a turn may wait for something to happen.
+/// Whether a turn may wait for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Until an event, a message or a deadline.
     Allowed,
-    /// Not at all: the simulator turns schedulers one by one.
+    /// Not at all: the simulator runs the schedulers one after another.
     Forbidden,
 }
 
@@ -59,18 +59,18 @@ pub struct Scheduler<P: Pollset, S: Service> {
     wheel: Wheel,
     gates: Vec<Gate<P::Listener>>,
     idlers: Idlers,
-    /// When an idle process was closed for want of memory.
+    /// When an idle process was last closed for lack of memory.
     shed: Tick,
     commands: Vec<Command>,
-    /// Connections that are to be begun.
+    /// Connections to begin.
     connects: VecDeque<Connect>,
-    /// What the service had done at the end of a turn may have consequences for it: it is asked again before a sleep.
+    /// What the service did at the end of the turn may need another call of it before the scheduler sleeps.
     recalled: bool,
     /// The last turn had something to do.
     busy: bool,
-    /// Since when the wait lasted that may have been a sleep.
+    /// Since when the current wait lasts, which may have been a sleep.
     waits_since_ns: Option<u64>,
-    /// When the service wants a turn, whatever happens.
+    /// When the service wants a turn even if nothing happens.
     alarm_ns: Option<u64>,
     pulse: Arc<Pulse>,
 }
@@ -96,7 +96,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Opens the next listener; they are numbered in the order they are opened.
+    /// Opens the next listener. Listeners are numbered in the order in which they are opened.
     pub fn listen(&mut self, options: &ListenOptions) -> io::Result<&P::Listener> {
         let index = ListenerIndex(u16::try_from(self.gates.len()).expect("a few listeners"));
         let listener = self.executor.pollset.listen(options, index.token())?;
@@ -104,7 +104,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         Ok(self.gates.last().and_then(Gate::listener).expect("just pushed"))
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn stats(&self) -> &Stats {
         &self.executor.stats
     }
@@ -119,27 +119,27 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         &mut self.executor.service
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn processes(&self) -> usize {
         self.table.len()
     }
 
-    /// Bytes of one process's slot, whatever it is doing.
+    /// Bytes of one slot of the table, whatever its process does.
     pub const fn slot_bytes() -> usize {
         Table::<P::Socket, S::Process>::slot_bytes()
     }
 
-    /// Whether it has been drained: nothing is left to turn for.
+    /// Whether it has been drained, so that there is nothing left to run.
     pub fn is_finished(&self) -> bool {
         self.executor.is_draining() && self.table.is_empty()
     }
 
-    /// Whether a message of another endpoint waits: the next turn takes it.
+    /// Whether a message waits. The next turn takes it.
     pub fn has_mail(&self) -> bool {
         self.executor.mailbox.has_messages()
     }
 
-    /// One turn. Returns whether anything was done.
+    /// One turn. Returns whether there was anything to do.
     pub fn turn(&mut self, waiting: Waiting) -> io::Result<bool> {
         if self.executor.stats.turns == 0 {
             self.begin();
@@ -173,7 +173,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         Ok(self.busy)
     }
 
-    /// The first words.
+    /// Called once, before the first turn.
     fn begin(&mut self) {
         self.executor.clock.read(&mut self.executor.pollset);
         self.guarded(|scheduler| {
@@ -183,13 +183,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.obey_commands();
     }
 
-    /// Whether there is something to do that nothing from outside will tell of.
+    /// Whether there is work that no event will report.
     #[inline]
     fn has_more_to_do(&self) -> bool {
         !self.executor.run_queue.is_empty() || self.recalled || !self.connects.is_empty()
     }
 
-    /// The last words, once it is finished or given up: the service may send what it still holds.
+    /// Called once, when the scheduler has finished or given up: the service may send what it still holds.
     pub fn stop(&mut self) {
         self.executor.read_clock_for_run();
         let (service, mut context) = self.service_context();
@@ -220,7 +220,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.send_group();
     }
 
-    /// Sends what the processes of a group have put out, in the order in which they ran.
+    /// Sends the output of the processes of a group, in the order in which they ran.
     fn send_group(&mut self) {
         if self.executor.group.is_empty() {
             return;
@@ -244,7 +244,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         if let Some(listener) = ListenerIndex::of_token(ready.token) {
-            // To make room others may be closed, whose answers must have left; and one event accepts more than a group has.
+            // Accepting may close connections to make room, whose answers must have been sent; and one event may accept more than a group holds.
             self.send_group();
             self.executor.group.pause();
             self.accept_waiting(listener);
@@ -269,7 +269,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         });
     }
 
-    /// Runs what was put into the queue before now; what is queued meanwhile waits for the next turn.
+    /// Runs the processes that were queued before now. Those queued meanwhile wait for the next turn.
     fn run_queued(&mut self) -> bool {
         let mut left = self.executor.run_queue.len();
         let any = left > 0;
@@ -288,7 +288,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         any
     }
 
-    /// Does something that calls handlers; one that panics ends its process and nothing else.
+    /// Does something that calls handlers. A handler that panics ends its process and nothing else.
     fn guarded(&mut self, act: impl FnOnce(&mut Self)) {
         if catch_unwind(AssertUnwindSafe(|| act(self))).is_err() {
             self.end_panicked();
@@ -358,7 +358,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Sends all that was posted in this turn, one write for each process.
+    /// Sends everything that was posted in this turn, in one write for each process.
     fn send_posted(&mut self) {
         let mut processes = std::mem::take(&mut self.executor.posted.processes);
         for id in processes.drain(..) {

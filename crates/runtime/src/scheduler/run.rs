@@ -10,20 +10,20 @@ use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
 
-/// What became of a process's output.
+/// What happened to the output of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drained {
     /// There was none.
     Nothing,
-    /// It left at once.
+    /// It was sent at once.
     AtOnce,
-    /// It had to wait for the peer, the turn or a file.
+    /// It had to wait: for the peer, the next turn or a file.
     AfterWaiting,
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// The peer has ended something. A parked process receives nothing, and would not see that, however early it was. One that reads on
-    /// has been told; where the connection is over in both directions nothing will come for it any more.
+    /// The peer has ended its output or the connection. A parked process receives nothing, so it would never notice. A process that
+    /// reads has been told; and if the connection is over in both directions, nothing more can happen to it.
     #[cold]
     fn look_after_end(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_over = process.flags.has(Flags::OVER);
@@ -40,10 +40,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Receives for a process until its socket is empty, it wants no more, or it had its share of the turn.
+    /// Receives for a process until its socket is empty, it wants no more, or it has used its share of the turn.
     pub(super) fn receive(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         for _ in 0..RECEIVES_PER_TURN {
-            // What is left in its inbox comes first, above all before an end of the input.
+            // The rest of its inbox comes first, in particular before an end of the input.
             let inbox_is_next = process.inbox.is_some() && process.flags.has(Flags::QUEUED);
             if !process.flags.has(Flags::READABLE) || inbox_is_next {
                 break;
@@ -65,10 +65,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.after_run(id, process)
     }
 
-    /// One receive, given to the process.
+    /// One receive, handed to the process.
     #[inline]
     fn receive_once(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        // Before the bytes are lent: they came no later than that.
+        // Read before the bytes are received: they arrived no later than this.
         self.read_clock_for_run();
         let received = self.pollset.receive(&process.socket);
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
@@ -90,7 +90,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.receives += 1;
         self.spin.note_run(id.index());
         self.stats.received_bytes += bytes.len() as u64;
-        // A short receive emptied the socket; only an end that was announced is still to be seen.
+        // A short receive emptied the socket. Only an announced end is still to be seen.
         if process.flags.has(Flags::ENDED) {
             process.flags.take(Flags::END_TOLD);
         } else if rest == Rest::No {
@@ -127,7 +127,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.finish_run(id, process, progress.next)
     }
 
-    /// Gives a process what is left in its inbox.
+    /// Gives a process the rest of its inbox.
     fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let Some(inbox) = process.inbox.take() else { return Ok(()) };
         self.read_clock_for_run();
@@ -144,7 +144,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.finish_run(id, process, next)
     }
 
-    /// Tells a process of something that is not input.
+    /// Tells a process an event that is not input.
     pub(super) fn tell(
         &mut self,
         id: ProcessId,
@@ -158,7 +158,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.finish_run(id, process, next)
     }
 
-    /// Sends what the run produced and enters the mode it asked for.
+    /// Sends the output of the run and enters the requested mode.
     fn finish_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, next: Next) -> Lives {
         let Some(Running { kind, .. }) = self.running.take() else { return Ok(()) };
         self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
@@ -200,7 +200,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.transmit(id, process)
     }
 
-    /// The service has a process run.
+    /// The service wants a process to run.
     pub(super) fn run_now(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         match process.mode {
             Mode::Connecting | Mode::Reading => {
@@ -211,19 +211,19 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.tell(id, process, Event::Resumed)?;
                 self.go_on_reading(id, process)
             }
-            // It ends already, and no sooner for being told so.
+            // It is already ending, and would not end sooner if it were told.
             Mode::Finishing | Mode::Lingering | Mode::Discarding => Ok(()),
         }
     }
 
-    /// A process was queued: it was resumed, or did not get through in its last turn.
+    /// A queued process runs: it was resumed, or used up its share of the last turn.
     pub(super) fn run_again(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.flags.take(Flags::QUEUED);
         if process.flags.has(Flags::RESUMED) {
             process.flags.take(Flags::COLD);
         }
-        // Tried whether room was reported or not: a turn's share that was used up, and a file that was read
-        // meanwhile, are not followed by a report.
+        // Tried even if no room was reported, because no report follows when a turn's share was used up or a file has been
+        // read.
         self.transmit_outbox(id, process)?;
         self.tell_drained(id, process)?;
         if process.flags.take(Flags::RESUMED) && process.mode == Mode::Parked {
@@ -232,17 +232,17 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.go_on_reading(id, process)
     }
 
-    /// Tells a process that the scheduler drains, when it may matter to it.
+    /// Tells a process that the scheduler drains, if it may need to know.
     pub(super) fn tell_draining(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if !matches!(process.mode, Mode::Connecting | Mode::Reading | Mode::Parked) {
-            // It ends already, and no sooner for being told so.
+            // It is already ending, and would not end sooner if it were told.
             return Ok(());
         }
         self.tell(id, process, Event::Draining)?;
         self.go_on_reading(id, process)
     }
 
-    /// What is left of the input first, then what waits in the socket.
+    /// First the rest of the inbox, then what waits in the socket.
     pub(super) fn go_on_reading(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.mode == Mode::Reading {
             self.run_inbox(id, process)?;
@@ -250,7 +250,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.receive(id, process)
     }
 
-    /// What every run ends with: the process is watched, and if it was not finished in its share of the turn it is queued.
+    /// The end of every run: the socket is watched, and a process that used up its share of the turn is queued.
     #[inline]
     pub(super) fn after_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.flags.has(Flags::ENDED.and(Flags::OVER)) {
@@ -270,8 +270,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// All output was sent: closes, begins to discard, or queues a process that is to be told of it. It is told in a run of its own:
-    /// one that puts out more each time would have no end here, as long as its peer takes it.
+    /// All output was sent: closes the process, begins to discard, or queues a process that has to be told. It is told in a run of its own:
+    /// a process that writes more each time it is told would otherwise never return, as long as its peer reads.
     pub(super) fn on_sent(
         &mut self,
         id: ProcessId,
@@ -288,8 +288,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         match process.mode {
             Mode::Finishing => {
                 if P::LAYERED || output != Drained::Nothing {
-                    // What was held back for the end goes with it now. The close alone would reset the connection,
-                    // and lose the answer, if input came meanwhile that nobody reads.
+                    // Sends what the kernel held back, together with the end of the stream. Closing alone would reset the connection
+                    // and lose the answer, if input arrives meanwhile that is never read.
                     self.pollset.end_output(&process.socket);
                 }
                 Err(CloseReason::Finished)
@@ -310,7 +310,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Tells a process that all its output has left, if it was queued for that and it is still so.
+    /// Tells a process that all its output has been sent, if it was queued for this and it is still true.
     pub(super) fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_drained = process.flags.take(Flags::DRAINED) && process.outbox.is_none();
         if is_drained && matches!(process.mode, Mode::Reading | Mode::Parked) {
@@ -330,7 +330,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.queue(id, process);
     }
 
-    /// One receive whose bytes nobody wants.
+    /// One receive whose bytes are discarded.
     fn discard_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
         match self.pollset.receive(&process.socket) {
             Received::Bytes(bytes, _) => {

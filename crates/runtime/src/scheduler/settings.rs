@@ -8,41 +8,41 @@ use crate::uptake::Floor;
 /// How a scheduler is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Most connections at one time.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// Nanoseconds to poll before blocking; 0 never polls.
+    /// Nanoseconds to poll before blocking; 0 turns polling off.
     pub spin_ns: u64,
-    /// Microseconds for which the kernel polls the network device before the scheduler's thread sleeps; 0 for not at all.
+    /// Microseconds for which the kernel busy-polls the network device before the scheduler's thread sleeps; 0 turns it off.
     pub busy_poll_us: u32,
-    /// Most bytes in inboxes and outboxes.
+    /// Maximum bytes in inboxes and outboxes.
     pub buffered_bytes: usize,
-    /// Nanoseconds that blocked output may go without the peer acknowledging any of it.
+    /// Nanoseconds that blocked output may wait without the peer acknowledging any of it.
     pub send_idle_ns: u64,
-    /// Bytes a second that the peer has to take meanwhile.
+    /// Bytes per second that the peer must read meanwhile.
     pub send_rate: u64,
-    /// Bytes discarded after a last answer before the close.
+    /// Bytes discarded after a last answer, before the close.
     pub linger_bytes: u32,
-    /// Milliseconds for which they are.
+    /// Milliseconds for which input is discarded.
     pub linger_ms: u64,
     /// How exactly the service's alarms are kept.
     pub punctuality: Punctuality,
 }
 
-/// How exactly a scheduler keeps the alarms of its service ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of processes are
-/// not concerned: they come in ticks.
+/// How exactly a scheduler keeps the alarms of its service ([`ServiceContext::wake_at_ns`](crate::service::ServiceContext::wake_at_ns)). Deadlines of
+/// processes are not affected: they expire in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Punctuality {
     /// To a millisecond or two.
     Usual,
-    /// To tens of microseconds: what going to sleep and being woken take.
+    /// To tens of microseconds: the time it takes to go to sleep and be woken.
     Exact,
-    /// To a microsecond or so: it polls for the last [`Settings::spin_ns`] before an alarm. With alarms that follow one
-    /// another more closely than that, the core is always busy.
+    /// To about a microsecond: the scheduler polls for the last [`Settings::spin_ns`] before an alarm. If alarms follow each
+    /// other more closely than that, the core is always busy.
     Spinning,
 }
 
 impl Settings {
-    /// What a peer has to take of the output that waits for it.
+    /// How much a peer must read of the output that waits for it.
     pub(super) fn floor(&self) -> Floor {
         Floor { idle_ns: self.send_idle_ns, rate: self.send_rate }
     }

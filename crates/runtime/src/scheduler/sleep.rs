@@ -10,26 +10,26 @@ use sys::pollset::{Patience, Pollset};
 use super::{Punctuality, Scheduler, Waiting};
 use crate::service::Service;
 
-/// Spins between two looks at whether the core is shared.
+/// Polls between two checks whether the core is shared.
 const SPINS_PER_LOOK: u64 = 64;
 
-/// What a spin came to.
+/// The result of polling.
 enum Spun {
-    /// So many events, or a message.
+    /// This many events, or a message.
     Found(usize),
     /// Nothing, until this time.
     InVainUntil(u64),
 }
 
-/// A wait shorter than this found something: going to sleep and being woken takes longer than the call alone.
+/// A wait shorter than this was no sleep: going to sleep and being woken takes longer than the call alone.
 const SLEEP_MIN_NS: u64 = 3_000;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Waits until there is something to do; returns how many events came. What it slept is noted by
-    /// [`Self::note_sleep`], with the time that the turn reads anyway.
+    /// Waits until there is something to do, and returns the number of events. [`Self::note_sleep`] records how long it slept, with
+    /// the time that the turn reads anyway.
     ///
-    /// After work, too, the call that may block is made at once: when something is there already it returns at once,
-    /// and a look beforehand would be one more call for every sleep.
+    /// The blocking call is made at once, even after work: if an event is already there it returns immediately,
+    /// and a check beforehand would add a call to every sleep.
     pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
         let must_not_block = waiting == Waiting::Forbidden || self.has_more_to_do();
         if must_not_block || self.executor.mailbox.has_messages() {
@@ -55,7 +55,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         Ok(count)
     }
 
-    /// Polls until something comes or the allowance is used up.
+    /// Polls until an event arrives or the allowance is used up.
     fn spin(&mut self, since_ns: u64, allowance_ns: u64) -> io::Result<Spun> {
         let until_ns = since_ns + allowance_ns;
         loop {
@@ -63,7 +63,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let now_ns = self.executor.pollset.monotonic_ns();
             let came = count > 0 || self.executor.mailbox.has_messages();
             let over = now_ns > until_ns;
-            // The service is to be called at its time, which proves nothing about spinning.
+            // The service is called at its alarm, which says nothing about whether polling pays.
             let called = self.is_punctual() && self.is_alarm_due(now_ns);
             if came || over || called {
                 self.executor.stats.spun_ns += now_ns - since_ns;
@@ -85,7 +85,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Sleeps until shortly before the alarm, if one is set, and polls for what is left.
+    /// Sleeps until shortly before the alarm, if one is set, and polls for the rest.
     fn sleep_and_poll(&mut self, since_ns: u64) -> io::Result<usize> {
         let Some(alarm_ns) = self.alarm_ns else { return self.sleep(since_ns) };
         if alarm_ns.saturating_sub(since_ns) > self.executor.settings.spin_ns {
@@ -110,7 +110,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.alarm_ns.is_some_and(|alarm_ns| alarm_ns <= now_ns)
     }
 
-    /// Now and then: has the kernel given the core to somebody else against our will?
+    /// Checks now and then whether the kernel has given the core to another thread against our will.
     fn look_at_the_core(&mut self, now_ns: u64) {
         let spins = self.executor.stats.spin_hits + self.executor.stats.spin_misses;
         if spins.is_multiple_of(SPINS_PER_LOOK) {
@@ -132,7 +132,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         waited
     }
 
-    /// Notes how long the wait before this turn was. Where something was there already nobody slept.
+    /// Records how long the wait before this turn was. If an event was already there, it was no sleep.
     pub(super) fn note_sleep(&mut self, now_ns: u64) {
         let Some(since_ns) = self.waits_since_ns.take() else { return };
         let slept_ns = now_ns - since_ns;
@@ -143,7 +143,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Until the next thing that has a time: a deadline, a paused listener, a drain, an alarm.
+    /// The time until the next thing that is due: a deadline, a paused listener, a drain, an alarm.
     fn patience(&self) -> Patience {
         let usual = self.due_without_alarm();
         match (usual, self.alarm_ns) {
@@ -173,7 +173,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// When this scheduler has to be turned next if nothing comes: for whoever drives it.
+    /// When this scheduler must run next if no event arrives: for the program that drives it.
     pub fn next_due_ns(&self) -> Option<u64> {
         if self.busy || self.has_more_to_do() {
             return Some(0);

@@ -16,13 +16,13 @@ use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::uptake::Uptake;
 
-/// Emptied outboxes kept for the next process that needs one.
+/// Emptied outboxes kept for reuse.
 ///
-/// Limit: more are freed.
+/// Limit: further ones are freed.
 const SPARE_OUTBOXES: usize = 4_096;
 
 impl<P: Pollset, S: Service> Executor<P, S> {
-    /// Sends the turn's output for a process, behind what it has queued.
+    /// Sends the output of the running process, after what it has queued.
     #[inline]
     pub(super) fn transmit(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.lone_post.is_some() {
@@ -42,7 +42,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.transmit_now(id, process)
     }
 
-    /// The same for output that has waited for a group.
+    /// The same, for output that was held back for a group.
     #[inline]
     pub(super) fn transmit_now(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none()
@@ -71,7 +71,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let adds = !self.output.is_empty();
         let has_more = adds && process.outbox.is_some();
         self.queue_output(process);
-        // A peer without room: trying again before the pollset says otherwise would be a call in vain.
+        // The peer has no room: another try before the pollset reports room would be a wasted call.
         if !process.flags.has(Flags::WANTS_ROOM) {
             self.transmit_outbox(id, process)?;
         }
@@ -79,11 +79,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if has_more && outbox.queued_bytes() > OUTBOX_BYTES {
             return Err(CloseReason::OutboxFull);
         }
-        // Who adds nothing is not to blame: others may have received what fills the rest.
+        // A process that adds nothing is not to blame: others may have received what fills the rest.
         self.check_memory(process)
     }
 
-    /// The peer has taken so many bytes of the output: the rest waits.
+    /// The socket accepted this many bytes of the output: the rest is queued.
     fn keep_rest(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, count: usize) -> Lives {
         self.stats.sent_bytes += count as u64;
         let rest = self.output.plain().and_then(|bytes| bytes.get(count..)).unwrap_or_default();
@@ -99,7 +99,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.wait_for_room(id, process)
     }
 
-    /// Ends a process that has output waiting when there is no memory for it.
+    /// Ends a process whose output has to wait while there is no memory for it.
     fn check_memory(&mut self, process: &ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none() || self.has_room_for(0) {
             return Ok(());
@@ -107,13 +107,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Err(self.cut_for_want_of_memory(process))
     }
 
-    /// What a process put out would have to wait, and there is no memory for that: its peer sees that it is cut.
+    /// The output of a process would have to wait, and there is no memory for it: the connection is cut, visibly for its peer.
     fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
         self.pollset.reset_on_close(&process.socket);
         CloseReason::OutboxFull
     }
 
-    /// Moves the turn's output behind what the process has queued.
+    /// Moves the output of the running process to its outbox, after what is queued there.
     fn queue_output(&mut self, process: &mut ProcessOf<P, S>) {
         if self.output.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                     self.release_outbox(outbox);
                 }
                 self.stop_waiting_for_room(id, process)?;
-                // Only posted bytes were waiting; the process did not ask to be told when they have left.
+                // Only posted bytes were waiting: the process did not ask to be told when they have been sent.
                 let output = if waited { Drained::AfterWaiting } else { Drained::Nothing };
                 self.on_sent(id, process, output)
             }
@@ -184,7 +184,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// What was posted has to wait, or leaves together with something else.
+    /// The posted string has to wait, or is sent together with something else.
     #[cold]
     fn queue_lone_post(&mut self, process: &mut ProcessOf<P, S>) {
         let Some(number) = process.lone_post.take() else { return };
@@ -192,7 +192,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process.outbox.get_or_insert_with(spare).post(self.posted.string(number));
     }
 
-    /// Sends the one string that was posted to a process for which nothing waits.
+    /// Sends the one string that was posted to a process with an empty queue.
     fn send_lone_post(
         &mut self,
         id: ProcessId,
@@ -222,7 +222,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.check_memory(process)
     }
 
-    /// A turn ends: sends what was posted to a process, in one write.
+    /// At the end of the turn, sends what was posted to a process in one write.
     pub(super) fn send_posted(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if !process.flags.take(Flags::POSTED) {
             return Ok(());
@@ -234,7 +234,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
             self.queue_lone_post(process);
         }
-        // Its own run took it along.
+        // Its own run has sent it.
         let Some(outbox) = &mut process.outbox else { return Ok(()) };
         let counted = outbox.counted_bytes();
         if counted > 0 {
@@ -248,7 +248,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.check_memory(process)
     }
 
-    /// Lets the service have a file read whose bytes are not in memory.
+    /// Asks the service to have a file read that is not in the page cache.
     fn ask_for_file(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let region = process.outbox.as_ref().and_then(|outbox| outbox.cold_region().cloned());
         let Some(region) = region else { return Ok(()) };
@@ -301,11 +301,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
         self.note_speed(process);
         self.transmit_outbox(id, process)?;
-        // Whoever parked until now has been told, and may want the input it left.
+        // A process that was parked until now has been told, and may want the input it left.
         self.go_on_reading(id, process)
     }
 
-    /// A peer whose socket was full has made room: if that was soon, more may wait for it in the kernel.
+    /// A peer whose socket was full has made room. If it was quick, the kernel may hold more output for it.
     fn note_speed(&mut self, process: &mut ProcessOf<P, S>) {
         let waited = process.flags.has(Flags::WANTS_ROOM) && !process.flags.has(Flags::FAST);
         let soon = self.clock.now().tick() <= process.last_run.later(FAST_PEER_TICKS);
@@ -316,7 +316,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
     }
 
-    /// Whether a transport holds bytes back because the socket is full: the process waits for them as for output of its own.
+    /// Whether a transport holds bytes back because the socket is full. The process then waits as for its own output.
     pub(super) fn owes(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives<bool> {
         let owed = self.pollset.owed(&process.socket);
         if owed == 0 {
@@ -331,7 +331,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(true)
     }
 
-    /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may leave.
+    /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may be sent now.
     pub(super) fn settle_layer(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none() {
             self.owes(id, process)?;
@@ -341,7 +341,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         Ok(())
     }
 
-    /// Keeps an emptied outbox for the next.
+    /// Keeps an emptied outbox for reuse.
     pub(super) fn release_outbox(&mut self, mut outbox: Box<Outbox>) {
         if self.spare_outboxes.len() < SPARE_OUTBOXES {
             outbox.clear();

@@ -11,7 +11,7 @@ use crate::service::Service;
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Works on a process, if it still lives. A later deadline costs nothing here.
+    /// Works on a process, if it still lives. If its deadline moved back, that costs nothing here.
     #[inline]
     pub(super) fn visit(
         &mut self,

@@ -15,7 +15,7 @@ use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::timer::Tick;
 
-/// One run of a process: its name, the time, its output, the way to other endpoints.
+/// One run of a process: its name, the time, its output, and the way to other endpoints.
 ///
 /// ```
 /// use runtime::Peer;
@@ -65,11 +65,11 @@ use crate::timer::Tick;
 /// assert_eq!(stage.received(client), "too late");
 /// ```
 pub struct Context<'a, M> {
-    /// The process's name, for messages that come back to it.
+    /// The process's name, for messages that return to it.
     pub id: ProcessId,
-    /// The time of its turn, or of its run: as [`Service::CLOCK`](super::Service::CLOCK) says.
+    /// The time of its turn or of its run, as [`Service::CLOCK`](super::Service::CLOCK) says.
     pub now: Now,
-    /// Where its bytes go.
+    /// The output of this run.
     pub output: &'a mut Output,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
@@ -80,19 +80,19 @@ pub struct Context<'a, M> {
 }
 
 impl<M> Context<'_, M> {
-    /// Sets the process's one deadline, so many milliseconds from now; the former one is forgotten.
+    /// Sets the deadline of the process, in milliseconds from now. It replaces the previous one.
     #[inline]
     pub fn set_deadline_after_ms(&mut self, milliseconds: u64) {
         self.deadline = self.now.tick_after_ms(milliseconds);
     }
 
-    /// Forgets the deadline.
+    /// Removes the deadline.
     #[inline]
     pub fn clear_deadline(&mut self) {
         self.deadline = Tick::NEVER;
     }
 
-    /// Whether so much is queued, or a file, that the service should stop producing and park: it gets
+    /// Whether a file, or so many bytes, are queued that the service should stop producing and park. It then gets
     /// [`Event::OutputDrained`](super::Event::OutputDrained).
     #[inline]
     pub fn output_is_full(&self) -> bool {
@@ -109,18 +109,18 @@ impl<M> Context<'_, M> {
     }
 }
 
-/// A connection to be begun.
+/// A connection to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connect {
-    /// Where it leads.
+    /// The address to connect to.
     pub to: RemoteAddress,
-    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
+    /// The local address, for TCP: each has its own range of ports. `None`: the kernel chooses.
     pub from: Option<IpAddr>,
-    /// The service's name for it, given back with [`Service::on_connect`](super::Service::on_connect).
+    /// The service's number for the connection, passed to [`Service::on_connect`](super::Service::on_connect).
     pub ticket: u64,
 }
 
-/// What a service asks of its scheduler outside the run of a process.
+/// What a service can request from its scheduler outside the run of a process.
 ///
 /// ```
 /// use runtime::Peer;
@@ -177,23 +177,23 @@ pub struct Connect {
 /// ```
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Run a process that was parked; nothing happens when it has ended.
+    /// Run a parked process. Does nothing if it has ended.
     Resume(ProcessId),
-    /// Run a process: it gets [`Event::Resumed`](super::Event::Resumed) whether it is parked or not, at once. Nothing happens when it has ended
-    /// or is about to.
+    /// Run a process now, parked or not: it gets [`Event::Resumed`](super::Event::Resumed). Does nothing if the process has ended
+    /// or is about to end.
     Run(ProcessId),
-    /// Close a process at once: what it waits for will not come.
+    /// Close a process now, because what it waits for will not come.
     Close(ProcessId),
-    /// Begin a connection, at the end of this turn or of one soon after: so many in one turn
-    /// ([`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN)), in the order in which they were asked for. The service
-    /// hears of each by [`Service::on_connect`](super::Service::on_connect), unless the scheduler stops before.
+    /// Begin a connection, at the end of this turn or of one soon after: at most
+    /// [`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN) begin in one turn, in the order of the requests. Each is reported
+    /// through [`Service::on_connect`](super::Service::on_connect), unless the scheduler stops before.
     Connect(Connect),
-    /// Stop accepting and connecting, finish what runs, and stop after so many milliseconds whatever still runs. With 0
+    /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still runs. With 0
     /// everything is closed in this turn, and the scheduler ends.
     Drain {
-        /// How long what runs may go on.
+        /// How long running work may continue.
         deadline_ms: u64,
-        /// How long an idle connection is kept to learn that it is to close.
+        /// How long an idle connection stays open, so that its client learns that it will close.
         idle_grace_ms: u64,
     },
 }
@@ -202,13 +202,13 @@ pub enum Command {
 ///
 /// See [`Command`] for an example.
 pub struct ServiceContext<'a, M> {
-    /// The time of the turn, or of this call: as [`Service::CLOCK`](super::Service::CLOCK) says.
+    /// The time of the turn or of this call, as [`Service::CLOCK`](super::Service::CLOCK) says.
     pub now: Now,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
-    /// What was counted so far.
+    /// The counters so far.
     pub stats: &'a Stats,
-    /// How many processes there are.
+    /// The number of processes.
     pub processes: usize,
     pub(crate) post: Post<'a>,
     pub(crate) commands: &'a mut Vec<Command>,
@@ -216,30 +216,30 @@ pub struct ServiceContext<'a, M> {
 }
 
 impl<M> ServiceContext<'_, M> {
-    /// Queues bytes for a process of this scheduler. All that is queued for it in a turn leaves in one write. Processes of a
-    /// scheduler share the bytes; their counter is a plain one.
+    /// Queues bytes for a process of this scheduler. Everything queued for it in one turn is sent in one write. The processes of a
+    /// scheduler share the bytes, with a reference count that is not atomic.
     ///
     /// # Errors
-    /// When the process is gone, or `bound` bytes and more would wait for its peer. Of a process for which nothing waits
-    /// everything is taken.
+    /// If the process has ended, or more than `bound` bytes would wait for its peer. If nothing waits for the process,
+    /// any number of bytes is accepted.
     pub fn queue(&mut self, to: ProcessId, bytes: &Rc<[u8]>, bound: usize) -> Result<(), Refused> {
         self.post.queue(to, bytes, bound)
     }
 
-    /// Asks for something; it happens after the handler returned.
+    /// Requests something. It happens after the handler has returned.
     pub fn command(&mut self, command: Command) {
         self.commands.push(command);
     }
 
-    /// Has a turn made in so many milliseconds at the latest, even if nothing happens until then.
+    /// Requests a turn within this many milliseconds, even if nothing happens until then.
     pub fn wake_after_ms(&mut self, milliseconds: u64) {
         self.wake_at_ns(
             self.now.monotonic_ns.saturating_add(milliseconds.saturating_mul(1_000_000)),
         );
     }
 
-    /// Has a turn made at this monotonic time at the latest, as exactly as the scheduler's
-    /// [`Punctuality`](crate::scheduler::Punctuality). Of several times the earliest counts; once it has come, none does.
+    /// Requests a turn at this monotonic time, as exactly as the scheduler's
+    /// [`Punctuality`](crate::scheduler::Punctuality) allows. Of several times only the earliest counts, and it counts once.
     pub fn wake_at_ns(&mut self, monotonic_ns: u64) {
         let earlier = self.alarm_ns.is_none_or(|alarm_ns| monotonic_ns < alarm_ns);
         if earlier {

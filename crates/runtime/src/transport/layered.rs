@@ -27,7 +27,7 @@ struct Layer<T> {
     end: End,
 }
 
-/// Whether our end was said.
+/// Whether our end of stream has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
@@ -35,7 +35,7 @@ enum End {
 }
 
 impl<T: Transport> Layer<T> {
-    /// Sends the encoded bytes; whether all have left.
+    /// Sends the encoded bytes. Returns whether all were sent.
     fn flush<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -62,7 +62,7 @@ impl<T: Transport> Layer<T> {
         }
     }
 
-    /// Sends bytes of the process, sealed.
+    /// Encodes and sends bytes of the process.
     fn send<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -75,7 +75,7 @@ impl<T: Transport> Layer<T> {
             match self.flush(pollset, socket, follows) {
                 Ok(true) if taken == bytes.len() => return Sent::All,
                 Ok(true) => {}
-                // Sealed bytes count as sent; `owed` has the rest.
+                // Encoded bytes count as sent; `owed` has the rest.
                 Ok(false) if taken == bytes.len() && taken > 0 => return Sent::All,
                 Ok(false) => return Sent::Part(taken),
                 Err(kind) => return Sent::Failed(kind),
@@ -103,7 +103,7 @@ pub struct Socket<K, T> {
     layer: Option<Box<RefCell<Layer<T>>>>,
 }
 
-/// A listener and the address it was asked for.
+/// A listener and the address that was requested for it.
 pub struct Listener<L> {
     inner: L,
     address: ListenAddress,
@@ -121,7 +121,7 @@ pub struct Layered<P, T> {
 }
 
 impl<P: Pollset, T: Transport> Layered<P, T> {
-    /// Over that pollset. `choose` makes the transport of a connection that came in by the listener of an address; `None`: it has
+    /// Wraps a pollset. `choose` makes the transport for connections of the listener with this address; `None`: they have
     /// none.
     pub fn new(inner: P, choose: impl FnMut(&ListenAddress) -> Option<T> + 'static) -> Self {
         Self { inner, choose: Box::new(choose), plain: Vec::new() }
@@ -270,7 +270,7 @@ impl<P: Pollset, T: Transport> Pollset for Layered<P, T> {
             Ok(false) => return Sent::Part(0),
             Err(kind) => return Sent::Failed(kind),
         }
-        // It has to be sealed: so it is read, where that waits for no disk.
+        // The file has to be encoded, so its bytes are read, if that does not wait for the disk.
         let mut bytes = vec![0; length.min(LAYER_SEAL_BYTES)];
         if !file.read_ready(offset, bytes.len()) {
             return Sent::Cold;
