@@ -27,14 +27,14 @@ pub(super) struct Asked<'r> {
 }
 
 impl<A: Application> Http<A> {
-    /// A connection begins to run: whose it is, and the second that all its replies name.
+    /// Starts an event of a connection: notes its process, and the second for the `Date` of its replies.
     #[inline]
     pub(super) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
         self.last = context.id;
         self.parts.set_second(context.now.unix_seconds);
     }
 
-    /// Tells the application of a body that is handed over to it.
+    /// Tells the application that a body will be handed over to it.
     pub(super) fn begin_body(
         &mut self,
         request: &Request<'_>,
@@ -45,13 +45,13 @@ impl<A: Application> Http<A> {
         self.application.begin_body(request, &mut context)
     }
 
-    /// A file that a connection sends is not in memory: [`runtime::service::Service::on_cold_file`].
+    /// A file that a connection is sending is not in memory: [`runtime::service::Service::on_cold_file`].
     pub fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, A::Message>) -> bool {
         self.begin_event(context);
         self.application.on_cold_file(region, context)
     }
 
-    /// Hands a piece of a body over to the application.
+    /// Hands a piece of a body to the application.
     pub(super) fn hand_over(
         &mut self,
         piece: &[u8],
@@ -62,8 +62,8 @@ impl<A: Application> Http<A> {
         self.application.on_body(piece, &mut context)
     }
 
-    /// Has a request answered. What its connection does next: `Park` where nothing was written ([`Answer::Wait`]) or a part
-    /// (`begun` has what was begun), `Linger` or `Abort` where the rest will not come.
+    /// Asks the application for the answer. Returns what the connection does next: `Park` if nothing was written ([`Answer::Wait`]) or only a
+    /// part (then `begun` describes it), `Linger` or `Abort` if the rest will not come.
     #[inline(always)]
     pub(super) fn answer(
         &mut self,
@@ -82,7 +82,7 @@ impl<A: Application> Http<A> {
         self.answer_with(asked, head, persistence, None, context)
     }
 
-    /// Has the rest of an answer made of which parts were sent.
+    /// Asks for the rest of an answer of which parts were sent.
     pub(super) fn go_on(
         &mut self,
         asked: &Asked<'_>,
@@ -93,7 +93,7 @@ impl<A: Application> Http<A> {
         self.answer_with(asked, head, begun.persistence, Some(begun), context)
     }
 
-    /// Has a request answered whose body will not be read.
+    /// Asks for the answer to a request whose body will not be read.
     pub(super) fn answer_and_close(
         &mut self,
         asked: &Asked<'_>,
@@ -141,7 +141,7 @@ impl<A: Application> Http<A> {
             Answer::Done | Answer::Upgrade | Answer::Cut => {}
         }
         if reply.status.is_none() {
-            // The application said done and wrote nothing: its mistake, and the client must not hang for it.
+            // The application said done but wrote nothing. That is its mistake, and the client must not hang because of it.
             reply.empty(Status::INTERNAL_SERVER_ERROR);
         }
         if answer == Answer::Done {
@@ -165,19 +165,19 @@ impl<A: Application> Http<A> {
         }
     }
 
-    /// The client has taken a part: the next one is asked for when others had their turn.
+    /// The client has read a part of an answer. The next part is requested after other processes have run.
     pub(super) fn note_taken(&mut self, process: ProcessId) {
         self.taken.push(process);
     }
 
-    /// The connection of an answer that was begun has ended, or is about to. Counted and logged at the end of the turn: not
-    /// everybody who ends one knows the time.
+    /// A connection ends before its answer was complete. Counted and logged at the end of the turn, because not every caller
+    /// knows the time.
     pub(super) fn note_cut(&mut self, pending: Box<Pending>, begun: Begun, peer: Peer) {
         self.cut_short.push(CutShort { pending, begun, peer });
     }
 
-    /// A turn ends: what became of answers in it is counted and logged, and processes whose client has taken a part go on. For a
-    /// service that has this one as a part of it.
+    /// At the end of a turn, counts and logs incomplete answers, and resumes processes whose client has read a part. For a
+    /// service that contains this one.
     pub fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
         if self.taken.is_empty() && self.cut_short.is_empty() {
             return;
@@ -196,13 +196,13 @@ impl<A: Application> Http<A> {
                     let request = Request { head: &request, body: &[], peer, listener };
                     log.write(&AccessLine::of(&request, &pending.head, status, bytes, now));
                 }
-                // Limit lowered by a reload meanwhile.
+                // The limit was lowered by a reload meanwhile.
                 _ => log.write(&AccessLine::of_refused(peer, &pending.head, status, bytes, now)),
             }
         }
     }
 
-    /// Writes the reply to something that is no request, or one that came too late. `seen` is what is known of it, for the log.
+    /// Writes the reply to something that is no valid request or came too late. `seen` is the part that was received, for the log.
     pub(super) fn refuse(
         &mut self,
         peer: Peer,
@@ -230,7 +230,7 @@ impl<A: Application> Http<A> {
             reply.prepared_fields(b"Retry-After: 1\r\n");
         }
         if status == Status::METHOD_NOT_ALLOWED {
-            // RFC 9110 section 15.5.6. No resource takes the method, and which one was meant is not known here.
+            // RFC 9110 section 15.5.6. No resource accepts the method, and here it is not known which one was meant.
             reply.prepared_fields(b"Allow: ");
             reply.prepared_fields(Method::LIST.as_bytes());
             reply.prepared_fields(b"\r\n");

@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
 
-/// What became of a request.
+/// The result of asking an application about a request.
 ///
 /// ```
 /// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Reply, Request, Settings};
@@ -70,39 +70,39 @@ use super::shared::Http;
 pub enum Answer {
     /// The reply is written.
     Done,
-    /// Something has to come first; nothing was written. The connection waits until its process is resumed
-    /// ([`runtime::service::Command::Resume`]) and then asks again with the same request.
+    /// The application has to wait for something, and nothing was written. The connection waits until its process is resumed
+    /// ([`runtime::service::Command::Resume`]), then asks again about the same request.
     ///
     /// After a part: nothing more was written.
     Wait,
-    /// A part of the reply is written ([`Reply::begin_parts`], [`Reply::part`]), and more follows. The same request is asked
-    /// again as soon as the client has taken what was written, and not before: who produces parts without end has no more
-    /// than one in memory.
+    /// A part of the reply was written ([`Reply::begin_parts`], [`Reply::part`]), and more follows. The connection asks again about the same
+    /// request once the client has read what was written, but not before, so an application that produces parts without end has at most
+    /// one in memory.
     Part,
-    /// The connection becomes another protocol's: [`Reply::switch_protocols`] is written, and what follows the request is not
-    /// HTTP. Or a head of 200 is written that says `Connection: close` and no length ([`Reply::close`]): the body is then what the other
-    /// process puts out until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
-    /// process in its place. A service of HTTP alone has none, and closes it.
+    /// The connection changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes after the request are not
+    /// HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then the body is whatever the other
+    /// process writes until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
+    /// process in its place. A service of HTTP alone has no such process and closes the connection.
     Upgrade,
-    /// The rest will not come: what was written is sent, and the connection ends so that the client sees that the reply is
-    /// cut.
+    /// The rest will not come: what was written is sent, and the connection ends in a way that shows the client that the reply is
+    /// incomplete.
     Cut,
 }
 
-/// Whether an answer is still wanted by a client that has ended its side.
+/// Whether a client that has ended its output still wants the answer.
 ///
-/// [`Application::on_peer_finished`] says it; there is one in the example of [`Answer`].
+/// Returned by [`Application::on_peer_finished`]; the example of [`Answer`] has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// It is: the answer will not be long in coming.
+    /// Yes: the answer will come soon.
     Kept,
-    /// Perhaps: the connection finds out, by sending the first bytes of the answer now. A client that is gone resets them.
+    /// Unknown: the connection finds out by sending the first bytes of the answer now. A client that has closed answers with a reset.
     Doubted,
-    /// It is not: the connection is closed.
+    /// No: the connection is closed.
     Lost,
 }
 
-/// What is to be done with a request's body.
+/// How to handle a request's body.
 ///
 /// ```
 /// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, Settings};
@@ -143,35 +143,35 @@ pub enum Interest {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
-    /// Collect it, up to so many bytes; more is refused with 413.
+    /// Collect it, up to a limit; a larger body is refused with 413.
     Collect {
-        /// Most bytes.
+        /// Maximum number of bytes.
         limit: u64,
     },
-    /// Hand it over as it comes, up to so many bytes; more is refused with 413. Nothing of it is kept here: the request
-    /// is asked about without a body.
+    /// Hand it over as it arrives, up to a limit; a larger body is refused with 413. Nothing is kept here: the application is
+    /// asked about the request without a body.
     Stream {
-        /// Most bytes.
+        /// Maximum number of bytes.
         limit: u64,
     },
-    /// It does not matter: answer first, then discard a small one or close.
+    /// It is not needed: answer first, then discard a small body or close.
     Ignore,
 }
 
-/// What an application says to a piece of a body that is handed over to it.
+/// An application's response to a piece of a body.
 ///
-/// The example of [`BodyPolicy`] takes all of a body.
+/// The example of [`BodyPolicy`] accepts a whole body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intake {
-    /// Go on.
+    /// Continue.
     More,
-    /// No more now. The connection reads nothing until its process is resumed, and then asks again with an empty piece.
+    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece.
     Pause,
-    /// No more at all: the request is asked about now, and its connection ends with the answer.
+    /// Stop. The application is asked for the answer now, and the connection ends with it.
     Enough,
 }
 
-/// The code that answers the requests of one scheduler. [`App`](crate::App) is one with routes; this is for what it cannot do.
+/// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for what `App` cannot do.
 ///
 /// ```
 /// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings};
@@ -206,14 +206,14 @@ pub enum Intake {
 /// assert!(stage.exchange(client, request).ends_with("\r\n\r\n2"));
 /// ```
 pub trait Application: Sized {
-    /// What crosses schedulers for its sake: a closed enum.
+    /// Its messages between schedulers: a closed enum.
     type Message: Send;
 
-    /// What to do with the body of this request, asked before the body is read.
+    /// How to handle the body of this request. Called before the body is read.
     fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy;
 
-    /// A body is about to be handed over ([`BodyPolicy::Stream`]). From now on there is an answer to this request, or
-    /// [`on_gone`](Self::on_gone).
+    /// A body will be handed over ([`BodyPolicy::Stream`]). After this call the request is either answered, or
+    /// [`on_gone`](Self::on_gone) is called.
     fn begin_body(
         &mut self,
         _request: &Request<'_>,
@@ -222,7 +222,7 @@ pub trait Application: Sized {
         Intake::More
     }
 
-    /// The next piece of such a body: all of it is taken, whatever is said to it. An empty one asks whether a pause is over.
+    /// The next piece of such a body. It counts as consumed whatever the response. An empty piece asks whether a pause is over.
     fn on_body(
         &mut self,
         _piece: &[u8],
@@ -239,7 +239,7 @@ pub trait Application: Sized {
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> Answer;
 
-    /// Writes the body of an error page that the connection itself has to send, and says its media type.
+    /// Writes the body of an error page that the connection itself sends, and returns its media type.
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {
         body.extend_from_slice(status.code().to_string().as_bytes());
         body.push(b' ');
@@ -248,20 +248,20 @@ pub trait Application: Sized {
         "text/plain; charset=utf-8"
     }
 
-    /// The client of a request that waits, or whose reply is sent in parts, has ended its side of the connection: it sends no
-    /// more, or it has gone.
+    /// A client whose request waits, or whose reply is sent in parts, has ended its output. It will send no
+    /// more, and may have closed.
     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
         Interest::Kept
     }
 
-    /// A request that waited, or whose body was handed over, is not asked about again: its connection has ended, or was
-    /// answered without the application. The same after a panic of the application about a request.
+    /// The application will not be asked again about a request that waited or whose body was handed over: its connection has ended, or it was
+    /// answered without the application. Also called after the application panicked in this request.
     fn on_gone(&mut self, _process: ProcessId) {}
 
-    /// The scheduler begins: before its first turn.
+    /// Called once, before the first turn.
     fn on_start(_http: &mut Http<Self>, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// A message came. `http` is the service around this application: settings, log and counters.
+    /// A message arrived. `http` is the service around this application, with settings, log and counters.
     fn on_message(
         _http: &mut Http<Self>,
         _from: Endpoint,
@@ -286,11 +286,11 @@ pub trait Application: Sized {
     }
 }
 
-/// What an application may use besides the reply.
+/// What an application may use in addition to the reply.
 ///
 /// The example of [`Answer`] keeps `id` for a request that waits.
 pub struct AnswerContext<'a, M> {
-    /// The process that is to be resumed after [`Answer::Wait`].
+    /// The process to resume after [`Answer::Wait`].
     pub id: ProcessId,
     /// The turn's time.
     pub now: runtime::clock::Now,

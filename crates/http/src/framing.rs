@@ -4,7 +4,7 @@
 
 use runtime::service::Next;
 
-/// How the end of a body shows.
+/// How the end of a body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamFraming {
     /// By the last chunk.
@@ -16,7 +16,7 @@ pub(super) enum StreamFraming {
 }
 
 impl StreamFraming {
-    /// Bytes that may be sent in front of whatever follows and change nothing: a chunk's size may begin with zeros (RFC 9112
+    /// Bytes that may be sent before anything that follows without changing it: the size of a chunk may begin with zeros (RFC 9112
     /// section 7.1).
     pub(super) fn idle_bytes(self) -> &'static [u8] {
         match self {
@@ -25,8 +25,8 @@ impl StreamFraming {
         }
     }
 
-    /// How a connection ends whose answer is cut, so that its client sees that (RFC 9112 section 8): without the last chunk;
-    /// where the close is the end of the body, by a reset in its place.
+    /// How to end a connection whose answer is cut, so that the client notices (RFC 9112 section 8): without the last chunk;
+    /// or, if closing marks the end of the body, by a reset instead.
     pub(super) fn cut(framing: Option<Self>) -> Next {
         match framing {
             Some(Self::UntilClose) => Next::Abort,

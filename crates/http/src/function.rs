@@ -19,7 +19,7 @@ use super::shared::Http;
 /// [`serve`] makes one; the example of [`AccessLog`](crate::AccessLog) makes one by hand.
 pub struct Function<F>(pub F);
 
-/// What never happens: a function gets no messages.
+/// Has no values, because a function gets no messages.
 #[derive(Debug)]
 pub enum NoMessage {}
 
@@ -42,8 +42,8 @@ impl<F: FnMut(&Request<'_>, &mut Reply<'_>)> Application for Function<F> {
     }
 }
 
-/// Serves HTTP at an address such as `127.0.0.1:8080` until the process is ended: one scheduler for each CPU
-/// it may use, each with its own function made by `make`.
+/// Serves HTTP at an address such as `127.0.0.1:8080` until the process ends, with one scheduler for each CPU that
+/// the process may use. `make` makes the function of each scheduler.
 ///
 /// ```no_run
 /// http::serve("127.0.0.1:8080", || {
@@ -57,7 +57,7 @@ impl<F: FnMut(&Request<'_>, &mut Reply<'_>)> Application for Function<F> {
 /// ```
 ///
 /// # Errors
-/// When the address cannot be resolved or listened on, or a thread cannot be started.
+/// If the address cannot be resolved or bound, or a thread cannot be started.
 pub fn serve<F, M>(address: &str, make: M) -> io::Result<()>
 where
     F: FnMut(&Request<'_>, &mut Reply<'_>) + 'static,

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::ser::{self, Serializer};
 use serde_json::Error;
 
-/// Structs of this name hold JSON text, which is put out as it is (`RawValue`, numbers of any precision).
+/// Structs with this name contain JSON text, which is written unchanged (`RawValue`, numbers of any precision).
 const VERBATIM: &str = "$serde_json::private::";
 
-/// Appends a value. After an error a part of it may have been appended.
+/// Appends a value. After an error, a part of it may have been appended.
 #[inline]
 pub(super) fn write<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
     value.serialize(Writer { out })
@@ -44,7 +44,7 @@ impl<'o> Writer<'o> {
         Ok(Members { out: self.out, before: b"", end, form: Form::Written })
     }
 
-    /// `{"Name":` of an enum's variant that holds something.
+    /// Writes `{"Name":` for a variant of an enum that has content.
     fn variant(&mut self, name: &str) {
         self.out.push(b'{');
         put_text(self.out, name);
@@ -52,7 +52,7 @@ impl<'o> Writer<'o> {
     }
 }
 
-/// Appends a text with its quotes.
+/// Appends a text in quotes.
 #[inline]
 fn put_text(out: &mut Vec<u8>, text: &str) {
     if !is_plain(text.as_bytes()) {
@@ -69,7 +69,7 @@ fn put_escaped(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect("memory takes all bytes, and a text is always JSON");
 }
 
-/// Whether no byte needs an escape (RFC 8259 section 7): controls, quotation mark, backslash.
+/// Whether no byte needs an escape (RFC 8259 section 7): control characters, quotation mark, backslash.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
     let (words, rest) = text.as_chunks::<8>();
@@ -77,12 +77,12 @@ fn is_plain(text: &[u8]) -> bool {
     if rest.is_empty() {
         return found == 0;
     }
-    // The last word overlaps the one before.
+    // The last word overlaps the one before it.
     let last = text.last_chunk().map_or_else(|| short_word(rest), |word| u64::from_le_bytes(*word));
     found | escapes(last) == 0
 }
 
-/// The one to seven bytes of a text as a word, some of them twice.
+/// A text of one to seven bytes as a word; some bytes are in it twice.
 #[inline]
 fn short_word(text: &[u8]) -> u64 {
     let (low, high) = match (text.first_chunk(), text.last_chunk()) {
@@ -100,8 +100,8 @@ const fn all(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Not 0 when a byte of the word needs an escape. Bits above the lowest one may be wrong, but none is set for nothing: a borrow begins
-/// in a byte that does need one.
+/// Not 0 if a byte of the word needs an escape. Bits above the lowest one may be wrong, but if no byte needs an escape none is set: a borrow
+/// begins in a byte that does need one.
 #[inline]
 const fn escapes(word: u64) -> u64 {
     let control = word.wrapping_sub(all(0x20));
@@ -110,19 +110,19 @@ const fn escapes(word: u64) -> u64 {
     (control | quote | backslash) & !word & all(0x80)
 }
 
-/// How the members of a sequence, map or struct are put out.
+/// How the members of a sequence, map or struct are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// As JSON.
     Written,
-    /// As the text that they hold.
+    /// As the text that they contain.
     Verbatim,
 }
 
 /// A sequence, map or struct that has begun.
 struct Members<'o> {
     out: &'o mut Vec<u8>,
-    /// What stands before the next member.
+    /// The text before the next member.
     before: &'static [u8],
     end: &'static [u8],
     form: Form,
@@ -162,7 +162,7 @@ impl Members<'_> {
     }
 }
 
-/// One key with nothing behind it, for `serde_json` to write: which keys there can be, and how, is its rule.
+/// One key without a value, for `serde_json` to write: it decides which keys are possible and how they are written.
 struct Key<'k, K: ?Sized>(&'k K);
 
 impl<K: Serialize + ?Sized> Serialize for Key<'_, K> {
@@ -319,7 +319,7 @@ impl<'o> Serializer for Writer<'o> {
     }
 }
 
-/// The five kinds of members whose interfaces differ by a word.
+/// The five kinds of members, whose interfaces differ by one word.
 macro_rules! members {
     ($($trait:ident $method:ident($($name:ident)?)),*) => {
         $(impl ser::$trait for Members<'_> {
@@ -451,7 +451,7 @@ mod tests {
         assert_same(&bytes);
     }
 
-    /// What `serde_bytes` makes of bytes.
+    /// Serialises bytes as `serde_bytes` does.
     fn serde_bytes_of(bytes: &[u8]) -> impl Serialize {
         struct Bytes<'b>(&'b [u8]);
         impl Serialize for Bytes<'_> {
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_json_already_is_put_out_as_it_is() {
-        /// As `serde_json::value::RawValue` and its numbers of any precision describe themselves.
+        /// Describes itself as `serde_json::value::RawValue` and numbers of any precision do.
         struct Raw(&'static str);
         impl Serialize for Raw {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

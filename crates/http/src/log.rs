@@ -12,7 +12,7 @@ use wire::http::status::Status;
 use super::request::Request;
 use crate::limits::LOG_REFUSED_BYTES;
 
-/// How a line looks.
+/// The format of a line.
 ///
 /// See [`AccessLog`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// What one line says.
+/// The content of one line.
 ///
-/// A connection makes one of each answer; [`AccessLog`] writes it.
+/// A connection makes one for each answer; [`AccessLog`] writes it.
 pub struct AccessLine<'a> {
     peer: Peer,
     now: Now,
-    /// The request line as it was sent; empty for what was no request.
+    /// The request line as it was sent; empty if there was no request.
     request_line: &'a [u8],
     host: &'a [u8],
     status: Status,
@@ -60,7 +60,7 @@ impl<'a> AccessLine<'a> {
         }
     }
 
-    /// The line of something that was no request: the first bytes say what it may have been.
+    /// The line for input that was no request, with its first bytes.
     pub(super) fn of_refused(
         peer: Peer,
         seen: &'a [u8],
@@ -110,12 +110,12 @@ pub struct AccessLog {
     stamp: TimeStamp,
 }
 
-/// Bytes of lines that make a batch worth handing over before its time.
+/// Bytes of lines that are handed over before [`BATCH_MS`].
 ///
-/// Limit: at twice this, with the writer behind, the batch is dropped and counted.
+/// Limit: at twice this many bytes, if the writer cannot keep up, the batch is dropped and counted.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// Milliseconds a line waits at the most before it is handed over.
+/// Milliseconds that a line waits at most before it is handed over.
 const BATCH_MS: u64 = 200;
 
 impl AccessLog {
@@ -138,29 +138,29 @@ impl AccessLog {
         self.lines.push(b'\n');
     }
 
-    /// Whether the lines so far are worth handing over now.
+    /// Whether the waiting lines should be handed over now.
     pub fn is_due(&self, now: Now) -> bool {
         self.lines.len() >= BATCH_BYTES
             || (!self.lines.is_empty() && now.monotonic_ms() >= self.first_ms + BATCH_MS)
     }
 
-    /// Milliseconds after which the lines so far are due; `None` when there are none.
+    /// Milliseconds until the waiting lines are due; `None` if there are none.
     pub fn due_in_ms(&self, now: Now) -> Option<u64> {
         let waited_ms = now.monotonic_ms().saturating_sub(self.first_ms);
         (!self.lines.is_empty()).then(|| BATCH_MS.saturating_sub(waited_ms))
     }
 
-    /// Whether the writer is so far behind that lines have to go.
+    /// Whether the writer is so far behind that lines have to be dropped.
     pub fn is_overfull(&self) -> bool {
         self.lines.len() >= 2 * BATCH_BYTES
     }
 
-    /// Takes the lines and their number.
+    /// Takes the lines and their count.
     pub fn take(&mut self) -> (Vec<u8>, u64) {
         (std::mem::take(&mut self.lines), std::mem::take(&mut self.count))
     }
 
-    /// Puts lines back that could not be handed over.
+    /// Puts back lines that could not be handed over.
     pub fn put_back(&mut self, lines: Vec<u8>, count: u64) {
         debug_assert!(self.lines.is_empty(), "put back at once");
         self.lines = lines;
@@ -224,7 +224,7 @@ fn write_peer(out: &mut Vec<u8>, peer: Peer) {
     write!(out, "{}", peer.address).expect("a Vec takes every byte");
 }
 
-/// The second of the last line, written out once.
+/// The time of the last line, formatted once per second.
 #[derive(Debug, Default)]
 struct TimeStamp {
     second: Option<u64>,

@@ -13,56 +13,56 @@ use wire::http::refusal::Refusal;
 use super::reply::BodyUse;
 use super::stream::Begun;
 
-/// A request kept across turns.
+/// A request that is kept across turns.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// Whose it is.
+    /// The process of its connection.
     pub(super) process: ProcessId,
-    /// The head, to be parsed again when the request is answered: cheaper to keep than its meaning.
+    /// The head, which is parsed again when the request is answered: the text is cheaper to keep than the parsed form.
     pub(super) head: Vec<u8>,
-    /// What has come of the body.
+    /// The body so far.
     pub(super) body: Vec<u8>,
-    /// What still reads the body; `None` once it is whole.
+    /// The decoder of the body; `None` once it is complete.
     pub(super) decoder: Option<BodyDecoder>,
-    /// Where its bytes go.
+    /// Where the body's bytes go.
     pub(super) delivery: Delivery,
-    /// Whether the connection can go on after the answer.
+    /// Whether the connection can continue after the answer.
     pub(super) rest: BodyRest,
-    /// When the body began to come.
+    /// When the body began to arrive.
     pub(super) began_ns: u64,
     /// Body bytes received, framing included.
     pub(super) received: u64,
-    /// What was sent of its answer, when that is sent in parts.
+    /// The part of its answer that was sent, if it is sent in parts.
     pub(super) begun: Option<Begun>,
 }
 
-/// An answer that was cut with its connection.
+/// An answer that was cut off with its connection.
 pub(super) struct CutShort {
     pub(super) pending: Box<Pending>,
     pub(super) begun: Begun,
     pub(super) peer: Peer,
 }
 
-/// Where a body goes as it comes.
+/// Where a body goes as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// It is kept until it is whole.
+    /// It is kept until it is complete.
     Collected,
     /// To the application.
     HandedOver,
-    /// The same; the application wants no more since then.
+    /// To the application, which has paused.
     Paused {
-        /// Since when, of the monotonic clock.
+        /// When it paused, on the monotonic clock.
         since_ns: u64,
     },
 }
 
-/// What becomes of the body's bytes.
+/// Whether the body is read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyRest {
-    /// They are read to their end, or there is none.
+    /// Yes, or there is no body.
     Read,
-    /// They are not: the connection ends with the answer.
+    /// No: the connection ends with the answer.
     Unread,
 }
 
@@ -82,7 +82,7 @@ impl Pending {
         }
     }
 
-    /// Decodes the next piece of the body; one that is whole is over.
+    /// Decodes the next piece of the body. Drops the decoder at the end of the body.
     pub(super) fn next_piece<'b>(
         &mut self,
         input: &'b [u8],
@@ -96,22 +96,22 @@ impl Pending {
 
     /// Whether the answer has a body.
     pub(super) fn body_use(&self) -> BodyUse {
-        // A head that was accepted: its method is the first word, in upper case, perhaps behind empty lines.
+        // The head was accepted, so the method is the first word, in upper case, perhaps after empty lines.
         let is_head = self.head.trim_ascii_start().starts_with(b"HEAD ");
         if is_head { BodyUse::Omit } else { BodyUse::Send }
     }
 
-    /// Whether the application has got, or will get, the body piece by piece.
+    /// Whether the application gets the body piece by piece.
     pub(super) fn is_handed_over(&self) -> bool {
         self.delivery != Delivery::Collected
     }
 
-    /// Whether the application wants no more of the body now.
+    /// Whether the application has paused the body.
     pub(super) fn is_paused(&self) -> bool {
         matches!(self.delivery, Delivery::Paused { .. })
     }
 
-    /// The application wants more again. The pause was not the sender's: it does not count as slowness.
+    /// The application continues. The pause was not the sender's, so it does not count as slowness.
     pub(super) fn end_pause(&mut self, now_ns: u64) {
         if let Delivery::Paused { since_ns } = self.delivery {
             self.began_ns = self.began_ns.saturating_add(now_ns.saturating_sub(since_ns));
@@ -119,7 +119,7 @@ impl Pending {
         }
     }
 
-    /// Whether a body comes slower than the floor, once the time for a pause is over.
+    /// Whether a body arrives more slowly than the minimum rate, after the time for a pause.
     pub(super) fn is_too_slow(&self, now_ns: u64, idle_ms: u64, rate: u64) -> bool {
         let elapsed_ms = now_ns.saturating_sub(self.began_ns) / 1_000_000;
         elapsed_ms > idle_ms && self.received < rate.saturating_mul(elapsed_ms) / 1000

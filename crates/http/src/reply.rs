@@ -31,27 +31,27 @@ impl BodyUse {
     }
 }
 
-/// Whether the connection goes on.
+/// Whether the connection continues after the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistence {
-    /// As HTTP/1.1 does without a word.
+    /// Yes, as is the default in HTTP/1.1.
     Kept,
-    /// As an HTTP/1.0 client has to be told.
+    /// Yes, and an HTTP/1.0 client has to be told.
     KeptAlive,
-    /// It is closed after the reply.
+    /// No: it is closed after the reply.
     Closed,
 }
 
-/// What replies of one scheduler share: prepared pieces, and a buffer for bodies.
+/// What the replies of one scheduler share: prepared pieces, and a buffer for bodies.
 #[derive(Debug)]
 pub(super) struct ReplyParts {
-    /// `HTTP/1.1 200 OK`, `Date` and its line ends; the date is exact to the second.
+    /// `HTTP/1.1 200 OK`, `Date`, and line ends. The date is exact to the second.
     ok_and_date: Vec<u8>,
-    /// The same with `Content-Type` and the name of `Content-Length`, by media type.
+    /// The same, with `Content-Type` and the name of `Content-Length`, by media type.
     typed: Vec<(&'static str, Vec<u8>)>,
     date: [u8; 29],
     second: u64,
-    /// Digits of the length of the last body in JSON.
+    /// The number of digits in the length of the last JSON body.
     json_digits: usize,
     pub(super) body: Vec<u8>,
 }
@@ -59,7 +59,7 @@ pub(super) struct ReplyParts {
 /// Digits of the longest length.
 const LENGTH_DIGITS_MAX: usize = 20;
 
-/// Writes a number into exactly so many digits; `false` when it has more or fewer.
+/// Writes a number into exactly this many digits; `false` if it has more or fewer.
 #[inline]
 fn put_number(digits: &mut [u8], number: usize) -> bool {
     let mut rest = number;
@@ -72,7 +72,7 @@ fn put_number(digits: &mut [u8], number: usize) -> bool {
 
 /// Media types for which a head is prepared.
 ///
-/// Limit: heads of others are put together for each reply.
+/// Limit: heads for further media types are assembled for each reply.
 const TYPED_MAX: usize = 8;
 
 impl ReplyParts {
@@ -89,7 +89,7 @@ impl ReplyParts {
         parts
     }
 
-    /// Keeps the date of the turn's second.
+    /// Keeps the date for the turn's second.
     #[inline]
     pub(super) fn set_second(&mut self, unix_seconds: u64) {
         if unix_seconds != self.second {
@@ -103,10 +103,10 @@ impl ReplyParts {
         }
     }
 
-    /// The head of a plain 200 of this media type, up to the number of its `Content-Length`.
+    /// The head of a plain 200 with this media type, up to the number of its `Content-Length`.
     #[inline]
     fn typed_head(&mut self, content_type: &'static str) -> Option<&[u8]> {
-        // The same text in the program is the same place: comparing places is enough, and a miss only costs a copy.
+        // The same literal has the same address, so comparing addresses is enough. A miss only costs a copy.
         let known = self.typed.iter().position(|(known, _)| std::ptr::eq(*known, content_type));
         let index = match known {
             Some(index) => index,
@@ -157,12 +157,12 @@ pub struct Reply<'a> {
     pub(super) status: Option<Status>,
     /// Body bytes, for the log.
     pub(super) body_bytes: u64,
-    /// How its parts are framed, when it is sent in parts.
+    /// The framing of its parts, if it is sent in parts.
     pub(super) framing: Option<StreamFraming>,
 }
 
 impl Reply<'_> {
-    /// Sends a body of this media type.
+    /// Sends a body with this media type.
     #[inline]
     pub fn send(&mut self, status: Status, content_type: &'static str, body: &[u8]) {
         self.begin_typed(status, content_type, body.len());
@@ -172,7 +172,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Begins a head up to the number of its `Content-Length`, with room for so many bytes of body.
+    /// Begins a head up to the number of its `Content-Length`, with room for this many bytes of body.
     #[inline]
     fn begin_typed(&mut self, status: Status, content_type: &'static str, room: usize) {
         if status == Status::OK
@@ -201,8 +201,8 @@ impl Reply<'_> {
 
     /// Serialises a value and sends it as JSON.
     ///
-    /// A value that cannot be serialised (a map whose keys are not strings, an error of its own) is answered
-    /// with 500; that is a mistake of the program.
+    /// A value that cannot be serialised (a map whose keys are not strings, or an error of its own) is answered
+    /// with 500. That is a mistake of the program.
     #[inline]
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
         let start = self.output.buffer().len();
@@ -210,7 +210,7 @@ impl Reply<'_> {
         let digits = self.parts.json_digits;
         let out = self.output.buffer();
         let length_at = out.len();
-        // The length is known behind the body. It mostly has as many digits as the last one.
+        // The length is known only after the body. Usually it has as many digits as the last one.
         out.extend_from_slice(&[b'0'; LENGTH_DIGITS_MAX][..digits]);
         out.extend_from_slice(b"\r\n\r\n");
         let body_at = out.len();
@@ -230,7 +230,7 @@ impl Reply<'_> {
         }
     }
 
-    /// The length of a body in JSON has more or fewer digits than were left for it.
+    /// The length of a JSON body has more or fewer digits than were left for it.
     #[cold]
     fn replace_length(&mut self, at: usize, digits: usize, length: usize) {
         let mut number = itoa::Buffer::new();
@@ -245,8 +245,8 @@ impl Reply<'_> {
         self.end_head_without_body(status);
     }
 
-    /// Ends the head of a reply of this status without a body. Where it has a length, it is told (RFC 9112 section 6.3): the
-    /// body would last until the close.
+    /// Ends the head of a reply with this status and without a body. A length of 0 is written where a length is allowed (RFC 9112 section 6.3),
+    /// because the body would otherwise last until the close.
     pub fn end_head_without_body(&mut self, status: Status) {
         if Self::has_length(status) {
             self.end_head_with_length(0);
@@ -255,8 +255,8 @@ impl Reply<'_> {
         }
     }
 
-    /// Begins a head: status line, date, and what the connection has to say. Fields follow, then one of the
-    /// `end_head` methods, then the body's parts.
+    /// Begins a head: status line, date, and the fields of the connection. Other fields follow, then one of the
+    /// `end_head` methods, then the parts of the body.
     #[inline]
     pub fn begin(&mut self, status: Status) {
         debug_assert!(self.status.is_none(), "one reply to one request");
@@ -275,10 +275,10 @@ impl Reply<'_> {
         }
     }
 
-    /// Begins the head by which the connection becomes that protocol's: 101 (RFC 9110 section 7.8). Fields of the protocol
+    /// Begins the head that changes the connection to another protocol: 101 (RFC 9110 section 7.8). Fields of the protocol
     /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
     ///
-    /// `false`: it cannot become anything, and nothing was written. The client speaks HTTP/1.0, or this request is the last of
+    /// `false`: the connection cannot change, and nothing was written. The client speaks HTTP/1.0, or this request is the last of
     /// its connection.
     #[must_use]
     pub fn switch_protocols(&mut self, protocol: &str) -> bool {
@@ -293,7 +293,7 @@ impl Reply<'_> {
     /// Adds a field.
     ///
     /// # Errors
-    /// When name or value cannot stand in a head (RFC 9110 section 5.5); nothing was written then.
+    /// If the name or value cannot be in a head (RFC 9110 section 5.5). Then nothing was written.
     pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
         append_field(self.output.buffer(), name, value)
     }
@@ -304,7 +304,7 @@ impl Reply<'_> {
         self.output.put(lines);
     }
 
-    /// Ends the head of a reply whose body has so many bytes.
+    /// Ends the head of a reply whose body has this many bytes.
     #[inline]
     pub fn end_head_with_length(&mut self, length: u64) {
         self.output.put(b"Content-Length: ");
@@ -319,7 +319,7 @@ impl Reply<'_> {
         out.extend_from_slice(b"\r\n\r\n");
     }
 
-    /// Ends the head of a reply whose length is among the prepared fields already, or has none.
+    /// Ends the head of a reply whose length is already among the prepared fields, or which has none.
     #[inline]
     pub fn end_head_of_length(&mut self, length: u64) {
         self.body_bytes = length;
@@ -332,7 +332,7 @@ impl Reply<'_> {
         self.output.put(b"\r\n");
     }
 
-    /// Whether the body is to be sent; `false` for HEAD.
+    /// Whether the body is sent; `false` for HEAD.
     pub fn sends_body(&self) -> bool {
         self.body_use == BodyUse::Send
     }
@@ -359,12 +359,12 @@ impl Reply<'_> {
         }
     }
 
-    /// Closes the connection after this reply. Called before the head is begun.
+    /// Closes the connection after this reply. Must be called before the head is begun.
     pub fn close(&mut self) {
         self.persistence = Persistence::Closed;
     }
 
-    /// RFC 9110 section 8.6: no length in 1xx, 204 and, without the representation, 304.
+    /// RFC 9110 section 8.6: no length in 1xx and 204, nor in 304, which has no representation to measure.
     pub(super) fn has_length(status: Status) -> bool {
         !(status.code() < 200 || status == Status::NO_CONTENT || status == Status::NOT_MODIFIED)
     }

@@ -1,4 +1,4 @@
-//! A request as an application sees it: borrowed for one call.
+//! A request as its application sees it: borrowed for one call.
 
 use runtime::service::ListenerIndex;
 use sys::socket::Peer;
@@ -6,7 +6,7 @@ use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
 
-/// One request: head, whole body, and who sent it.
+/// One request: head, whole body, and sender.
 ///
 /// ```
 /// use http::{Function, Http, Reply, Request, Settings};
@@ -25,13 +25,13 @@ use wire::http::method::Method;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The head, valid by every rule.
+    /// The head, which is valid.
     pub head: &'a head::Request<'a, 'a>,
-    /// The body, empty while the body's policy is asked for.
+    /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
-    /// Who sent it; through a PROXY header where the listener requires one.
+    /// The sender, taken from a PROXY header if the listener requires one.
     pub peer: Peer,
-    /// Which listener it came through.
+    /// The listener through which it came.
     pub listener: ListenerIndex,
 }
 
@@ -42,13 +42,13 @@ impl<'a> Request<'a> {
         self.head.method
     }
 
-    /// The version the client speaks.
+    /// The client's version of HTTP.
     #[inline]
     pub fn version(&self) -> Version {
         self.head.version
     }
 
-    /// The target as it was sent, `*` for the server as a whole.
+    /// The target as it was sent; `*` means the server as a whole.
     #[inline]
     pub fn target(&self) -> &'a [u8] {
         match self.head.target {
@@ -60,7 +60,7 @@ impl<'a> Request<'a> {
     /// The path as it was sent, still percent-encoded.
     #[inline]
     pub fn path(&self) -> &'a str {
-        // The head parser lets visible ASCII through and nothing else.
+        // The head parser accepts visible ASCII only.
         let path = ascii(self.head.split_target().0).unwrap_or_default();
         if path.is_empty() { "/" } else { path }
     }
@@ -71,13 +71,13 @@ impl<'a> Request<'a> {
         self.head.split_target().1.and_then(ascii)
     }
 
-    /// The value of the first field of that name, which is given in lower case.
+    /// The value of the first field with this name. The name must be in lower case.
     #[inline]
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.head.fields.first(name)
     }
 
-    /// The authority asked for: host and perhaps port.
+    /// The requested authority: host, and perhaps port.
     pub fn host(&self) -> Option<&'a str> {
         self.head.host.and_then(|host| str::from_utf8(host).ok())
     }

@@ -99,7 +99,7 @@ impl<A: Application> Service for Http<A> {
     }
 }
 
-/// A service of HTTP alone has nothing that a connection could change into: it ends.
+/// A service of HTTP alone has no other protocol that a connection could change to, so the connection ends.
 #[inline]
 fn alone(next: Next) -> Next {
     if next == Next::Changed { Next::Linger } else { next }

@@ -19,29 +19,29 @@ use crate::limits;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Bounds of a request head.
+    /// Limits of a request head.
     pub head: HeadLimits,
-    /// Bounds of chunk extensions and trailers; the body's own bound comes from the application.
+    /// Limits of chunk extensions and trailers. The limit of the body comes from the application.
     pub body: BodyLimits,
-    /// Bytes of a body nobody wants that are read so that the connection can go on.
+    /// Bytes of an unwanted body that are read so that the connection can continue.
     pub unread_body_size: u64,
     /// Milliseconds for a whole head, from its first byte or from the accept.
     pub header_deadline_ms: u64,
-    /// Milliseconds a body may go without a byte.
+    /// Milliseconds that a body may pause.
     pub body_idle_ms: u64,
-    /// Bytes a second a body has to bring after that.
+    /// Bytes per second that a body must bring after that time.
     pub body_rate: u64,
-    /// Milliseconds an idle connection is kept; `None` for ever.
+    /// Milliseconds that an idle connection is kept; `None` for no limit.
     pub keep_alive_ms: Option<u64>,
-    /// Requests answered on one connection; `None` without a bound.
+    /// Requests answered on one connection; `None` for no limit.
     pub requests_per_connection: Option<u32>,
-    /// Milliseconds an application may make a request wait.
+    /// Milliseconds that an application may make a request wait.
     pub answer_deadline_ms: u64,
-    /// What each listener asks of its connections, in their order; those beyond ask nothing.
+    /// What each listener requires of its connections, in their order. Further listeners require nothing.
     pub listeners: Vec<ListenerRules>,
 }
 
-/// What a listener asks of its connections.
+/// What a listener requires of its connections.
 ///
 /// ```
 /// use http::{App, ListenerRules, Response, Settings};
@@ -61,7 +61,7 @@ pub struct Settings {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ListenerRules {
-    /// Networks whose PROXY header is believed, and required. Empty: no header is expected.
+    /// Networks whose PROXY header is trusted, and required. Empty: no header is expected.
     pub proxy_protocol_from: Arc<[Network]>,
 }
 

@@ -29,13 +29,13 @@ pub struct Http<A> {
     pub(super) stats: HttpStats,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
-    /// The process of the connection that ran last: when that ends with a panic, it is what the application was asked about.
+    /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the application was asked.
     pub(super) last: ProcessId,
-    /// What the part that was just written began. Not in the outcome, which every answer has.
+    /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an outcome.
     pub(super) begun: Option<Begun>,
-    /// Processes whose client has taken a part.
+    /// Processes whose client has read a part.
     pub(super) taken: Vec<ProcessId>,
-    /// Answers to be logged as they are.
+    /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
 }
 
@@ -61,17 +61,17 @@ impl<A> Http<A> {
         &self.application
     }
 
-    /// The application, to change it.
+    /// The application, mutable.
     pub fn application_mut(&mut self) -> &mut A {
         &mut self.application
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn stats(&self) -> &HttpStats {
         &self.stats
     }
 
-    /// Room for a head's fields: made once, because clearing it for every request would cost more than parsing.
+    /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than parsing.
     pub(super) fn lend_slots(&mut self) -> Box<FieldSlots> {
         self.slots.take().unwrap_or_default()
     }
@@ -84,12 +84,12 @@ impl<A> Http<A> {
         &mut self.stats
     }
 
-    /// Replaces the settings; open connections meet them at their next deadline or head.
+    /// Replaces the settings. Open connections use them from their next deadline or head on.
     pub fn set_settings(&mut self, settings: Arc<Settings>) {
         self.settings = settings;
     }
 
-    /// The settings in force.
+    /// The current settings.
     #[inline]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -100,7 +100,7 @@ impl<A> Http<A> {
         &mut self.log
     }
 
-    /// Counts log lines that had to be dropped because the disk could not follow.
+    /// Counts log lines that were dropped because the disk could not keep up.
     pub fn count_lost_lines(&mut self, lines: u64) {
         self.stats.log_dropped_lines += lines;
     }

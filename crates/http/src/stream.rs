@@ -13,7 +13,7 @@ use wire::http::status::Status;
 use super::framing::StreamFraming;
 use super::reply::{BodyUse, Persistence, Reply};
 
-/// An answer that was begun in an earlier call and is not whole.
+/// An answer that was begun in an earlier call and is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Begun {
     pub(super) status: Status,
@@ -23,7 +23,7 @@ pub(super) struct Begun {
 }
 
 impl Reply<'_> {
-    /// Begins a body whose length is not known: in chunks, or to an HTTP/1.0 client until the close.
+    /// Begins a body of unknown length: in chunks, or for an HTTP/1.0 client until the close.
     pub fn stream(&mut self, status: Status, content_type: &'static str) -> Stream<'_> {
         let framing = self.begin_unmeasured(status);
         let out = self.output.buffer();
@@ -34,15 +34,15 @@ impl Reply<'_> {
         Stream { output: self.output, framing, body_bytes: &mut self.body_bytes, ended: false }
     }
 
-    /// Begins the head of an answer that is sent in parts: fields, [`Reply::end_head`] and the first [`Reply::part`] follow,
+    /// Begins the head of an answer that is sent in parts. Fields, [`Reply::end_head`] and the first [`Reply::part`] follow,
     /// then [`Answer::Part`](super::Answer::Part).
     pub fn begin_parts(&mut self, status: Status) {
         self.framing = Some(self.begin_unmeasured(status));
     }
 
-    /// Begins a head, with what says how its body ends.
+    /// Begins a head, with the fields that say how its body ends.
     fn begin_unmeasured(&mut self, status: Status) -> StreamFraming {
-        // RFC 9112 section 6.1: no transfer coding where there is no body, whatever the method.
+        // RFC 9112 section 6.1: no transfer coding without a body, whatever the method.
         let has_body = Self::has_length(status) && status != Status::RESET_CONTENT;
         let chunked = self.version == Version::Http11;
         if has_body && !chunked {
@@ -61,12 +61,12 @@ impl Reply<'_> {
         }
     }
 
-    /// Whether its head is written, in this call or in an earlier one: what is left is [`Reply::part`].
+    /// Whether its head was written, in this call or an earlier one. Then only [`Reply::part`] may follow.
     pub fn is_begun(&self) -> bool {
         self.status.is_some()
     }
 
-    /// Adds a part of the body, where there is a body. Says whether anything was added.
+    /// Adds a part of the body, if there is a body. Returns whether anything was added.
     pub fn part(&mut self, bytes: &[u8]) -> Added {
         let framing = self.framing.unwrap_or(StreamFraming::Omitted);
         if bytes.is_empty() || framing == StreamFraming::Omitted {
@@ -87,23 +87,23 @@ impl Reply<'_> {
         }
     }
 
-    /// What of it counts for the rest.
+    /// The state that is needed for the rest of the answer.
     pub(super) fn begun(&self, status: Status) -> Begun {
         let (framing, persistence) = (self.framing, self.persistence);
         Begun { status, body_bytes: self.body_bytes, framing, persistence }
     }
 }
 
-/// What a part came to.
+/// The result of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
-    /// Bytes for the client.
+    /// Bytes were added for the client.
     Bytes,
-    /// Nothing: it was empty, or the answer has no body.
+    /// Nothing was added: the part was empty, or the answer has no body.
     Nothing,
 }
 
-/// A body in the making. Dropped, it is ended without trailers.
+/// A body that is being written. Dropping it ends the body without trailers.
 ///
 /// ```
 /// use http::{Function, Http, Reply, Request, Settings, Status};
@@ -138,10 +138,10 @@ impl Stream<'_> {
         }
     }
 
-    /// Ends the body with trailers; they reach HTTP/1.1 clients only.
+    /// Ends the body with trailers. Only HTTP/1.1 clients get them.
     ///
     /// # Errors
-    /// When a trailer cannot stand in a head; the body is ended without any then.
+    /// If a trailer cannot be in a head. Then the body is ended without trailers.
     pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
         self.ended = true;
         if self.framing != StreamFraming::Chunked {

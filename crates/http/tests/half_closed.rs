@@ -4,7 +4,7 @@ use http::{Function, Http, Reply, Request, Settings, Status};
 use runtime::scheduler::Waiting;
 use world::{Stage, Stall};
 
-/// More than may be queued for a client that goes on asking.
+/// More than may be queued for a client that keeps asking.
 const LONG: usize = 400_000;
 
 fn answer(_: &Request<'_>, reply: &mut Reply<'_>) {

@@ -4,7 +4,7 @@ use http::{Function, Http, Reply, Request, Settings};
 use serde::{Serialize, Serializer, ser};
 use world::Stage;
 
-/// Fails behind a part of its text.
+/// Fails after writing a part of its text.
 struct Failing;
 
 impl Serialize for Failing {
@@ -16,7 +16,7 @@ impl Serialize for Failing {
     }
 }
 
-/// `/N` is a text of so many bytes, with its quotes.
+/// `/N` answers with a text of this many bytes, in quotes.
 fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
     match request.path().trim_start_matches('/').parse::<usize>() {
         Ok(length) => reply.json("x".repeat(length - 2).as_str()),
@@ -35,7 +35,7 @@ fn request(method: &str, path: &str, more: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: a\r\n{more}\r\n")
 }
 
-/// Holds one answer against what it should be; gives what follows it.
+/// Checks one answer and returns what follows it.
 fn after_answer(text: &str, length: usize) -> &str {
     let (head, rest) = text.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");

@@ -28,7 +28,7 @@ fn app(scheduler: usize) -> App<Kept> {
         })
         .get("/after/{token}", move |call| call.after(Duration::from_millis(7), text))
         .get("/all/{token}", |call| {
-            // Each result says what was asked.
+            // Each result contains the token of its question.
             let token = call.parameter("token").to_owned();
             call.ask_all(move |_| token.clone(), |_call, all| Ok(Response::text(all.join(","))))
         })
@@ -118,15 +118,15 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..60)
 }
 
-/// What is known of a client.
+/// What the test knows of a client.
 struct Client {
     id: ClientId,
-    /// The answers that it has to get, in this order.
+    /// The answers it must get, in this order.
     expected: Vec<(u16, String)>,
     received: Vec<u8>,
-    /// So many of them have to come; all while it goes on.
+    /// How many of them must arrive; all of them while the connection stands.
     certain: Option<usize>,
-    /// It has sent half a request, or has ended its side: it sends no more.
+    /// It has sent half a request or ended its output, so it sends no more.
     is_done: bool,
 }
 
@@ -135,7 +135,7 @@ impl Client {
         Self { id, expected: Vec::new(), received: Vec::new(), certain: None, is_done: false }
     }
 
-    /// What it sends for its request of this number.
+    /// The text of this client's request with this number.
     fn ask(&mut self, route: usize, number: usize, schedulers: usize) -> String {
         let (name, ends) = ROUTES[route];
         let method = if name == "echo" { "POST" } else { "GET" };
@@ -151,7 +151,7 @@ impl Client {
             _ => (200, number.to_string()),
         });
         if ends {
-            // What came before may be lost with the reset that the panic causes.
+            // Earlier answers may be lost with the reset that the panic causes.
             self.certain = Some(0);
         }
         request
@@ -194,7 +194,7 @@ impl Client {
             let Some((body, behind)) = behind.split_at_checked(length) else { break };
             rest = behind;
             if status == 408 {
-                // Half a request, whose time is over.
+                // Half a request, whose time has run out.
                 break;
             }
             prop_assert!(count < self.expected.len(), "an answer too many: {}", text);
@@ -226,7 +226,7 @@ fn run(schedulers: usize, faults: Faults, acts: &[Act]) -> Result<(), TestCaseEr
             }
         }
     }
-    // No wait is longer than this, all in a row.
+    // No wait is longer than this, even if they follow each other.
     stage.pass(Duration::from_secs(1));
     for client in &mut clients {
         client.received.extend(stage.world().client_received(client.id));

@@ -1,4 +1,4 @@
-//! A connection that becomes another protocol's, in the simulated world: cut anywhere, at once or after a wait.
+//! A connection that changes to another protocol, in the simulated world: with its input cut anywhere, at once or after a wait.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::net::SocketAddr;
@@ -55,7 +55,7 @@ impl Application for Door {
     }
 }
 
-/// HTTP, and a protocol that gives everything back in capitals.
+/// HTTP, and a protocol that returns everything in capitals.
 enum Process {
     Http(Connection),
     Shout,
@@ -150,7 +150,7 @@ impl Service for Both {
     }
 }
 
-/// A scheduler of a service in a world without faults.
+/// A scheduler with a service, in a world without faults.
 struct Stage<S: Service<Message = ()>> {
     world: World,
     scheduler: Scheduler<Sim, S>,
@@ -173,7 +173,7 @@ impl<S: Service<Message = ()>> Stage<S> {
         Self { world, scheduler }
     }
 
-    /// Sends the pieces one after the other, the next when there is nothing left to do; what came back, and whether the
+    /// Sends the pieces one after another, each when there is nothing left to do. Returns what came back, and whether the
     /// connection has ended.
     fn play(&mut self, pieces: &[&[u8]]) -> (String, bool) {
         let client = self.world.connect(&address()).unwrap();

@@ -1,6 +1,6 @@
-//! An application that does anything that its contract allows, at random, for clients that send anything.
+//! An application that does anything its contract allows, at random, for clients that send anything.
 //!
-//! Owns what has to hold whatever an application does: it hears once of each request that it is not asked about again, and at the end
+//! Owns what must hold whatever an application does: it is told exactly once that a request will not be asked about again, and at the end
 //! nothing is left.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
@@ -21,7 +21,7 @@ struct Wild {
     random: Random,
     /// Requests that wait, are answered in parts, or whose body is handed over.
     open: BTreeSet<ProcessId>,
-    /// It was told of the end of a request that is not open.
+    /// It was told of the end of a request that was not open.
     told_too_much: u32,
     /// From now on everything is answered.
     is_over: bool,
@@ -175,7 +175,7 @@ fn address() -> ListenAddress {
     ListenAddress::Tcp(([10, 0, 0, 1], 80).into())
 }
 
-/// Some turns: an application that goes on and on has no rest.
+/// Some turns, because an application that never stops leaves no idle turn.
 fn turn(stage: &mut Wilderness) {
     for _ in 0..5 {
         stage.schedulers()[0].turn(runtime::scheduler::Waiting::Forbidden).unwrap();

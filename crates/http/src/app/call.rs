@@ -20,11 +20,11 @@ use super::message::{AppMessage, Work};
 use super::{Failure, HandlerResult};
 use crate::Request;
 
-/// A request on its way through a handler.
+/// One request in its handler.
 ///
-/// A handler never blocks. Where it has to wait it returns what [`after`](Self::after), [`ask`](Self::ask) or
-/// [`ask_all`](Self::ask_all) gives, with a closure that goes on behind the wait; other requests are answered meanwhile. A wait that is
-/// longer than 30 s is answered 504.
+/// A handler never blocks. To wait, it returns the result of [`after`](Self::after), [`ask`](Self::ask) or
+/// [`ask_all`](Self::ask_all), with a closure that continues after the wait. Other requests are answered meanwhile. A wait of more
+/// than 30 s is answered with 504.
 ///
 /// ```
 /// use http::{App, Response};
@@ -64,13 +64,13 @@ pub(super) enum Wait<S> {
     Ready(Then<S>),
 }
 
-/// All waits of a scheduler.
+/// All waits of one scheduler.
 pub(super) struct Waiting<S> {
     pub(super) calls: HashMap<ProcessId, Wait<S>>,
-    /// A time whose call has ended stays until it comes, or until there are too many of them.
+    /// The entry of a call that has ended stays until it is due, or until there are too many such entries.
     pub(super) times: Alarms<ProcessId>,
     pub(super) unsent: BTreeMap<Endpoint, VecDeque<AppMessage<S>>>,
-    /// How many questions were asked: each has a number, so that a late answer is not taken for another one's.
+    /// The number of questions so far. Each has its number, so that a late answer is not taken for that of another.
     pub(super) questions: u64,
 }
 
@@ -90,7 +90,7 @@ impl<S: 'static> Call<'_, S> {
         self.request.body
     }
 
-    /// The part of the path that a `{name}` of the route stands for, decoded; empty for a name that the route does not have.
+    /// The decoded part of the path that matched `{name}` in the route; empty if the route has no such name.
     pub fn parameter(&self, name: &str) -> &str {
         let found = self.parameters.iter().find(|(known, _)| **known == *name);
         found.map_or("", |(_, value)| value)
@@ -99,13 +99,13 @@ impl<S: 'static> Call<'_, S> {
     /// The body as JSON.
     ///
     /// # Errors
-    /// 400 with the place of the mistake, when the body is no JSON or of another shape.
+    /// 400 with the place of the mistake, if the body is not JSON or has another shape.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(self.request.body)
             .map_err(|error| Failure::new(Status::BAD_REQUEST, error.to_string()))
     }
 
-    /// Goes on after a while.
+    /// Continues after this time.
     ///
     /// # Errors
     /// None: the result is what the handler returns.
@@ -124,10 +124,10 @@ impl<S: 'static> Call<'_, S> {
         self.mail.schedulers().collect()
     }
 
-    /// Runs `work` on another scheduler, with the state there, and goes on with its result.
+    /// Runs `work` on another scheduler, with the state there, and continues with its result.
     ///
     /// # Errors
-    /// 503 when too much waits for other schedulers already. 500 after the wait, when `work` panicked on another scheduler.
+    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on the other scheduler.
     pub fn ask<T: Send + 'static>(
         &mut self,
         scheduler: Endpoint,
@@ -143,10 +143,10 @@ impl<S: 'static> Call<'_, S> {
         Ok(self.waiting.answers(self.id, question, Vec::new(), 1, Box::new(then)))
     }
 
-    /// Runs `work` on every scheduler, this one included, and goes on with all results: this scheduler's first.
+    /// Runs `work` on every scheduler including this one, and continues with all results. This scheduler's result comes first.
     ///
     /// # Errors
-    /// 503 when too much waits for other schedulers already. 500 after the wait, when `work` panicked on another scheduler.
+    /// 503 if too many messages to other schedulers are waiting already. 500 after the wait, if `work` panicked on another scheduler.
     pub fn ask_all<T: Send + 'static>(
         &mut self,
         work: impl Fn(&mut S) -> T + Send + Sync + 'static,
@@ -166,7 +166,7 @@ impl<S: 'static> Call<'_, S> {
     }
 }
 
-/// The results as the type that `work` gives.
+/// The results, in the type that `work` returns.
 fn results<T: 'static>(values: Vec<Box<dyn Any + Send>>) -> impl Iterator<Item = T> {
     values.into_iter().filter_map(|value| value.downcast().ok().map(|value| *value))
 }

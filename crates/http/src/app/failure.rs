@@ -12,9 +12,9 @@ use wire::http::status::Status;
 
 use crate::limits::FAILURES_LOGGED_PER_SECOND;
 
-/// An answer that is an error.
+/// An error as the answer to a request.
 ///
-/// Every error becomes one by `?`: status 500, with a cause that the log gets and the client does not.
+/// `?` turns every error into one: status 500, with a cause that is logged but not shown to the client.
 ///
 /// ```
 /// use http::{Failure, Status};
@@ -37,7 +37,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A status, and a text for the client.
+    /// With a status and a text for the client.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), cause: None }
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Writes causes to standard error, so many in a second; the next line counts those left out.
+/// Writes causes to standard error, a limited number per second. The next line says how many were left out.
 #[derive(Debug, Default)]
 pub(super) struct FailureLog {
     second: u64,
@@ -88,7 +88,7 @@ pub(super) struct FailureLog {
 }
 
 impl FailureLog {
-    /// Notes the cause of a failure.
+    /// Logs the cause of a failure.
     pub(super) fn note(&mut self, failure: &Failure, path: &str, now: Now) {
         let Some(cause) = &failure.cause else { return };
         if self.second != now.unix_seconds {

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use runtime::slots::ProcessId;
 
-/// Work for a scheduler's state.
+/// Work on the state of a scheduler.
 pub(super) type Work<S> = Arc<dyn Fn(&mut S) -> Box<dyn Any + Send> + Send + Sync>;
 
 /// A message between the schedulers of an [`App`](super::App).
 pub struct AppMessage<S>(pub(super) Kind<S>);
 
 pub(super) enum Kind<S> {
-    /// Do this, and send the result back for the process.
+    /// Do this work, and send the result back to the process.
     Ask { process: ProcessId, question: u64, work: Work<S> },
-    /// The result; none where the work panicked.
+    /// The result; `None` if the work panicked.
     Answered { process: ProcessId, question: u64, value: Option<Box<dyn Any + Send>> },
-    /// Drain, and end.
+    /// Drain, then end.
     Stop { deadline_ms: u64 },
 }

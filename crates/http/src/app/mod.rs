@@ -57,7 +57,7 @@ type Handler<S> = Box<dyn FnMut(&mut Call<'_, S>) -> HandlerResult>;
 pub struct App<S> {
     state: S,
     paths: matchit::Router<usize>,
-    /// By the number that `paths` has for a pattern.
+    /// Indexed by the number that `paths` gives for a pattern.
     routes: Vec<Route<S>>,
     body_size: u64,
     jobs: Vec<Job<S>>,
@@ -71,7 +71,7 @@ struct Route<S> {
     handlers: BTreeMap<&'static str, Handler<S>>,
 }
 
-/// Work that comes again and again.
+/// Work that is repeated.
 struct Job<S> {
     every: Duration,
     due_ns: u64,
@@ -79,7 +79,7 @@ struct Job<S> {
 }
 
 impl<S: 'static> App<S> {
-    /// No routes yet.
+    /// An app without routes.
     pub fn new(state: S) -> Self {
         Self {
             state,
@@ -92,10 +92,10 @@ impl<S: 'static> App<S> {
         }
     }
 
-    /// Answers GET, and HEAD without the body, at a path. `{name}` stands for one segment, `{*name}` for the whole rest.
+    /// Answers GET at a path, and HEAD without the body. `{name}` matches one segment, `{*name}` the whole rest.
     ///
     /// # Panics
-    /// When the path conflicts with an earlier one or has this method already: a mistake of the program, found when it starts.
+    /// If the path conflicts with an earlier one or already has this method. This is a mistake of the program, found when it starts.
     pub fn get(
         self,
         path: &str,
@@ -134,7 +134,7 @@ impl<S: 'static> App<S> {
     /// Answers a method at a path; see [`get`](Self::get).
     ///
     /// # Panics
-    /// As [`get`](Self::get) does.
+    /// As in [`get`](Self::get).
     pub fn route(
         mut self,
         method: Method,
@@ -157,7 +157,7 @@ impl<S: 'static> App<S> {
         self
     }
 
-    /// Does something on each scheduler again and again: the first time one interval after the start.
+    /// Repeats something on each scheduler. The first time is one interval after the start.
     ///
     /// ```
     /// # use http::App;
@@ -166,13 +166,13 @@ impl<S: 'static> App<S> {
     /// # let _ = app;
     /// ```
     pub fn every(mut self, interval: Duration, work: impl FnMut(&mut S) + 'static) -> Self {
-        // Shorter would be a busy loop.
+        // A shorter interval would be a busy loop.
         let every = interval.max(Duration::from_millis(1));
         self.jobs.push(Job { every, due_ns: 0, work: Box::new(work) });
         self
     }
 
-    /// The largest request body; more is answered 413. 1 MiB where nothing is said.
+    /// The largest request body; a larger one is answered with 413. The default is 1 MiB.
     pub fn body_size(mut self, bytes: u64) -> Self {
         self.body_size = bytes;
         self
@@ -183,7 +183,7 @@ impl<S: 'static> App<S> {
         Http::new(self, Settings::default().into(), None)
     }
 
-    /// How many requests wait now: for a time, or for other schedulers.
+    /// The number of requests that wait for a time or for other schedulers.
     pub fn waiting(&self) -> usize {
         self.waiting.count()
     }
@@ -195,7 +195,7 @@ impl<S: 'static> App<S> {
 }
 
 impl<S> Route<S> {
-    /// The value of Allow.
+    /// The value of the `Allow` field.
     fn allow(&self) -> String {
         let mut methods: Vec<&str> = self.handlers.keys().copied().collect();
         if methods.contains(&"GET") {

@@ -31,7 +31,7 @@ pub struct Response {
     pub(super) body: Vec<u8>,
 }
 
-/// Fields that frame the message or belong to the connection: a second one could end a body early.
+/// Fields that frame the message or belong to the connection. A second one could end a body early.
 const OWN_FIELDS: [&str; 9] = [
     "Connection",
     "Content-Length",
@@ -44,7 +44,7 @@ const OWN_FIELDS: [&str; 9] = [
     "Upgrade",
 ];
 
-/// A field that a handler cannot add.
+/// A field that a handler must not add.
 #[derive(Debug)]
 struct OwnField(String);
 
@@ -56,12 +56,12 @@ impl fmt::Display for OwnField {
 
 impl std::error::Error for OwnField {}
 
-/// Whether there is an answer yet.
+/// Whether there is an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Yes.
     Whole,
-    /// No: the call waits.
+    /// Not yet: the call waits.
     Later,
 }
 
@@ -90,7 +90,7 @@ impl Response {
     /// 200 with a value as JSON.
     ///
     /// # Errors
-    /// When the value cannot be written as JSON, such as a map whose keys are no strings.
+    /// If the value cannot be written as JSON, such as a map whose keys are not strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
         let mut body = Vec::new();
         json::write(value, &mut body)?;
@@ -102,16 +102,16 @@ impl Response {
         Self { content_type: Cow::Borrowed(""), ..Self::bytes("", Vec::new()) }.status(status)
     }
 
-    /// The same with another status.
+    /// With another status.
     pub fn status(mut self, status: Status) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with one more field.
+    /// With one more field.
     ///
     /// # Errors
-    /// When name or value cannot stand in a head (RFC 9110 section 5.5), or the field is one that the server sets itself.
+    /// If the name or value cannot be in a head (RFC 9110 section 5.5), or the server sets this field itself.
     pub fn field(mut self, name: &str, value: &str) -> Result<Self, Failure> {
         if OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(OwnField(name.to_owned()).into());
@@ -120,7 +120,7 @@ impl Response {
         Ok(self)
     }
 
-    /// There is none yet.
+    /// The call waits: there is no answer yet.
     pub(super) fn later() -> Self {
         Self { kind: Kind::Later, ..Self::bytes("", Vec::new()) }
     }

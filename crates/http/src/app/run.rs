@@ -37,7 +37,7 @@ impl<S: 'static> Application for App<S> {
         match outcome {
             Ok(Response { kind: Kind::Later, .. }) => Answer::Wait,
             Ok(response) => {
-                // A wait that the handler began and did not return is over.
+                // The handler began a wait but did not return it.
                 self.waiting.forget(context.id);
                 write(&response, reply);
                 Answer::Done
@@ -81,7 +81,7 @@ impl<S: 'static> Application for App<S> {
                 let answer = AppMessage(MessageKind::Answered { process, question, value });
                 app.waiting.send(context.mail, from, answer);
                 if let Some(panic) = panic {
-                    // Counted as any other.
+                    // It is counted like any other panic.
                     resume_unwind(panic);
                 }
             }
@@ -99,18 +99,18 @@ impl<S: 'static> Application for App<S> {
         let app = http.application_mut();
         app.waiting.end_turn(context);
         let now_ns = context.now.monotonic_ns;
-        // The one that has been due for longest, so that each has its turn.
+        // The one that has been due longest, so that every job gets its turn.
         let due = (0..app.jobs.len()).filter(|index| app.jobs[*index].due_ns <= now_ns);
         let due = due.min_by_key(|index| app.jobs[*index].due_ns);
         if let Some(job) = due.and_then(|index| app.jobs.get_mut(index)) {
-            // A job that is late is not made up for.
+            // Missed times of a late job are not made up for.
             job.due_ns = now_ns.saturating_add(nanoseconds(job.every));
         }
-        // Others that are due run in the next turns, which begin at once.
+        // Other due jobs run in the next turns, which begin at once.
         for job in &app.jobs {
             context.wake_at_ns(job.due_ns);
         }
-        // The last thing of the turn: a job that panics keeps nothing from being done.
+        // Last in the turn, so that a job that panics prevents nothing else.
         if let Some(job) = due.and_then(|index| app.jobs.get_mut(index)) {
             (job.work)(&mut app.state);
         }
@@ -168,7 +168,7 @@ impl<S: 'static> App<S> {
 }
 
 fn write(response: &Response, reply: &mut Reply<'_>) {
-    // An interim status is no answer.
+    // An interim status is not an answer.
     let status =
         if response.status.code() < 200 { Status::INTERNAL_SERVER_ERROR } else { response.status };
     reply.begin(status);

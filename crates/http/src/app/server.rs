@@ -36,12 +36,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// At an address such as `127.0.0.1:8080`. With port 0 the kernel chooses one: [`Running::address`] says which.
+    /// At an address such as `127.0.0.1:8080`. For port 0 the kernel chooses one; [`Running::address`] returns it.
     pub fn listen(address: impl Into<String>) -> Self {
         Self { address: address.into(), schedulers: None }
     }
 
-    /// With so many schedulers instead of one for each CPU the process may use.
+    /// With this many schedulers, instead of one for each CPU that the process may use.
     pub fn schedulers(mut self, count: usize) -> Self {
         self.schedulers = Some(count);
         self
@@ -50,7 +50,7 @@ impl Server {
     /// Starts the schedulers. Each makes its own app, on its own thread.
     ///
     /// # Errors
-    /// When the address cannot be resolved or listened on, or a thread cannot be started.
+    /// If the address cannot be resolved or bound, or a thread cannot be started.
     pub fn start<S, F>(self, make: F) -> io::Result<Running>
     where
         S: 'static,
@@ -72,13 +72,13 @@ fn send_stop<S>(mail: &mut Mailbox<AppMessage<S>>, patience: Duration) {
     let deadline_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
     let schedulers: Vec<Endpoint> = mail.schedulers().collect();
     for scheduler in schedulers {
-        // A scheduler without room for it has been told to stop very often already.
+        // A scheduler without room for the message has already been told to stop many times.
         let _told_before = mail.send(scheduler, AppMessage(Kind::Stop { deadline_ms }));
     }
     mail.flush();
 }
 
-/// A server that runs.
+/// A running server.
 ///
 /// ```
 /// use http::{App, Response, Server};
@@ -99,17 +99,17 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where it listens, with the port the kernel chose.
+    /// The address it listens on, with the port that the kernel chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A handle to stop it, for other threads.
+    /// A handle with which other threads can stop it.
     pub fn handle(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Stops it: no new connections, running requests have so long to end, then it ends.
+    /// Stops the server: it accepts no new connections, lets running requests finish within this time, then ends.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -121,7 +121,7 @@ impl Running {
     /// Waits until it has been stopped.
     ///
     /// # Errors
-    /// When a scheduler could not go on, because its pollset failed.
+    /// If a scheduler failed because its pollset failed.
     pub fn join(self) -> io::Result<()> {
         self.launched.join().map(drop)
     }
@@ -134,9 +134,9 @@ impl Running {
 pub struct Stop(Sender<Duration>);
 
 impl Stop {
-    /// Begins the end: running requests have so long. A second call changes nothing.
+    /// Begins to stop: running requests may take this long. A second call changes nothing.
     pub fn stop(&self, patience: Duration) {
-        // Its thread is there for as long as one of these is.
+        // The receiving thread exists as long as one of these handles.
         let _always = self.0.send(patience);
     }
 }

@@ -21,11 +21,11 @@ use super::message::{AppMessage, Kind, Work};
 use super::response::Response;
 use crate::limits::ASKED_UNSENT_MAX;
 
-/// The state of a call when its connection asks for an answer.
+/// The state of a call when its connection asks for the answer.
 pub(super) enum Asked<S> {
-    /// It is new.
+    /// A new call.
     First,
-    /// It waits still.
+    /// It still waits.
     Still,
     /// Its wait is over.
     Again(Then<S>),
@@ -52,7 +52,7 @@ impl<S: 'static> Waiting<S> {
         Response::later()
     }
 
-    /// Sends work to schedulers; gives the number of the question.
+    /// Sends work to schedulers and returns the number of the question.
     pub(super) fn ask(
         &mut self,
         process: ProcessId,
@@ -85,7 +85,7 @@ impl<S: 'static> Waiting<S> {
         Response::later()
     }
 
-    /// Sends a message, now or when there is room for it, in the order of all messages to that endpoint.
+    /// Sends a message, now or when there is room. Messages to one endpoint keep their order.
     pub(super) fn send(
         &mut self,
         mail: &mut Mailbox<AppMessage<S>>,
@@ -99,7 +99,7 @@ impl<S: 'static> Waiting<S> {
         }
     }
 
-    /// A result for a call. One for a call that has ended is dropped.
+    /// A result for a call. It is dropped if the call has ended.
     pub(super) fn take_value(
         &mut self,
         id: ProcessId,
@@ -115,7 +115,7 @@ impl<S: 'static> Waiting<S> {
             return;
         }
         let Some(value) = value else {
-            // For the operator's log: a client has no use for it.
+            // For the operator's log; it would not help a client.
             let failed = || io::Error::other("work for another scheduler panicked");
             self.calls.insert(id, Wait::Ready(Box::new(move |_call| Err(failed().into()))));
             return context.command(Command::Resume(id));
@@ -131,12 +131,12 @@ impl<S: 'static> Waiting<S> {
         }
     }
 
-    /// A turn ends: times that have come, and messages that find room now.
+    /// At the end of a turn: handles due times, and sends messages for which there is room now.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, AppMessage<S>>) {
         let now_ns = context.now.monotonic_ns;
         for _ in 0..ALARMS_PER_TURN {
             let Some(id) = self.times.take_due(now_ns) else { break };
-            // One that has begun to wait for something else meanwhile is passed over.
+            // A call that meanwhile waits for something else is skipped.
             let is_due =
                 |wait: &Wait<S>| matches!(wait, Wait::Until { due_ns, .. } if *due_ns <= now_ns);
             if self.calls.get(&id).is_some_and(is_due)
@@ -165,7 +165,7 @@ impl<S: 'static> Waiting<S> {
 
     /// A request is asked about, for the first time or again.
     pub(super) fn take(&mut self, id: ProcessId) -> Asked<S> {
-        // Most apps have no waits: they do not pay for hashing.
+        // Most apps have no waits, and should not pay for hashing.
         if self.calls.is_empty() {
             return Asked::First;
         }
@@ -183,7 +183,7 @@ impl<S: 'static> Waiting<S> {
         self.calls.len()
     }
 
-    /// A request is not asked about again.
+    /// A request will not be asked about again.
     pub(super) fn forget(&mut self, id: ProcessId) {
         if !self.calls.is_empty() {
             self.calls.remove(&id);

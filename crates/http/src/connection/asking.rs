@@ -15,7 +15,7 @@ use crate::pending::{BodyRest, Pending};
 use crate::shared::Http;
 
 impl Connection {
-    /// Asks the application about a request that was kept.
+    /// Asks the application about a kept request.
     pub(super) fn ask_pending<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -28,7 +28,7 @@ impl Connection {
         let Ok(Head::Complete { request, .. }) =
             head::parse(&pending.head, &http.settings().head, &mut slots)
         else {
-            // Limit lowered by a reload meanwhile: the request no longer fits.
+            // The limit was lowered by a reload meanwhile: the request no longer fits.
             self.pending = Some(pending);
             let status = Status::REQUEST_HEADER_FIELDS_TOO_LARGE;
             return self.give_up(http, status, available, context);
@@ -54,8 +54,8 @@ impl Connection {
         self.after_answer(http, next, &[], consumed, available, context)
     }
 
-    /// A request that is not answered, or not to its end, is kept. Where a part was written the next one follows when it is sent, or
-    /// in the next turn where there was nothing to send.
+    /// Keeps a request whose answer is not complete. After a part, the application is asked again when the part has been sent, or
+    /// in the next turn if there was nothing to send.
     pub(super) fn ask_later<A: Application>(
         &mut self,
         mut pending: Box<Pending>,
@@ -74,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// The application has to be asked again.
+    /// Waits until the application has to be asked again.
     pub(super) fn wait<A: Application>(
         &mut self,
         http: &Http<A>,
@@ -84,7 +84,7 @@ impl Connection {
         context.set_deadline_after_ms(http.settings().answer_deadline_ms);
     }
 
-    /// Nothing more is asked about a request that waits: it is refused, or its answer is cut where that was begun.
+    /// Ends a request that waits: it is refused, or its answer is cut if it was begun.
     pub(super) fn give_up<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -107,12 +107,12 @@ impl Connection {
         matches!(self.phase, Phase::Waiting | Phase::Sending)
     }
 
-    /// Its process has ended: [`runtime::service::Service::on_close`].
+    /// The connection's process has ended: [`runtime::service::Service::on_close`].
     pub fn on_close<A: Application>(mut self, http: &mut Http<A>, reason: CloseReason) {
         if reason != CloseReason::Panicked {
             return self.leave(http);
         }
-        // The application may have been asked about a request that is not kept, or not yet.
+        // The application may have been asked about a request that was not kept, or not yet.
         let process = http.last;
         http.application_mut().on_gone(process);
         if let Some(pending) = self.pending.take()
@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more is asked about a request that waits.
+    /// The application will not be asked again about a request that waits.
     pub(super) fn leave<A: Application>(&mut self, http: &mut Http<A>) {
         self.leave_body(http);
         if !self.is_asking() {

@@ -16,7 +16,7 @@ use crate::reply::BodyUse;
 use crate::shared::Http;
 
 impl Connection {
-    /// A head with a body behind it: decide what becomes of the body, then read it.
+    /// A head that announces a body: decides how the body is handled, then reads it.
     pub(super) fn begin_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -36,7 +36,7 @@ impl Connection {
                 || matches!(request.framing, Framing::Length(size) if size > limit));
         let head = &input[..length];
         if unread {
-            // RFC 9110 section 10.1.1: a final answer instead of 100, and the body is never read: close.
+            // RFC 9110 section 10.1.1: a final answer instead of 100. The body is never read, so the connection closes.
             let next = http.answer_and_close(&asked, head, context);
             return self.after_unread(http, next, head, input.len(), context);
         }
@@ -73,8 +73,8 @@ impl Connection {
         Progress { consumed: length, next: Next::Read }
     }
 
-    /// What follows an answer to a request whose body stays unread: what comes behind its head is never taken for
-    /// a request, also when the answer has to wait.
+    /// What follows an answer to a request whose body stays unread: the bytes after its head are never taken for
+    /// a request, even if the answer has to wait.
     pub(super) fn after_unread<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -91,14 +91,14 @@ impl Connection {
                 return Progress { consumed: head.len(), next };
             }
             Next::Abort => next,
-            // A request with a body that no handler reads is not upgraded: it is the last one of its connection.
+            // A request with a body that no handler reads is not upgraded. It is the last one of its connection.
             Next::Read | Next::Finish | Next::Changed | Next::Linger => Next::Linger,
         };
         self.phase = Phase::Over;
         Progress { consumed: available, next }
     }
 
-    /// Body bytes: decode and keep them; at the end answer.
+    /// Decodes and keeps body bytes. At the end of the body, asks for the answer.
     pub(super) fn take_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -124,7 +124,7 @@ impl Connection {
         self.after_body_bytes(http, ended, consumed, input.len(), context)
     }
 
-    /// What follows body bytes that were read: `Ok(true)` where they were the last.
+    /// What follows body bytes that were read. `Ok(true)` if they were the last.
     pub(super) fn after_body_bytes<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -157,7 +157,7 @@ impl Connection {
     }
 }
 
-/// The body, when all of it lies in the input already: it is lent where it lies.
+/// The body, if all of it is in the input already. It is lent without a copy.
 fn whole_body(framing: Framing, input: &[u8]) -> Option<&[u8]> {
     match framing {
         Framing::Length(size) => input.get(..usize::try_from(size).ok()?),

@@ -13,7 +13,7 @@ use crate::pending::{BodyRest, Delivery, Pending};
 use crate::shared::Http;
 
 impl Connection {
-    /// A head came whose body is handed over; `length` bytes of the input are the head.
+    /// A head arrived whose body is handed over; the head takes `length` bytes of the input.
     pub(super) fn begin_handover<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -34,7 +34,7 @@ impl Connection {
             context.output.put(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
         let step = match intake {
-            // A body without a byte is over before any comes.
+            // An empty body has ended before any byte arrives.
             Intake::More => self.hand_over_body(http, body, context),
             Intake::Pause => self.pause_body(http, 0, context),
             Intake::Enough => self.leave_rest(http, 0, body.len(), context),
@@ -42,7 +42,7 @@ impl Connection {
         Progress { consumed: length + step.consumed, ..step }
     }
 
-    /// Body bytes: hands them over until the application or the body says that it is enough.
+    /// Hands body bytes over until the application stops or the body ends.
     pub(super) fn hand_over_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// The application wants no more for now.
+    /// The application pauses.
     fn pause_body<A: Application>(
         &mut self,
         http: &Http<A>,
@@ -86,12 +86,12 @@ impl Connection {
         if let Some(pending) = &mut self.pending {
             pending.delivery = Delivery::Paused { since_ns: context.now.monotonic_ns };
         }
-        // The sender is not to blame for this time: the deadline is that of an answer.
+        // This time is not the sender's fault, so the deadline for an answer applies.
         context.set_deadline_after_ms(http.settings().answer_deadline_ms);
         Progress { consumed, next: Next::Park }
     }
 
-    /// The application wants no more at all: it is asked for its answer, after which the connection ends.
+    /// The application stops reading: it is asked for its answer, after which the connection ends.
     fn leave_rest<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -106,7 +106,7 @@ impl Connection {
         self.ask_pending(http, consumed, available, context)
     }
 
-    /// The process was resumed: does the application want more?
+    /// The process was resumed: asks whether the application wants more.
     pub(super) fn resume_body<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -125,13 +125,13 @@ impl Connection {
         step.next
     }
 
-    /// Whether the application paused a body.
+    /// Whether the application paused the body.
     pub(super) fn is_paused(&self) -> bool {
         let is_paused = self.pending.as_ref().is_some_and(|pending| pending.is_paused());
         is_paused && self.phase == Phase::Body
     }
 
-    /// A body that is being handed over ends before it is whole.
+    /// A body that is being handed over ends before it is complete.
     pub(super) fn leave_body<A: Application>(&self, http: &mut Http<A>) {
         if let Some(pending) = &self.pending
             && self.phase == Phase::Body

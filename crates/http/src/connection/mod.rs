@@ -25,20 +25,20 @@ use crate::pending::Pending;
 use crate::request::Request;
 use crate::shared::Http;
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Waiting for the PROXY header its listener requires.
+    /// Waiting for the PROXY header that its listener requires.
     Proxy,
-    /// Between requests: nothing of the next one has come.
+    /// Between requests: no byte of the next one has arrived.
     Idle,
-    /// A head has begun; so many bytes of it hold no end.
+    /// A head has begun; this many bytes of it contain no end.
     Head(u32),
-    /// A body is coming.
+    /// A body is arriving.
     Body,
     /// The application has to be asked again.
     Waiting,
-    /// A part of an answer is on its way; when the client has taken it, the application has to be asked again.
+    /// A part of an answer is being sent. Then the application has to be asked again.
     Sending,
     /// The last reply was sent.
     Over,
@@ -55,14 +55,14 @@ pub struct Connection {
     lead: Lead,
 }
 
-// An idle connection costs its slot and nothing else; the whole slot is checked where the runtime's part is known.
+// An idle connection costs its slot and nothing else. The whole slot is checked where the runtime's part is known.
 const _: () = assert!(size_of::<Connection>() <= 48);
 
 /// More bytes are needed.
 const NEEDS_MORE: Progress = Progress { consumed: 0, next: Next::Read };
 
 impl Connection {
-    /// A connection that was just accepted through this listener. `None`: it is to be closed at once.
+    /// A connection that was just accepted through this listener. `None`: close it at once.
     pub fn new<A: Application>(
         http: &Http<A>,
         listener: ListenerIndex,
@@ -85,12 +85,12 @@ impl Connection {
         matches!(self.phase, Phase::Idle | Phase::Over)
     }
 
-    /// Whether a head has begun and is not there.
+    /// Whether a head has begun and is incomplete.
     pub fn is_beginning(&self) -> bool {
         matches!(self.phase, Phase::Proxy | Phase::Head(_))
     }
 
-    /// Handles the received bytes: as many requests as they hold. [`runtime::service::Service::on_input`] of its process.
+    /// Handles received bytes: as many requests as they contain. Called from [`runtime::service::Service::on_input`] of its process.
     #[inline]
     pub fn on_input<A: Application>(
         &mut self,
@@ -164,14 +164,14 @@ impl Connection {
     ) -> Progress {
         let limits = &http.settings().head;
         if let Phase::Head(seen) = self.phase {
-            // A head that is dripped in is not parsed again for each drop.
+            // A head that arrives in small pieces is not parsed again for each of them.
             let fresh = input.get(seen as usize..).unwrap_or_default();
             if input.len() < limits.head_size && !head::may_complete(fresh) {
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
                 return NEEDS_MORE;
             }
         }
-        // Looked at in place: moving a parsed head out would copy it.
+        // Used in place, because moving a parsed head out would copy it.
         match &head::parse(input, limits, slots) {
             Ok(Head::Complete { request, length }) => match request.framing {
                 Framing::None => {
@@ -219,7 +219,7 @@ impl Connection {
         self.after_last_answer(http, next, head, (consumed, available), context)
     }
 
-    /// What follows an answer behind which no request is taken, or not now.
+    /// What follows an answer after which no request is read, or not now.
     fn after_last_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -232,7 +232,7 @@ impl Connection {
             Next::Read => Progress { consumed, next },
             Next::Finish => {
                 self.phase = Phase::Over;
-                // Unread bytes would turn our close into a reset, and the reply could be lost.
+                // If bytes stayed unread, closing would send a reset, and the reply could be lost.
                 let next = if consumed < available { Next::Linger } else { next };
                 Progress { consumed, next }
             }
@@ -260,7 +260,7 @@ impl Connection {
     ) {
         self.phase = Phase::Idle;
         if context.is_draining() {
-            // Its last answer did not say that it is the last: the next one can, if it is asked for soon.
+            // Its last answer did not announce the end. The next one can, if it is requested soon.
             context.set_deadline_after_ms(milliseconds(limits::DRAIN_IDLE_GRACE));
             return;
         }
@@ -270,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// Something else happened: [`runtime::service::Service::on_event`] of its process.
+    /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.
     pub fn on_event<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -291,7 +291,7 @@ impl Connection {
                 }
             }
             Event::Draining if self.is_beginning() => {
-                // Whoever has sent a part of a head may send the rest, soon.
+                // A client that has sent a part of a head may send the rest soon.
                 context.set_deadline_after_ms(head_deadline_ms(http, context));
                 self.unchanged(context)
             }
@@ -303,7 +303,7 @@ impl Connection {
             }
             Event::OutputDrained => {
                 if self.phase == Phase::Idle {
-                    // The keep-alive time begins when the reply has left.
+                    // The keep-alive time begins when the reply has been sent.
                     self.become_idle(http, context);
                 }
                 self.unchanged(context)
@@ -311,7 +311,7 @@ impl Connection {
             Event::InputEnded if self.is_asking() => Next::Park,
             Event::InputEnded => Next::Finish,
             Event::DeadlineReached => self.on_deadline(http, context),
-            // It was accepted.
+            // Cannot happen: it was accepted.
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
                 self.leave(http);
@@ -321,8 +321,8 @@ impl Connection {
         }
     }
 
-    /// It goes on as it was. One that takes no input because its output is full does not take any now: to read on would be to park
-    /// again at once, be told again that the peer has ended, and so on without an end.
+    /// Continues as before. A connection that does not read because its output is full must not read now either: it would park
+    /// again at once, be told again that the peer has ended, and so on forever.
     fn unchanged<M>(&self, context: &Context<'_, M>) -> Next {
         match self.phase {
             Phase::Waiting | Phase::Sending => Next::Park,
@@ -372,7 +372,7 @@ impl Connection {
     }
 }
 
-/// Milliseconds for a head: fewer while the server drains, which would last longer for it.
+/// Milliseconds for a head: fewer during a drain, which would otherwise last longer.
 fn head_deadline_ms<A: Application>(http: &Http<A>, context: &Context<'_, A::Message>) -> u64 {
     let usual_ms = http.settings().header_deadline_ms;
     if context.is_draining() {

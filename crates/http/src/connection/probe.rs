@@ -10,10 +10,10 @@ use runtime::service::{Context, Next};
 
 use super::{Connection, Phase};
 
-/// What every answer begins with (RFC 9112 section 4: the version of the server, whatever that of the request).
+/// The first bytes of every answer (RFC 9112 section 4: the server's version, whatever the request's version).
 const LEAD: &[u8] = b"HTTP/1.1 ";
 
-/// Whether the answer that is being made was begun with [`LEAD`].
+/// Whether [`LEAD`] was already sent for the current answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     /// No.
@@ -23,7 +23,7 @@ pub(super) enum Lead {
 }
 
 impl Connection {
-    /// The client has ended its side: sends what a client that is gone resets, where nothing is on its way.
+    /// The client has ended its output: sends bytes that a closed client answers with a reset, if nothing is being sent.
     pub(super) fn probe<M>(&mut self, context: &mut Context<'_, M>) -> Next {
         if self.phase != Phase::Waiting || self.lead == Lead::Sent {
             return Next::Park;
@@ -41,7 +41,7 @@ impl Connection {
         Next::Park
     }
 
-    /// An answer was put out from `start` on: without its lead where that was sent.
+    /// An answer was written from `start` on: removes its lead if that was already sent.
     pub(super) fn omit_lead<M>(&mut self, start: usize, context: &mut Context<'_, M>) {
         if self.lead == Lead::Sent {
             self.lead = Lead::Unsent;

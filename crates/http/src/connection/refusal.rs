@@ -12,7 +12,7 @@ use crate::reply::BodyUse;
 use crate::shared::Http;
 
 impl Connection {
-    /// Refuses what cannot be read as a request or comes too late, and closes. The log has the begin of what was seen of it.
+    /// Refuses input that is not a valid request or came too late, and closes. The log gets the first bytes of it.
     pub(super) fn refuse<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -25,7 +25,7 @@ impl Connection {
         self.refuse_with(http, (status, body_use), seen, consumed, context)
     }
 
-    /// The same for a request of which it is known whether its answer has a body.
+    /// The same, for a request of which it is known whether the answer has a body.
     pub(super) fn refuse_with<A: Application>(
         &mut self,
         http: &mut Http<A>,
@@ -44,7 +44,7 @@ impl Connection {
         Progress { consumed, next: Next::Linger }
     }
 
-    /// Refuses a request whose time is up.
+    /// Refuses a request that took too long.
     pub(super) fn time_out<A: Application>(
         &mut self,
         http: &mut Http<A>,
