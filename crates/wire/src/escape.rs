@@ -7,7 +7,7 @@
 /// The digits of every hexadecimal number that is shown as text.
 pub(crate) const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Where a byte may not stand as it is.
+/// How to treat a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Treatment {
     Keep,
@@ -40,10 +40,10 @@ const fn treatments(special: &[u8], control: Treatment, high: Treatment) -> Trea
     table
 }
 
-/// Writes `raw` for a log line: `"`, `\`, below 0x20, 0x7F and from 0x80 on become `\xHH`; the rest
-/// stays.
+/// Escapes `raw` for a log line: `"`, `\`, bytes below 0x20, 0x7F, and bytes from 0x80 on become `\xHH`. The rest
+/// is unchanged.
 ///
-/// The result is printable ASCII and can be read back, because a backslash never stands for itself.
+/// The result is printable ASCII and can be decoded, because every backslash begins an escape.
 pub fn escape_log(out: &mut Vec<u8>, raw: &[u8]) {
     write_runs(out, raw, &LOG, |out, rest| {
         if let Some(&byte) = rest.first() {
@@ -57,7 +57,7 @@ pub fn escape_log(out: &mut Vec<u8>, raw: &[u8]) {
 ///
 /// The result is always valid UTF-8 and always valid JSON. Each maximal part that is not UTF-8
 /// becomes one U+FFFD, as `String::from_utf8_lossy` does. Control characters (U+0000 to U+001F,
-/// U+007F to U+009F) become `\u00HH` or their short form; everything else stays as it is.
+/// U+007F to U+009F) become `\u00HH` or their short form; everything else is unchanged.
 pub fn escape_json(out: &mut Vec<u8>, raw: &[u8]) {
     for chunk in raw.utf8_chunks() {
         write_runs(out, chunk.valid().as_bytes(), &JSON, escape_json_character);
@@ -67,7 +67,7 @@ pub fn escape_json(out: &mut Vec<u8>, raw: &[u8]) {
     }
 }
 
-/// Writes `text` so that it can stand in HTML content and in a quoted attribute value.
+/// Escapes `text` for HTML content and for quoted attribute values.
 pub fn escape_html(out: &mut Vec<u8>, text: &str) {
     write_runs(out, text.as_bytes(), &HTML, |out, rest| {
         out.extend_from_slice(match rest.first() {
@@ -81,8 +81,8 @@ pub fn escape_html(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// Copies the runs that may stay, and hands the rest to `escape`, which says how many bytes it
-/// took.
+/// Copies runs of harmless bytes and passes the rest to `escape`, which returns how many bytes it
+/// consumed.
 fn write_runs(
     out: &mut Vec<u8>,
     raw: &[u8],

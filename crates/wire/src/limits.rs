@@ -6,11 +6,11 @@
 /// Bytes of a whole request head, from the first byte to the empty line. Beyond: 431 and close.
 pub const HEAD_SIZE: usize = 16 * 1024;
 
-/// Bytes a head may have whatever the configuration says, because fields are remembered as 16-bit
+/// Maximum bytes of a head, whatever the configuration says, because field positions are 16-bit
 /// offsets. A larger configured `head_size` counts as this one. Beyond: 431 and close.
 pub const HEAD_SIZE_MAX: usize = 65_535;
 
-/// Field lines in a head; also the hard maximum, as it sizes [`FieldSlots`]. Beyond: 431 and close.
+/// Field lines in a head. Also the hard maximum, because it sizes [`FieldSlots`]. Beyond: 431 and close.
 ///
 /// [`FieldSlots`]: crate::http::head::FieldSlots
 pub const FIELD_COUNT: usize = 100;
@@ -21,10 +21,10 @@ pub const FIELD_SIZE: usize = 8 * 1024;
 /// Bytes of one field name. Beyond: 431 and close.
 pub const FIELD_NAME_SIZE: usize = 256;
 
-/// Bytes of the request target, which is what makes a request line long. Beyond: 414 and close.
+/// Bytes of the request target, the part that can make a request line long. Beyond: 414 and close.
 pub const REQUEST_LINE_SIZE: usize = 8 * 1024;
 
-/// Bytes of a method. Beyond: 501 and close, as no method that long is known here.
+/// Bytes of a method. Beyond: 501 and close, because no known method is that long.
 pub const METHOD_SIZE: usize = 32;
 
 /// Empty lines ignored before a request line (RFC 9112, 2.2: some clients send one after a body).
@@ -40,13 +40,13 @@ pub const CONTENT_LENGTH_MAX: u64 = 1 << 63;
 /// Digits of a Content-Length, leading zeros included. Beyond: 400 and close.
 pub const CONTENT_LENGTH_DIGITS: usize = 19;
 
-/// Bytes of a request body where nothing else is configured (1 MiB). Beyond: 413 and close.
+/// Bytes of a request body unless configured (1 MiB). Beyond: 413 and close.
 pub const BODY_SIZE: u64 = 1024 * 1024;
 
-/// Hexadecimal digits of a chunk size, as many as 64 bits hold. Beyond: 400 and close.
+/// Hexadecimal digits of a chunk size: 64 bits. Beyond: 400 and close.
 pub const CHUNK_SIZE_DIGITS: u8 = 16;
 
-/// Bytes of all the chunk extensions of one body together. Beyond: 400 and close.
+/// Bytes of all chunk extensions of one body together. Beyond: 400 and close.
 pub const CHUNK_EXTENSION_SIZE: u32 = 4 * 1024;
 
 /// Bytes of the whole trailer section of a body. Beyond: 431 and close.
@@ -61,15 +61,15 @@ pub const PART_NAME_SIZE: usize = 1024;
 /// Parts of one form with files. Beyond: 400, and the rest is not read.
 pub const PARTS_MAX: usize = 1000;
 
-/// Bytes of chunk extensions, and of a trailer section, that a body may have whatever the configuration
-/// says, because a decoder counts them in 16 bits. A larger configured bound counts as this one. Beyond: as
+/// Maximum bytes of chunk extensions, and of a trailer section, whatever the configuration
+/// says, because a decoder counts them in 16 bits. A larger configured limit counts as this one. Beyond: as
 /// for [`CHUNK_EXTENSION_SIZE`] and [`TRAILER_SIZE`].
 pub const CHUNK_OVERHEAD_SIZE_MAX: u16 = u16::MAX;
 
 // ---- Responses, as a client reads them. Beyond each of them: a `ResponseError`, and the connection is closed ----
 
-/// Bytes of the head of a response, each interim one for itself: as many as 16 bits count, 64 KiB less
-/// one. Also the most that a reader leaves to the caller to keep. Beyond: [`Reason::HeadTooLarge`], so that an endless head ends.
+/// Bytes of the head of a response, for each interim one separately: 64 KiB less one, because they are counted in 16 bits.
+/// Also the most that a reader asks its caller to keep. Beyond: [`Reason::HeadTooLarge`], so that an endless head ends.
 ///
 /// [`Reason::HeadTooLarge`]: crate::http::refusal::Reason::HeadTooLarge
 pub const RESPONSE_HEAD_SIZE: u16 = u16::MAX;
@@ -80,12 +80,12 @@ pub const RESPONSE_HEAD_SIZE: u16 = u16::MAX;
 pub const RESPONSE_FIELD_COUNT: u8 = 100;
 
 /// Interim responses (1xx) before a final one. Beyond: [`Problem::TooManyInterim`], so that a server cannot
-/// announce an answer for ever.
+/// send them forever.
 ///
 /// [`Problem::TooManyInterim`]: crate::http::received::Problem::TooManyInterim
 pub const RESPONSE_INTERIM_COUNT: u8 = 32;
 
-/// Bytes of all the chunk extensions of a response together. Beyond: [`Reason::ChunkExtensionsTooLarge`].
+/// Bytes of all chunk extensions of a response together. Beyond: [`Reason::ChunkExtensionsTooLarge`].
 ///
 /// [`Reason::ChunkExtensionsTooLarge`]: crate::http::refusal::Reason::ChunkExtensionsTooLarge
 pub const RESPONSE_CHUNK_EXTENSION_SIZE: u32 = 16 * 1024;
@@ -97,34 +97,34 @@ pub const RESPONSE_TRAILER_SIZE: u32 = 16 * 1024;
 
 // ---- Semantics of a request (target, range, conditional, encoding) and the PROXY protocol ----
 
-/// Most pairs of a query that a page or handler is given. What follows is left out; the reader can
-/// ask whether something was.
+/// Pairs of a query that are passed to a page or handler. Further pairs are left out; the reader can
+/// ask whether there were any.
 pub const QUERY_PAIRS_MAXIMUM: usize = 100;
 
-/// Most range specifiers in one `Range` field. One more and the field is ignored: the answer is the
+/// Range specifiers in one `Range` field. Beyond: the field is ignored, and the answer is the
 /// whole.
 pub const RANGES_MAXIMUM: usize = 16;
 
-/// Most lines of `If-Match`, and of `If-None-Match`. With one more the field is judged for safety:
+/// Lines of `If-Match`, and of `If-None-Match`. Beyond: the field is evaluated on the safe side:
 /// the precondition fails where a change could be lost, and has no effect where only a transfer
 /// could be saved.
 pub const TAG_LINES_MAXIMUM: usize = 4;
 
 /// Seconds after which a modification time counts as strong in `If-Range` (RFC 9110 section
-/// 8.8.2.2). Younger than that the file may have changed again within the same second: the range is
+/// 8.8.2.2). A younger file may have changed again within the same second, so the range is
 /// ignored and the whole is sent.
 pub const LAST_MODIFIED_STRONG_AFTER_S: u64 = 60;
 
-/// Most members of `Accept-Encoding` that are read, in all its lines. Those after are as if they
-/// were not there.
+/// Members of `Accept-Encoding` that are read, over all its lines. Beyond: further members are
+/// ignored.
 pub const ACCEPT_ENCODING_MEMBERS_MAXIMUM: usize = 16;
 
-/// Longest PROXY protocol header of version 1 in bytes, with its line end (section 2.1 of the
-/// specification). Longer: refused, and the connection closed.
+/// Bytes of a PROXY protocol header of version 1, with its line end (section 2.1 of the
+/// specification). Beyond: refused, and the connection closes.
 pub const PROXY_V1_BYTES_MAXIMUM: usize = 107;
 
-/// Longest payload of a PROXY protocol header of version 2 in bytes: addresses and extensions after
-/// the 16 bytes of the fixed part. Longer: refused and the connection closed, so that it never has
+/// Bytes of the payload of a PROXY protocol header of version 2: addresses and extensions after
+/// the 16 bytes of the fixed part. Beyond: refused, and the connection closes, so that it never has
 /// to keep more than this before its first request.
 pub const PROXY_V2_PAYLOAD_BYTES_MAXIMUM: usize = 2048;
 
@@ -133,28 +133,28 @@ pub const PROXY_V2_PAYLOAD_BYTES_MAXIMUM: usize = 2048;
 /// Bytes of the payload of one WebSocket frame (64 KiB). Beyond: close code 1009.
 pub const WEBSOCKET_FRAME_SIZE: usize = 64 * 1024;
 
-/// Bytes of a WebSocket message, all its fragments together (1 MiB). Beyond: close code 1009.
+/// Bytes of a WebSocket message, including all its fragments (1 MiB). Beyond: close code 1009.
 pub const WEBSOCKET_MESSAGE_SIZE: usize = 1024 * 1024;
 
-/// Fragments of one WebSocket message: tiny ones cost more than what they carry. Beyond: close code 1009.
+/// Fragments of one WebSocket message, because tiny ones cost more than their content. Beyond: close code 1009.
 pub const WEBSOCKET_FRAGMENTS: u16 = 1024;
 
-/// 128 bytes of a message from which it is compressed where a client takes that: a shorter one hardly gets shorter.
+/// 128 bytes of a message from which on it is compressed if the client accepts that: shorter ones hardly shrink.
 pub const WEBSOCKET_DEFLATE_FROM: usize = 128;
 
-/// 1 KiB by which the memory for a compressed message grows at least; it doubles beyond that.
+/// 1 KiB by which the memory for a compressed message grows at least; beyond that it doubles.
 pub const WEBSOCKET_DEFLATE_PIECE: usize = 1024;
 
 // ---- RESP ----
 
-/// Arguments of a RESP command, its name among them. Beyond: an error, and the connection ends.
+/// Arguments of a RESP command, including its name. Beyond: an error, and the connection ends.
 pub const RESP_ARGUMENTS: usize = 4096;
 
-/// Bytes of a whole RESP command as it is sent (16.5 MiB: the largest value of the store and some more), which has to be there before it is run. Beyond: an error, and the
-/// connection ends.
+/// Bytes of a whole RESP command as sent (16.5 MiB: the largest value of the store and a little more). A command must be complete before it
+/// runs. Beyond: an error, and the connection ends.
 pub const RESP_COMMAND_SIZE: usize = 16 * 1024 * 1024 + 512 * 1024;
 
-/// Arguments of a RESP command of a client that has yet to show a key or a token. Beyond: as above.
+/// Arguments of a RESP command from a client that has not yet authenticated. Beyond: as above.
 pub const RESP_ARGUMENTS_OF_STRANGERS: usize = 10;
 
 /// Bytes of such a command (16 KiB). Beyond: as above.

@@ -13,14 +13,14 @@ pub struct Network {
     bits: u8,
 }
 
-/// Why a text is no network.
+/// Why a text is not a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkError {
-    /// Not an address with an optional number behind a slash.
+    /// It is not an address with an optional number after a slash.
     Unreadable,
-    /// More bits than the address has.
+    /// It has more bits than the address.
     TooManyBits(u8),
-    /// Bits are set behind the network's own; the network that was probably meant.
+    /// Bits are set after the prefix. Contains the network that was probably meant.
     HostBits(Network),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for NetworkError {
 }
 
 impl Network {
-    /// Whether the network has this address. An IPv4 address mapped into IPv6 is the IPv4 address.
+    /// Whether the network contains this address. An IPv4-mapped IPv6 address counts as the IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -55,7 +55,7 @@ impl Network {
         }
     }
 
-    /// The network without the bits behind it.
+    /// The network with the bits after the prefix cleared.
     fn masked(self) -> Self {
         let address = match self.address {
             IpAddr::V4(address) => {

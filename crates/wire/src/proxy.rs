@@ -13,54 +13,54 @@ const V1_START: &[u8] = b"PROXY ";
 const V2_SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 const V2_FIXED_BYTES: usize = 16;
 
-/// What a look at the first bytes of a connection gave.
+/// The result of parsing the first bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// So far it is a header; ask again with more bytes, from the start.
+    /// A valid beginning: parse again with more bytes, from the start.
     Partial,
-    /// The first `length` bytes are the header; what follows belongs to the client.
+    /// The first `length` bytes are the header; the rest belongs to the client.
     Complete {
-        /// How many bytes the header has.
+        /// The size of the header in bytes.
         length: usize,
-        /// What it says.
+        /// Its content.
         source: Source,
     },
 }
 
-/// Who speaks behind the proxy.
+/// The client behind the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The proxy itself, as in a health check: the addresses of the connection hold.
+    /// The proxy itself, for example in a health check: the addresses of the connection apply.
     Local,
-    /// Someone without an internet address: a Unix socket, or what the proxy cannot name. The
-    /// addresses of the connection hold, but the client is not the proxy.
+    /// A client without an internet address: a Unix socket, or one that the proxy cannot name. The
+    /// addresses of the connection apply, but the client is not the proxy.
     Unknown,
     /// A client with internet addresses.
     Inet {
-        /// Of the client.
+        /// The client's address.
         source: SocketAddr,
-        /// That the client connected to.
+        /// The address to which the client connected.
         destination: SocketAddr,
     },
 }
 
-/// Why these bytes are no header. The proxy is at fault, or the peer is none; the connection is to
-/// be closed.
+/// Why these bytes are not a header. The proxy is at fault, or the peer is not a proxy. The connection
+/// must be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyError {
     /// They do not begin like a header of either version.
     Signature,
-    /// A line of version 1 without its end within [`PROXY_V1_BYTES_MAXIMUM`], or a payload of
+    /// A line of version 1 without an end within [`PROXY_V1_BYTES_MAXIMUM`], or a payload of
     /// version 2 longer than [`PROXY_V2_PAYLOAD_BYTES_MAXIMUM`].
     TooLong,
-    /// A line of version 1 that is not `PROXY` protocol, two addresses, two ports, with one blank
-    /// between.
+    /// A line of version 1 that is not `PROXY`, protocol, two addresses and two ports, separated by single
+    /// blanks.
     Line,
-    /// An address or a port of version 1 that is none, or is not of the protocol named.
+    /// An invalid address or port of version 1, or one of another protocol than the named one.
     Address,
     /// A version other than 2 in the binary header, or a command other than LOCAL and PROXY.
     Command,
-    /// A family or transport that version 2 does not know.
+    /// A family or transport that version 2 does not define.
     Family,
     /// A payload of version 2 too short for the addresses of its family.
     Truncated,
@@ -84,12 +84,11 @@ impl std::error::Error for ProxyError {}
 
 /// Reads the header at the start of a connection.
 ///
-/// Feeding more bytes never changes a result other than [`Parsed::Partial`]. Of version 2 the
-/// extensions (TLVs) are skipped unseen: neither their form nor the CRC32c one is checked, TCP
-/// having done so.
+/// More bytes never change a result other than [`Parsed::Partial`]. The extensions (TLVs) of version 2
+/// are skipped: neither their form nor the CRC32c is checked, because TCP has a checksum.
 ///
 /// # Errors
-/// The bytes are no header, and no more bytes will make them one.
+/// If the bytes are not a header, whatever follows.
 pub fn parse(input: &[u8]) -> Result<Parsed, ProxyError> {
     match input.first() {
         None => Ok(Parsed::Partial),
@@ -113,7 +112,7 @@ fn parse_v1(input: &[u8]) -> Result<Parsed, ProxyError> {
 }
 
 fn parse_v1_fields(fields: &[u8]) -> Result<Source, ProxyError> {
-    // Section 2.1: whatever follows UNKNOWN on the line is to be ignored.
+    // Section 2.1: the rest of the line after UNKNOWN is ignored.
     if fields == b"UNKNOWN" || fields.starts_with(b"UNKNOWN ") {
         return Ok(Source::Unknown);
     }
@@ -179,7 +178,7 @@ fn parse_v2(input: &[u8]) -> Result<Parsed, ProxyError> {
     Ok(Parsed::Complete { length: V2_FIXED_BYTES + length, source })
 }
 
-/// Whether `input` can still become something that starts with `start`.
+/// Whether `input` may still become something that starts with `start`.
 fn starts_alike(input: &[u8], start: &[u8]) -> bool {
     input.iter().zip(start).all(|(read, wanted)| read == wanted)
 }
@@ -190,7 +189,7 @@ enum Command {
 }
 
 impl Command {
-    /// Section 2.2, 13th byte: the version above, the command below.
+    /// Section 2.2, 13th byte: the version in the high bits, the command in the low bits.
     const fn from_byte(byte: u8) -> Result<Self, ProxyError> {
         match byte {
             0x20 => Ok(Self::Local),
@@ -208,8 +207,8 @@ enum Family {
 }
 
 impl Family {
-    /// Section 2.2, 14th byte: the family above, the transport below. Streams and datagrams are
-    /// told alike, since a proxy may carry the requests of one over the other.
+    /// Section 2.2, 14th byte: the family in the high bits, the transport in the low bits. Streams and datagrams are
+    /// treated alike, because a proxy may carry the requests of one over the other.
     const fn from_byte(byte: u8) -> Result<Self, ProxyError> {
         match (byte >> 4, byte & 0x0F) {
             (0..=3, 0) | (0, 1 | 2) => Ok(Self::Unknown),

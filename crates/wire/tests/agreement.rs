@@ -15,7 +15,7 @@ fn compare(input: &[u8]) -> Result<(), TestCaseError> {
     let status = theirs.parse(input);
     match parse(input, &HeadLimits::default(), &mut FieldSlots::new()) {
         Ok(Head::Complete { request, length }) => {
-            // httparse knows no minor version but 0 and 1.
+            // httparse knows no minor versions other than 0 and 1.
             if status == Err(httparse::Error::Version) {
                 prop_assert_eq!(request.version, Version::Http11);
                 return Ok(());

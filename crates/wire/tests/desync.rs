@@ -1,4 +1,4 @@
-//! Nothing is accepted that a known detector of request smuggling finds dangerous.
+//! Every request that a known detector of request smuggling finds dangerous is refused.
 //!
 //! `http_desync_guardian` sorts requests into tiers. What it calls severe must be refused; what it calls
 //! ambiguous must be refused or must be the last request on its connection. Its case collection is read from
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use wire::http::head::{FieldSlots, Head, HeadLimits, parse};
 use wire::http::refusal::Reason;
 
-/// What became of a request here.
+/// What this server does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted { persistent: bool },
@@ -31,7 +31,7 @@ fn verdict(input: &[u8]) -> Verdict {
     }
 }
 
-/// Whether a verdict is safe in the eyes of the detector.
+/// Whether a verdict is safe for the detector's tier.
 fn is_safe(verdict: Verdict, tier: RequestSafetyTier) -> bool {
     match (tier, verdict) {
         (_, Verdict::Refused(_) | Verdict::Partial) => true,
@@ -53,7 +53,7 @@ struct Case {
 }
 
 impl Case {
-    /// The case as bytes, with a Host where it has none: without one everything would be refused for that.
+    /// The case as bytes, with a Host added if it has none, because otherwise every case would be refused for that.
     fn bytes(&self) -> Vec<u8> {
         let mut text = format!("{} {} {}\r\n", self.method, self.target, self.version);
         if !self.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -72,11 +72,11 @@ fn cargo(words: &[&str]) -> Option<Output> {
     command.args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()
 }
 
-/// The folder of the collection, if cargo knows where it is.
+/// The folder of the collection, if cargo has it.
 fn collection() -> Option<PathBuf> {
     let version = String::from_utf8(cargo(&["-vV"])?.stdout).ok()?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "))?;
-    // For other systems it would name packages that nobody has fetched, and fail where there are none.
+    // For other platforms it would name packages that were not fetched, and fail offline.
     let words = ["metadata", "--format-version", "1", "--offline", "--filter-platform", host];
     let output = cargo(&words)?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
@@ -180,7 +180,7 @@ fn no_case_of_the_collection_is_taken_for_safe_that_is_not() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // The collection has 159 cases; fewer mean that it is not read as it is written.
+    // The collection has 159 cases; fewer mean that the file was not read correctly.
     assert!(count >= 159 && kept > 20, "{count} cases, {kept} accepted and kept");
 }
 
@@ -206,8 +206,8 @@ proptest! {
 
     #[test]
     fn no_generated_request_is_taken_for_safe_that_is_not(input in generate::head()) {
-        // The detector takes an empty line at the front for a request line without anything in it. RFC 9112,
-        // 2.2 tells a server to step over it, and so does this one: the detector sees what is behind.
+        // The detector takes an empty line at the front for an empty request line. RFC 9112,
+        // 2.2 says that a server should skip it, and this one does: the detector is given the input after it.
         let begin = input.iter().position(|byte| !b"\r\n".contains(byte)).unwrap_or_default();
         let tier = HttpRequestData::analyze_raw_request(&input[begin..]).tier;
         let verdict = verdict(&input);

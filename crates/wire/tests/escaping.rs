@@ -23,7 +23,7 @@ fn html(text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Reads back what `escape_log` wrote.
+/// Decodes the output of `escape_log`.
 fn unescape_log(text: &str) -> Vec<u8> {
     let mut raw = Vec::new();
     let mut rest = text.as_bytes();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, Piece};
 use wire::limits;
 
-/// A part as it came out: name, file name, media type, data.
+/// A part as it was read: name, file name, media type, data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Part {
     name: Vec<u8>,
@@ -16,7 +16,7 @@ struct Part {
     is_whole: bool,
 }
 
-/// What came of some input: parts, and whether the form is over.
+/// The result for an input: parts, and whether the form has ended.
 type Read = Result<(Vec<Part>, bool), MultipartError>;
 
 fn boundary(text: &str) -> Boundary {
@@ -60,7 +60,7 @@ fn read_of(boundary: &Boundary, inputs: &[&[u8]]) -> Read {
     Ok((parts, false))
 }
 
-/// Reads it whole and in every cut, which must come to the same.
+/// Reads it whole and at every cut; the results must be equal.
 #[track_caller]
 fn read(text: &str, input: &[u8]) -> Read {
     let boundary = boundary(text);
@@ -141,7 +141,7 @@ fn a_form_that_is_cut_is_not_over() {
 
 #[test]
 fn names_are_read_as_each_sender_writes_them() {
-    // Browsers and curl: three characters percent-encoded, a backslash as it is.
+    // Browsers and curl: three characters percent-encoded, a backslash unescaped.
     assert_eq!(file_name_of("name=a; filename=\"a%22b%0D%0ac%25d.txt\""), "a\"b\r\nc%25d.txt");
     assert_eq!(file_name_of("name=a; filename=\"C:\\dir\\a.txt\""), "C:\\dir\\a.txt");
     assert_eq!(file_name_of("name=a; filename=\"ends with \\\""), "ends with \\");
@@ -223,7 +223,7 @@ fn the_boundary_is_read_from_the_media_type() {
     }
 }
 
-/// Data in which a delimiter nearly stands.
+/// Data that contains near misses of a delimiter.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just(b"\r\n--X".to_vec()),
@@ -244,7 +244,7 @@ proptest! {
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
     ) {
         let text = "XYXYZ";
-        // Never in what it delimits: RFC 2046 section 5.1.1.
+        // A delimiter must not occur in the data: RFC 2046 section 5.1.1.
         prop_assume!(contents.iter().all(|data| {
             memchr::memmem::find(&[b"\r\n", data.as_slice()].concat(), b"\r\n--XYXYZ").is_none()
         }));

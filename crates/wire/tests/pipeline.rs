@@ -6,7 +6,7 @@ use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk, write_last_c
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, Target, parse};
 use wire::http::method::Method;
 
-/// What was sent, and what has to be found again.
+/// What was sent, and must be found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sent {
     method: &'static str,
@@ -50,7 +50,7 @@ fn request() -> impl Strategy<Value = (Sent, Vec<u8>)> {
     )
 }
 
-/// A connection as a server keeps it: bytes not yet used, and perhaps a body that is being read.
+/// A connection as a server keeps it: unused bytes, and perhaps a body that is being read.
 struct Connection {
     waiting: Vec<u8>,
     body: Option<BodyDecoder>,
@@ -76,7 +76,7 @@ impl Connection {
             Err(refusal) => panic!("{refusal:?}"),
         };
         let Target::Origin(path) = request.target else { panic!("{:?}", request.target) };
-        // A body of GET ends the connection, as nobody agrees on what it means.
+        // A body of GET ends the connection, because parsers disagree about its meaning.
         assert_eq!(
             request.persistent,
             request.method != Method::Get || request.framing == Framing::None

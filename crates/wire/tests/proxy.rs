@@ -185,7 +185,7 @@ fn section_2_2_payload_has_a_bound() {
     assert_eq!(parse(&header), complete(&header, inet("0.0.0.0:0", "0.0.0.0:0")));
     payload.push(0);
     let header = v2(0x21, 0x11, &payload);
-    // Refused by the length alone, before the payload is there.
+    // Refused because of the length alone, before the payload arrives.
     assert_eq!(parse(&header[..16]), Err(ProxyError::TooLong));
 }
 

@@ -9,7 +9,7 @@ use wire::http::received::{Part, Problem, ResponseError};
 use wire::http::refusal::Reason;
 use wire::limits;
 
-/// The outcome for a server that ends the connection behind the input, however the input is cut.
+/// The outcome for a server that closes after the input, wherever the input is cut.
 fn outcome(method: Method, input: &[u8]) -> Outcome {
     let whole = read_whole(method, input);
     for cut in 0..=input.len() {
@@ -232,7 +232,7 @@ fn broken_chunks_are_refused() {
         ("0\r\nX\r\n", Reason::FieldWithoutColon),
     ];
     for (body, reason) in cases {
-        // The second size cannot be added to the first any more.
+        // The sum of both sizes overflows.
         let body = if reason == Reason::BodyTooLarge {
             format!("1\r\na\r\n{body}")
         } else {
@@ -269,7 +269,7 @@ fn an_endless_head_ends() {
     let bound = usize::from(limits::RESPONSE_HEAD_SIZE);
     let too_large =
         |part| End::Failed(ResponseError { problem: Problem::Rule(Reason::HeadTooLarge), part });
-    // One line without an end, one of the status, and lines that go on for ever.
+    // A line without an end, a status line without an end, and endless lines.
     let long = format!("{OK}X: {}", "y".repeat(bound));
     let reason = format!("HTTP/1.1 200 {}", "y".repeat(bound));
     let name = format!("{OK}{}", "y".repeat(bound));

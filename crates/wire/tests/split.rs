@@ -8,7 +8,7 @@ use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, may_complete, parse};
 use wire::http::refusal::Reason;
 
-/// The answer to a head, or `None` where it is not over.
+/// The result for a head; `None` if it is incomplete.
 fn answer(input: &[u8], limits: &HeadLimits) -> Option<Result<(String, usize), Reason>> {
     match parse(input, limits, &mut FieldSlots::new()) {
         Ok(Head::Partial) => None,
@@ -17,7 +17,7 @@ fn answer(input: &[u8], limits: &HeadLimits) -> Option<Result<(String, usize), R
     }
 }
 
-/// Every beginning of the input is either not over, or answered as the whole is.
+/// Every prefix of the input is either incomplete or has the result of the whole.
 fn check_every_cut(input: &[u8], limits: &HeadLimits) {
     let whole = answer(input, limits);
     let mut is_open = true;
@@ -69,7 +69,7 @@ proptest! {
     }
 }
 
-/// Data and length of a body read in pieces, or why it is refused; `None` where it is not over.
+/// Data and length of a body read in pieces, or the refusal; `None` if it is incomplete.
 type Body = Result<Option<(Vec<u8>, usize)>, Reason>;
 
 fn decode(framing: Framing, input: &[u8], cuts: &[usize]) -> Body {

@@ -9,14 +9,14 @@ use super::refusal::{Reason, Refusal};
 use super::response::{InvalidField, check_field, write_field};
 use crate::limits;
 
-/// Bounds of a body, in bytes.
+/// Limits of a body, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyLimits {
-    /// Data of the whole body; 413 beyond.
+    /// Data of the whole body; beyond this 413.
     pub body_size: u64,
-    /// All chunk extensions together; 400 beyond. At most [`limits::CHUNK_OVERHEAD_SIZE_MAX`] counts.
+    /// All chunk extensions together; beyond this 400. Values above [`limits::CHUNK_OVERHEAD_SIZE_MAX`] count as that.
     pub chunk_extension_size: u32,
-    /// The trailer section; 431 beyond. At most [`limits::CHUNK_OVERHEAD_SIZE_MAX`] counts.
+    /// The trailer section; beyond this 431. Values above [`limits::CHUNK_OVERHEAD_SIZE_MAX`] count as that.
     pub trailer_size: u32,
 }
 
@@ -33,24 +33,24 @@ impl Default for BodyLimits {
 /// What the next bytes of the input are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'b> {
-    /// Data, never empty. It stands at the end of what was consumed.
+    /// Data, never empty. It is the last part of the consumed bytes.
     Data(&'b [u8]),
-    /// All of the input was consumed and the body is not over.
+    /// All input was consumed and the body is incomplete.
     NeedMore,
-    /// The body is over. What was not consumed is the next request.
+    /// The body has ended. Unconsumed bytes are the next request.
     End,
 }
 
-/// A place in the grammar of a body.
+/// A position in the grammar of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyState {
     /// `remaining` bytes of a body with a length.
     Counted,
     /// The first digit of a chunk size.
     SizeBegin,
-    /// A later digit, or what ends them.
+    /// A later digit, or the end of the digits.
     Size,
-    /// Behind the digits, in an extension.
+    /// After the digits, in an extension.
     Extension(Extension),
     SizeLineFeed,
     /// `remaining` bytes of a chunk.
@@ -66,24 +66,24 @@ enum BodyState {
     Over,
 }
 
-/// A place in `chunk-ext` (RFC 9112 section 7.1.1): `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
+/// A position in `chunk-ext` (RFC 9112 section 7.1.1): `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
-    /// A name has to come.
+    /// A name must follow.
     NameBegin,
     Name,
-    /// Blanks behind a name.
+    /// Blanks after a name.
     NameEnd,
-    /// A value has to come.
+    /// A value must follow.
     ValueBegin,
     Value,
     /// In a quoted value.
     Quoted,
-    /// Behind a backslash there.
+    /// After a backslash there.
     Escaped,
-    /// A value is over, and no blank came yet.
+    /// After a value, before any blank.
     ValueEnd,
-    /// Blanks behind a value.
+    /// Blanks after a value.
     Blank,
 }
 
@@ -93,7 +93,7 @@ impl Extension {
         matches!(self, Self::Name | Self::Value | Self::ValueEnd)
     }
 
-    /// The place behind one byte; none where the byte has no place.
+    /// The position after this byte; `None` if the byte is not allowed here.
     fn step(self, byte: u8) -> Option<Extension> {
         let is_blank = matches!(byte, b' ' | b'\t');
         Some(match (self, byte) {
@@ -116,12 +116,12 @@ impl Extension {
     }
 }
 
-/// Follows one body through its reads.
+/// Decodes one body over several reads.
 #[derive(Clone, Debug)]
 pub struct BodyDecoder {
-    /// Bytes of data up to the end of the counted body or chunk; the size itself while it is read.
+    /// Bytes of data until the end of the counted body or chunk; while the size is read, the size so far.
     remaining: u64,
-    /// Bytes of data the body may still have.
+    /// Bytes of data that the body may still contain.
     allowance: u64,
     extension_allowance: u16,
     trailer_allowance: u16,
@@ -130,7 +130,7 @@ pub struct BodyDecoder {
 }
 
 impl BodyDecoder {
-    /// Begins a body. A length beyond the limit is refused before a byte of it is read.
+    /// Begins a body. A length above the limit is refused before any byte is read.
     #[inline]
     pub fn new(framing: Framing, limits: &BodyLimits) -> Result<BodyDecoder, Refusal> {
         let (remaining, place) = match framing {
@@ -151,13 +151,13 @@ impl BodyDecoder {
         })
     }
 
-    /// Whether the body is over.
+    /// Whether the body has ended.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.place == BodyState::Over
     }
 
-    /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call
+    /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it
     /// again with the rest, until [`Piece::NeedMore`] or [`Piece::End`].
     #[inline]
     pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), Refusal> {
@@ -193,7 +193,7 @@ impl BodyDecoder {
         (at + size, Piece::Data(rest.get(..size).unwrap_or_default()))
     }
 
-    /// Takes one byte of framing; gives the place behind it.
+    /// Takes one byte of framing and returns the position after it.
     fn step(&mut self, byte: u8) -> Result<BodyState, Reason> {
         match self.place {
             BodyState::SizeBegin | BodyState::Size => self.step_size(byte),
@@ -212,7 +212,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Hexadecimal digits alone: no sign, prefix, underscore or blank, which parsers read differently.
+    /// Hexadecimal digits only: no sign, prefix, underscore or blank, which parsers read differently.
     fn step_size(&mut self, byte: u8) -> Result<BodyState, Reason> {
         if let Some(digit) = char::from(byte).to_digit(16) {
             if self.size_digits == limits::CHUNK_SIZE_DIGITS {
@@ -232,7 +232,7 @@ impl BodyDecoder {
         }
     }
 
-    /// Extensions are ignored (RFC 9112, 7.1.1), but they are not free, and have to be what other parsers take for extensions.
+    /// Extensions are ignored (RFC 9112, 7.1.1), but their size is limited, and their syntax is checked so that other parsers agree.
     fn step_extension(&mut self, at: Extension, byte: u8) -> Result<BodyState, Reason> {
         match byte {
             b'\n' => return Err(Reason::BareLineFeed),
@@ -275,7 +275,7 @@ impl BodyDecoder {
     }
 }
 
-/// What is kept of a bound, so that a decoder takes three words: see [`limits::CHUNK_OVERHEAD_SIZE_MAX`].
+/// The part of a limit that is kept, so that a decoder takes three words: see [`limits::CHUNK_OVERHEAD_SIZE_MAX`].
 fn narrow(bound: u32) -> u16 {
     u16::try_from(bound).unwrap_or(limits::CHUNK_OVERHEAD_SIZE_MAX)
 }
@@ -284,7 +284,7 @@ fn line_feed(byte: u8, next: BodyState) -> Result<BodyState, Reason> {
     if byte == b'\n' { Ok(next) } else { Err(Reason::BareCarriageReturn) }
 }
 
-/// Writes one chunk. Without data it writes nothing, as an empty chunk would end the body.
+/// Writes one chunk. Writes nothing for empty data, because an empty chunk would end the body.
 pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;
@@ -323,7 +323,7 @@ mod tests {
     const LIMITS: BodyLimits =
         BodyLimits { body_size: 1000, chunk_extension_size: 20, trailer_size: 64 };
 
-    /// The data and the number of bytes consumed, or why not; `None` where the body is not over.
+    /// The data and the number of bytes consumed, or the error; `None` if the body is incomplete.
     fn decode(framing: Framing, input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Reason> {
         let mut decoder = BodyDecoder::new(framing, &LIMITS).map_err(Refusal::reason)?;
         let (mut data, mut at) = (Vec::new(), 0);

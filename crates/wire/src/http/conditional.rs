@@ -9,18 +9,18 @@ use super::encoding::Coding;
 use crate::escape::HEX_DIGITS;
 use crate::limits::{LAST_MODIFIED_STRONG_AFTER_S, TAG_LINES_MAXIMUM};
 
-/// The methods as far as preconditions tell them apart.
+/// The methods, as far as preconditions distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SafeMethod {
     /// GET: all five fields apply, and `Range`.
     Get,
     /// HEAD: as GET without `Range` (RFC 9110 section 14.2).
     Head,
-    /// Any other: what would be a 304 is a 412, and `If-Modified-Since` and `Range` are ignored.
+    /// Any other: instead of a 304 the answer is a 412, and `If-Modified-Since` and `Range` are ignored.
     Other,
 }
 
-/// What is known of the selected representation.
+/// The validators of the selected representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validators<'a> {
     /// The strong entity tag with its quotes. Empty if there is none: then only `*` matches.
@@ -47,8 +47,8 @@ enum Overflow {
 }
 
 impl<'a> TagLines<'a> {
-    /// Adds the value of one more line; past [`TAG_LINES_MAXIMUM`] it is only noted that there was
-    /// one.
+    /// Adds the value of one more line. Beyond [`TAG_LINES_MAXIMUM`] lines it only records that there were
+    /// more.
     pub fn push(&mut self, line: &'a [u8]) {
         match self.lines.get_mut(self.count) {
             Some(place) => {
@@ -59,13 +59,13 @@ impl<'a> TagLines<'a> {
         }
     }
 
-    /// Whether the request does not have the field.
+    /// Whether the request lacks the field.
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether `matches` holds for a member, or a line is `*`.
+    /// Whether `matches` is true for a member, or a line is `*`.
     fn any(&self, matches: impl Fn(EntityTag<'_>) -> bool) -> bool {
         self.lines
             .iter()
@@ -92,8 +92,8 @@ impl<'a> FromIterator<&'a [u8]> for TagLines<'a> {
 
 /// The values of the precondition fields of a request, and of `Range`.
 ///
-/// Made empty and filled by [`note`](Self::note) with every field of the request, or field by
-/// field.
+/// Starts empty. Fill it by calling [`note`](Self::note) with every field of the request, or set the fields
+/// directly.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preconditions<'a> {
     /// RFC 9110 section 13.1.1.
@@ -111,10 +111,10 @@ pub struct Preconditions<'a> {
 }
 
 impl<'a> Preconditions<'a> {
-    /// Takes a field of the request if it is one of the six, by a name in any case.
+    /// Takes a field of the request if it is one of the six. The name may be in any case.
     ///
-    /// A second line of a field that takes one value makes that value empty, which is malformed and
-    /// thus ignored, as the two joined by a comma would be.
+    /// A second line of a field with a single value makes that value empty, which is malformed and
+    /// therefore ignored, like the two values joined by a comma.
     pub fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |wanted: &[u8]| name.eq_ignore_ascii_case(wanted);
         let single = match name.len() {
@@ -130,10 +130,10 @@ impl<'a> Preconditions<'a> {
     }
 }
 
-/// What the preconditions say.
+/// The result of the preconditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// Do what the method asks.
+    /// Do what the method says.
     Proceed {
         /// Whether the `Range` field may be used.
         use_range: RangeUse,
@@ -147,13 +147,13 @@ pub enum Precondition {
 /// Whether the `Range` field may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeUse {
-    /// Give its value to `range::evaluate`.
+    /// Pass its value to `range::evaluate`.
     Apply,
-    /// There is none, or it is to be ignored: answer with the whole.
+    /// There is none, or it must be ignored: answer with the whole representation.
     Ignore,
 }
 
-/// Judges the preconditions in the order of RFC 9110 section 13.2.2.
+/// Evaluates the preconditions in the order of RFC 9110 section 13.2.2.
 ///
 /// `validators` is None when there is no representation; `now` is in unix seconds.
 #[must_use]
@@ -225,7 +225,7 @@ fn range_use(
     }
 }
 
-/// RFC 9110 section 13.1.5: a strong tag that matches strongly, or exactly our date if that is a
+/// RFC 9110 section 13.1.5: a strong tag that matches strongly, or exactly our date if it is a
 /// strong validator.
 fn is_unchanged(condition: &[u8], validators: &Validators<'_>, now: u64) -> bool {
     let mut tags = EntityTags { rest: condition };
@@ -243,7 +243,7 @@ enum Modified {
     NotAfter,
 }
 
-/// None when the field is absent or no date, or the representation has none: the field is then
+/// `None` if the field is absent or not a date, or the representation has no date: the field is then
 /// ignored.
 fn modified_after(field: Option<&[u8]>, validators: &Validators<'_>) -> Option<Modified> {
     let date = date::parse(field?)?;
@@ -258,7 +258,7 @@ fn modified_after(field: Option<&[u8]>, validators: &Validators<'_>) -> Option<M
 #[derive(Clone, Copy)]
 struct EntityTag<'a> {
     strength: Strength,
-    /// With its quotes.
+    /// Including its quotes.
     opaque: &'a [u8],
 }
 
@@ -269,7 +269,7 @@ enum Strength {
 }
 
 impl<'a> EntityTag<'a> {
-    /// Takes a tag off the start of `text`; `W` is case-sensitive.
+    /// Takes a tag from the start of `text`. `W` is case-sensitive.
     fn take(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (strength, text) = match text.strip_prefix(b"W/") {
             Some(rest) => (Strength::Weak, rest),
@@ -292,7 +292,7 @@ impl<'a> EntityTag<'a> {
     }
 }
 
-/// The members of a line. What is malformed ends the line: the members before it count.
+/// The members of a line. A malformed member ends the list; the members before it count.
 struct EntityTags<'a> {
     rest: &'a [u8],
 }
@@ -306,7 +306,7 @@ impl<'a> Iterator for EntityTags<'a> {
         }
         let (tag, rest) = EntityTag::take(self.rest)?;
         let rest = rest.trim_ascii_start();
-        // Two tags without a comma between them are no list.
+        // Two tags without a comma between them are not a list.
         self.rest = if matches!(rest, [] | [b',', ..]) { rest } else { b"" };
         Some(tag)
     }
@@ -315,8 +315,8 @@ impl<'a> Iterator for EntityTags<'a> {
 /// Writes the strong entity tag of a file, as in `"66b2f0a1.1d3-57e"`: seconds, nanoseconds and
 /// size in hexadecimal.
 ///
-/// An `inode` other than 0 follows the size, so that a file put in place of another with the same
-/// time and size is told apart; 0 leaves it out, for hosts that serve copies and must agree. Each
+/// An `inode` other than 0 follows the size and distinguishes a file from another that replaced it with the same
+/// time and size. Pass 0 on hosts that serve copies and must produce the same tags. Each
 /// coding has its own tag, because its bytes differ (RFC 9110 section 8.8.3.3).
 pub fn write_etag(
     out: &mut Vec<u8>,

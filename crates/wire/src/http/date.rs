@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The last second that four digits of year can name: 9999-12-31 23:59:59.
 const LAST_SECOND: u64 = 253_402_300_799;
 const SECONDS_PER_DAY: u64 = 86_400;
-/// Days from 0000-03-01, where the years of this calculation begin, to 1970-01-01.
+/// Days from 0000-03-01, the first day of this calculation, to 1970-01-01.
 const DAYS_BEFORE_1970: u64 = 719_468;
 const DAYS_PER_400_YEARS: u64 = 146_097;
 
@@ -19,7 +19,7 @@ const MONTHS: [[u8; 3]; 12] = [
 
 /// The IMF-fixdate of a second since 1970, as in `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// Past the year 9999, which the format cannot name, it stays at the last second of 9999.
+/// After the year 9999, which the format cannot express, the result stays at the last second of 9999.
 #[must_use]
 pub fn format(unix_seconds: u64) -> [u8; 29] {
     let seconds = unix_seconds.min(LAST_SECOND);
@@ -40,13 +40,13 @@ pub fn format(unix_seconds: u64) -> [u8; 29] {
     text
 }
 
-/// The second since 1970 that a date of any of the three formats names: IMF-fixdate, RFC 850,
-/// asctime.
+/// Parses a date in one of the three formats (IMF-fixdate, RFC 850, asctime) into seconds since
+/// 1970.
 ///
-/// None for what is no date, before 1970, or has a weekday that does not belong to its day; a field
-/// with such a date is to be ignored (RFC 9110 sections 13.1.3 and 13.1.4). A leap second (`:60`)
-/// is no date here. Two digits of year from 70 on mean 19xx, below 70 they mean 20xx: without a
-/// clock the rule of the fifty years cannot be kept exactly, and no sender of this century writes
+/// `None` if the text is not a date, is before 1970, or its weekday does not match the day. A field
+/// with such a date must be ignored (RFC 9110 sections 13.1.3 and 13.1.4). A leap second (`:60`)
+/// is rejected. Two-digit years from 70 on mean 19xx, others 20xx: without a
+/// clock the 50-year rule cannot be applied exactly, and no current client writes
 /// that format.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<u64> {
@@ -67,7 +67,7 @@ struct Day {
 }
 
 impl Day {
-    /// Counts in years that begin in March, so that the leap day is the last of its year.
+    /// Years are counted from March, so that the leap day is the last day of its year.
     fn from_days(days_since_1970: u64) -> Self {
         let days = days_since_1970 + DAYS_BEFORE_1970;
         let era = days / DAYS_PER_400_YEARS;

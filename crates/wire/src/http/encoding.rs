@@ -8,7 +8,7 @@ use crate::limits::ACCEPT_ENCODING_MEMBERS_MAXIMUM;
 /// A content coding that the server can answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
-    /// As it is, without `Content-Encoding`.
+    /// Unchanged, without `Content-Encoding`.
     Identity,
     /// RFC 1952.
     Gzip,
@@ -19,7 +19,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// On equal wishes of the client the earlier is taken.
+    /// If the client weights several equally, the earliest is chosen.
     const BY_PREFERENCE: [Self; 4] = [Self::Brotli, Self::Zstd, Self::Gzip, Self::Identity];
 
     /// The name in `Content-Encoding`; `identity` is never sent there.
@@ -46,7 +46,7 @@ impl Coding {
         1 << self.index()
     }
 
-    /// Names of codings are case-insensitive (RFC 9110 section 8.4.1); `x-gzip` is an old name of
+    /// Names of codings are case-insensitive (RFC 9110 section 8.4.1); `x-gzip` is an old name for
     /// gzip (8.4.1.3).
     fn from_token(token: &[u8]) -> Option<Self> {
         let is = |name: &[u8]| token.eq_ignore_ascii_case(name);
@@ -61,23 +61,23 @@ impl Coding {
     }
 }
 
-/// The codings that there are of a representation; identity always is.
+/// The codings in which a representation is available. Identity always is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Available(u8);
 
 impl Available {
-    /// Nothing but the representation as it is.
+    /// Only the unchanged representation.
     pub const IDENTITY: Self = Self(Coding::Identity.bit());
-    /// Everything.
+    /// All codings.
     pub const ALL: Self = Self::IDENTITY.with(Coding::Gzip).with(Coding::Brotli).with(Coding::Zstd);
 
-    /// These and one more.
+    /// These codings and one more.
     #[must_use]
     pub const fn with(self, coding: Coding) -> Self {
         Self(self.0 | coding.bit())
     }
 
-    /// Whether there is this one.
+    /// Whether this coding is available.
     #[must_use]
     pub const fn contains(self, coding: Coding) -> bool {
         self.0 & coding.bit() != 0
@@ -90,10 +90,10 @@ impl Default for Available {
     }
 }
 
-/// The coding to answer with, by the value of one `Accept-Encoding` line; several lines are for
+/// Chooses the coding for the value of a single `Accept-Encoding` line; for several lines use
 /// [`Accepted`].
 ///
-/// None of the field, or an empty one: identity. See [`Accepted::choose`] for the rest.
+/// Without the field, or if it is empty: identity. See [`Accepted::choose`] for the rest.
 #[must_use]
 pub fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
     let mut accepted = Accepted::default();
@@ -106,12 +106,12 @@ pub fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
 /// A weight in thousandths (RFC 9110 section 12.4.2).
 type Weight = u16;
 
-/// What a client said in all its `Accept-Encoding` lines.
+/// The weights from all `Accept-Encoding` lines of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accepted {
-    /// By the index of the coding.
+    /// Indexed by coding.
     weights: [Option<Weight>; 4],
-    /// Of everything that is not named.
+    /// For every coding that is not named.
     others: Option<Weight>,
     members: usize,
 }
@@ -119,9 +119,9 @@ pub struct Accepted {
 impl Accepted {
     /// Adds the members of one more line.
     ///
-    /// A member with a malformed weight or with a parameter other than `q` is ignored, as is an
-    /// unknown coding. Of two members with the same coding the later holds. After
-    /// [`ACCEPT_ENCODING_MEMBERS_MAXIMUM`] members no more are read.
+    /// Ignores a member with a malformed weight or with a parameter other than `q`, and
+    /// unknown codings. If a coding appears twice, the later member counts. At most
+    /// [`ACCEPT_ENCODING_MEMBERS_MAXIMUM`] members are read.
     pub fn read_line(&mut self, line: &[u8]) {
         for member in line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
             if member.is_empty() {
@@ -145,11 +145,11 @@ impl Accepted {
         }
     }
 
-    /// The available coding with the highest weight above zero; on a tie brotli, then zstd, then
-    /// gzip, and identity only when nothing else is asked for.
+    /// The available coding with the highest weight above zero. On a tie brotli, then zstd, then
+    /// gzip; identity only if nothing else is acceptable.
     ///
-    /// None means that the client accepts nothing there is, as with `identity;q=0` for a file that
-    /// exists only plain. Section 12.5.3 allows 406 or ignoring the field: serve identity, as the
+    /// `None` means that no available coding is acceptable, for example `identity;q=0` for a file that
+    /// exists only unencoded. Section 12.5.3 allows 406 or ignoring the field: serve identity, as
     /// common servers do.
     #[must_use]
     pub fn choose(&self, available: Available) -> Option<Coding> {
@@ -169,7 +169,7 @@ impl Accepted {
         self.weights[coding.index()].or(self.others).unwrap_or(0)
     }
 
-    /// Identity is acceptable unless it is refused, by name or by `*;q=0`.
+    /// Identity is acceptable unless it is excluded by name or by `*;q=0`.
     fn accepts_identity_unasked(&self) -> bool {
         self.weights[Coding::Identity.index()].or(self.others).is_none()
     }

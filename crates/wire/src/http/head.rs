@@ -20,18 +20,18 @@ use fields::{Initials, Slot};
 use meaning::{Conclusion, Meaning};
 use request_line::RequestLine;
 
-/// Bounds of a head, in bytes and lines. The defaults are those of [`limits`].
+/// Limits of a head, in bytes and lines. The defaults are in [`limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// Bytes of the whole head; 431 beyond. At most [`limits::HEAD_SIZE_MAX`] counts.
+    /// Bytes of the whole head; beyond this 431. Values above [`limits::HEAD_SIZE_MAX`] count as that.
     pub head_size: usize,
-    /// Field lines; 431 beyond. At most [`limits::FIELD_COUNT`] counts.
+    /// Field lines; beyond this 431. Values above [`limits::FIELD_COUNT`] count as that.
     pub field_count: usize,
-    /// Bytes of one field line; 431 beyond.
+    /// Bytes of one field line; beyond this 431.
     pub field_size: usize,
-    /// Bytes of one field name; 431 beyond.
+    /// Bytes of one field name; beyond this 431.
     pub field_name_size: usize,
-    /// Bytes of the request target; 414 beyond.
+    /// Bytes of the request target; beyond this 414.
     pub target_size: usize,
 }
 
@@ -47,34 +47,34 @@ impl Default for HeadLimits {
     }
 }
 
-/// What the received bytes amount to.
+/// The result of parsing the received bytes.
 #[derive(Debug)]
 pub enum Head<'b, 's> {
-    /// Everything so far is in order, but the head is not over.
+    /// Valid so far, but incomplete.
     Partial,
     /// A request.
     Complete {
         /// The request.
         request: Request<'b, 's>,
-        /// Bytes of the head, with the empty lines before it. The body begins behind them.
+        /// Bytes of the head, including empty lines before it. The body begins after them.
         length: usize,
     },
 }
 
-/// A request whose head obeys every rule.
+/// A request with a valid head.
 #[derive(Clone, Debug)]
 pub struct Request<'b, 's> {
-    /// What is asked for.
+    /// The method.
     pub method: Method,
-    /// Of what it is asked.
+    /// The request target.
     pub target: Target<'b>,
     /// Bytes of the target before its query: see [`Request::split_target`].
     path_size: usize,
-    /// How the peer speaks.
+    /// The client's version.
     pub version: Version,
-    /// All field lines in their order.
+    /// All field lines in order.
     pub fields: Fields<'b, 's>,
-    /// The authority of an absolute target, else Host. `None` only in HTTP/1.0.
+    /// The authority of an absolute target, otherwise Host. `None` only in HTTP/1.0.
     pub host: Option<&'b [u8]>,
     /// How the body is delimited.
     pub framing: Framing,
@@ -82,13 +82,13 @@ pub struct Request<'b, 's> {
     pub persistent: bool,
     /// Whether the peer waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1).
     pub expects_continue: bool,
-    /// The protocols of Upgrade, where the request may be upgraded at all (RFC 9110, 7.8).
+    /// The protocols in Upgrade, if the request may be upgraded (RFC 9110, 7.8).
     pub upgrade: Option<&'b [u8]>,
 }
 
 impl<'b> Request<'b, '_> {
-    /// The target's path and, without its question mark, its query. The path is empty for an absolute target that has none, which
-    /// [`resolve`](super::target::resolve) takes for `/`.
+    /// Splits the target into path and query (without its question mark). The path is empty for an absolute target without a path;
+    /// [`resolve`](super::target::resolve) treats that as `/`.
     #[inline]
     pub fn split_target(&self) -> (&'b [u8], Option<&'b [u8]>) {
         let target = match self.target {
@@ -100,17 +100,17 @@ impl<'b> Request<'b, '_> {
     }
 }
 
-/// The request target, visible ASCII without a number sign.
+/// The request target: visible ASCII without a number sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target<'b> {
     /// An absolute path, perhaps with a query. An absolute target is reduced to this; one without a path to its
-    /// query alone, which [`target::split`](super::target::split) and `resolve` take for the path `/`.
+    /// query alone, whose path [`target::split`](super::target::split) and `resolve` treat as `/`.
     Origin(&'b [u8]),
     /// The server as a whole, for OPTIONS.
     Asterisk,
 }
 
-/// The version of the peer.
+/// The version of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.0.
@@ -124,17 +124,17 @@ pub enum Version {
 pub enum Framing {
     /// There is none.
     None,
-    /// That many bytes.
+    /// This many bytes.
     Length(u64),
-    /// Chunks, up to one without data.
+    /// Chunks, until one without data.
     Chunked,
 }
 
-/// Why reading goes no further.
+/// Why parsing stops.
 pub(super) enum Stop {
-    /// The bytes end here.
+    /// The input ends here.
     Partial,
-    /// A rule is broken.
+    /// A rule was broken.
     Refused(Reason),
 }
 
@@ -145,15 +145,15 @@ impl From<Reason> for Stop {
     }
 }
 
-/// Whether newly received bytes can end a head that was partial before them: they can not without a line
-/// feed. Saves the work of reading a head again for each byte of a peer that sends it by drops; as limits
-/// are only looked at by [`parse`], call that too once as many bytes as a head may have are there.
+/// Whether new bytes can complete a head that was partial before them. Without a line feed they cannot.
+/// This avoids parsing a head again for each byte of a slow peer. Only [`parse`] checks
+/// limits, so call it too once the maximum size of a head has been received.
 #[inline]
 pub fn may_complete(new_bytes: &[u8]) -> bool {
     memchr::memchr(b'\n', new_bytes).is_some()
 }
 
-/// Reads the head at the start of `input`, which may go on behind it.
+/// Parses the head at the start of `input`. More bytes may follow it.
 #[inline]
 pub fn parse<'b, 's>(
     input: &'b [u8],
@@ -161,7 +161,7 @@ pub fn parse<'b, 's>(
     slots: &'s mut FieldSlots,
 ) -> Result<Head<'b, 's>, Refusal> {
     let bound = limits.head_size.min(limits::HEAD_SIZE_MAX);
-    // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
+    // Bytes beyond the limit are never read, so the result does not depend on how many there are.
     let window = input.get(..bound).unwrap_or(input);
     let (input, line, fields, conclusion) = match read(window, limits, slots) {
         Ok(read) => read,
@@ -169,7 +169,7 @@ pub fn parse<'b, 's>(
         Err(Stop::Partial) if window.len() == bound => return Err(Reason::HeadTooLarge.into()),
         Err(Stop::Partial) => return Ok(Head::Partial),
     };
-    // Written where the caller wants it: what is put together elsewhere first is copied.
+    // Constructed in place, because a value that is assembled elsewhere would be copied.
     Ok(Head::Complete {
         request: Request {
             method: line.method,
@@ -187,7 +187,7 @@ pub fn parse<'b, 's>(
     })
 }
 
-/// What a head says, and the input without the empty lines before it.
+/// The content of a head, and the input without the empty lines before it.
 type Read<'b> = (&'b [u8], RequestLine<'b>, FieldLines<'b>, Conclusion<'b>);
 
 #[inline(always)]
@@ -204,16 +204,16 @@ fn read<'b>(
     Ok((input, line, fields, conclusion))
 }
 
-/// What was seen of the field lines.
+/// What was found in the field lines.
 struct FieldLines<'b> {
     host: Option<&'b [u8]>,
     count: usize,
     initials: Initials,
-    /// Index behind the empty line.
+    /// Index after the empty line.
     end: usize,
 }
 
-/// RFC 9112, 2.2: some clients send an empty line too many behind a body.
+/// RFC 9112, 2.2: some clients send an extra empty line after a body.
 #[inline(always)]
 fn skip_empty_lines(input: &[u8]) -> Result<&[u8], Stop> {
     match input.first() {
@@ -238,7 +238,7 @@ fn skip_some_empty_lines(input: &[u8]) -> Result<&[u8], Stop> {
     Err(Reason::TooManyEmptyLines.into())
 }
 
-/// Reads the field lines and the empty line behind them. `rest` is what of the input follows the request line.
+/// Reads the field lines and the empty line after them. `rest` is the input after the request line.
 #[inline(always)]
 fn read_fields<'b>(
     input: &'b [u8],
@@ -296,9 +296,9 @@ fn read_fields<'b>(
     }
 }
 
-/// The first field as nearly every client sends it, read without a search for its parts: a comparison
-/// can be predicted where the end of a run has to be waited for. Whatever is not plain takes the way of all
-/// fields. Gives the value and what follows the line.
+/// The first field as nearly every client sends it, read without searching for its parts: the processor can predict a comparison,
+/// but must wait for the end of a search. Anything unusual takes the path of all
+/// fields. Returns the value and the input after the line.
 #[inline(always)]
 fn usual_host<'b>(lines: &'b [u8], limits: &HeadLimits) -> Option<(&'b [u8], &'b [u8])> {
     const NAME: &[u8] = b"Host: ";
@@ -317,7 +317,7 @@ fn usual_host<'b>(lines: &'b [u8], limits: &HeadLimits) -> Option<(&'b [u8], &'b
     if fits { Some((value, rest.strip_prefix(b"\r\n")?)) } else { None }
 }
 
-/// Why a name that begins at `at` and ends at `stop` is no name.
+/// Why a name that begins at `at` and ends at `stop` is invalid.
 #[cold]
 pub(super) fn name_stop(
     input: &[u8],
@@ -343,7 +343,7 @@ pub(super) fn name_stop(
     Stop::Refused(reason)
 }
 
-/// Index behind the line end at `at`.
+/// Index after the line end at `at`.
 #[inline(always)]
 pub(super) fn line_end(input: &[u8], at: usize) -> Result<usize, Stop> {
     if input.get(at..).is_some_and(|rest| rest.starts_with(b"\r\n")) {

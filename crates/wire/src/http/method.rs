@@ -2,7 +2,7 @@
 //!
 //! Owns the list. How one is read is in `head`.
 
-/// A method of RFC 9110, 9.3 or RFC 5789 that can be asked of a resource here.
+/// A method of RFC 9110, 9.3 or RFC 5789 that resources here may support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// `GET`.
@@ -22,10 +22,10 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them, as a field lists methods.
+    /// All of them, as a list for a field.
     pub const LIST: &'static str = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
 
-    /// The method as it is written.
+    /// The method's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",

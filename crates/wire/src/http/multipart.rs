@@ -16,20 +16,20 @@ use head::Head;
 pub use head::PartHead;
 pub use parameters::Boundary;
 
-/// Why a body is no form with files. The sender is at fault.
+/// Why a body is not a valid form. The sender is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MultipartError {
     /// The media type names no boundary.
     MissingBoundary,
-    /// The boundary is longer than 70 characters, or has one that it cannot have.
+    /// The boundary is longer than 70 characters or contains a character that is not allowed.
     InvalidBoundary,
-    /// A delimiter is followed by something else than a line end or two dashes.
+    /// A delimiter is followed by something other than a line end or two dashes.
     InvalidDelimiter,
     /// The head of a part is larger than [`limits::PART_HEAD_SIZE`].
     PartHeadTooLarge,
     /// The head of a part breaks the rules of fields.
     InvalidPartHead,
-    /// The head of a part does not say `Content-Disposition: form-data` with a name, once.
+    /// The head of a part does not contain exactly one `Content-Disposition: form-data` with a name.
     UnnamedPart,
     /// A name, a file name or a media type is longer than [`limits::PART_NAME_SIZE`].
     NameTooLong,
@@ -67,28 +67,28 @@ impl std::error::Error for MultipartError {}
 pub enum Piece<'b> {
     /// A part begins.
     Part(PartHead<'b>),
-    /// Data of the part, never empty. It is in the input, or it is the beginning of a delimiter which was none.
+    /// Data of the part, never empty. It is in the input, or it is bytes held back as the beginning of a delimiter that did not follow.
     Data(&'b [u8]),
-    /// The part is whole.
+    /// The part has ended.
     PartEnd,
-    /// All of the input was consumed and the form is not over.
+    /// All input was consumed and the form is incomplete.
     NeedMore,
-    /// The form is over. What follows it in the body means nothing (RFC 2046 section 5.1.1).
+    /// The form has ended. The rest of the body has no meaning (RFC 2046 section 5.1.1).
     End,
 }
 
-/// A place in the grammar of a form.
+/// A position in the grammar of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FormState {
-    /// Before the first delimiter: what stands there means nothing.
+    /// Before the first delimiter: these bytes have no meaning.
     Preamble,
-    /// Behind a delimiter.
+    /// After a delimiter.
     Delimited,
-    /// Behind a delimiter and a dash.
+    /// After a delimiter and a dash.
     Dash,
-    /// Blanks behind a delimiter, which gateways may add.
+    /// Blanks after a delimiter, which gateways may add.
     Padding,
-    /// Behind the carriage return that ends a delimiter.
+    /// After the carriage return that ends a delimiter.
     LineFeed,
     /// In the head of a part.
     Head,
@@ -97,23 +97,23 @@ enum FormState {
     Over,
 }
 
-/// Follows one form through its reads.
+/// Decodes one form over several reads.
 #[derive(Clone, Debug)]
 pub struct MultipartDecoder {
     /// Finds CR LF, two dashes and the boundary.
     delimiter: Finder<'static>,
     place: FormState,
-    /// How much of the delimiter the input has ended with.
+    /// How many bytes of the delimiter the input has ended with.
     matched: usize,
-    /// How much of that was lent by what stood before: it counts for the delimiter, but is no data.
+    /// How many of those belonged to what came before (a line end): they are part of the delimiter, but not data.
     lent: usize,
     parts: usize,
     head: Head,
 }
 
-/// How a search for the delimiter went on.
+/// The result of a search for the delimiter.
 enum Sought {
-    /// So much of the input is data, and then so much is held back or done with.
+    /// `size` bytes are data; `consumed` bytes of the input are done with or held back.
     Data { from: Source, size: usize, consumed: usize },
     /// The delimiter ends here.
     Found(usize),
@@ -121,10 +121,10 @@ enum Sought {
     Held,
 }
 
-/// Where data lies.
+/// Where data is.
 enum Source {
     Input,
-    /// In the delimiter, from there.
+    /// In the delimiter, from this index on.
     Delimiter(usize),
 }
 
@@ -136,7 +136,7 @@ impl MultipartDecoder {
         Self {
             delimiter: Finder::new(&delimiter).into_owned(),
             place: FormState::Preamble,
-            // The first delimiter may stand at the very beginning, without the line end that belongs to it.
+            // The first delimiter may be at the very beginning, without its line end.
             matched: 2,
             lent: 2,
             parts: 0,
@@ -144,17 +144,17 @@ impl MultipartDecoder {
         }
     }
 
-    /// Whether the form is over.
+    /// Whether the form has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.place == FormState::Over
     }
 
-    /// Takes the next piece off the front of the input; gives how many bytes were consumed for it. Call again with the
+    /// Takes the next piece from the front of the input and returns how many bytes were consumed for it. Call it again with the
     /// rest, until [`Piece::NeedMore`] or [`Piece::End`].
     ///
     /// # Errors
-    /// The body is no such form. The decoder is of no use after that.
+    /// If the body is not a valid form. The decoder must not be used after that.
     pub fn next<'b>(&'b mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), MultipartError> {
         let mut at = 0;
         loop {
@@ -204,7 +204,7 @@ impl MultipartDecoder {
         }
     }
 
-    /// A head is whole: data follows, or at once a delimiter, whose line end is the one that ended the head (the grammar
+    /// A head is complete: data follows, or immediately a delimiter, whose line end is the one that ended the head (the grammar
     /// of `body-part` in RFC 2046 section 5.1.1).
     fn begin_data(&mut self) -> Result<(), MultipartError> {
         self.parts += 1;
@@ -216,7 +216,7 @@ impl MultipartDecoder {
         Ok(())
     }
 
-    /// Takes one byte behind a delimiter.
+    /// Takes one byte after a delimiter.
     fn step(&mut self, byte: u8) -> Result<(), MultipartError> {
         self.place = match (self.place, byte) {
             (FormState::Delimited, b'-') => FormState::Dash,
@@ -232,7 +232,7 @@ impl MultipartDecoder {
         Ok(())
     }
 
-    /// Looks for the delimiter at the front of input that is not empty.
+    /// Searches for the delimiter at the front of non-empty input.
     fn seek(&mut self, input: &[u8]) -> Sought {
         if self.matched > 0 {
             return self.go_on(input);
@@ -252,7 +252,7 @@ impl MultipartDecoder {
         }
     }
 
-    /// The input before ended with a beginning of the delimiter.
+    /// The previous input ended with the beginning of a delimiter.
     fn go_on(&mut self, input: &[u8]) -> Sought {
         let delimiter = self.delimiter.needle();
         let wanted = delimiter.get(self.matched..).unwrap_or_default();
@@ -266,17 +266,17 @@ impl MultipartDecoder {
             self.matched = matched;
             return Sought::Held;
         }
-        // It was none. A carriage return stands at the front of a delimiter only: none begins within what was held back.
+        // It was not a delimiter. A carriage return occurs only at the front of one, so none begins within the held bytes.
         self.matched = 0;
         let (begin, size) = (self.lent, matched.saturating_sub(self.lent));
         Sought::Data { from: Source::Delimiter(begin), size, consumed: same }
     }
 }
 
-/// How many bytes at the end of the input, in which there is no delimiter, may be the beginning of one.
+/// How many bytes at the end of input without a delimiter may be the beginning of one.
 fn held_back(delimiter: &[u8], input: &[u8]) -> usize {
     let tail = input.get(input.len().saturating_sub(delimiter.len() - 1)..).unwrap_or_default();
-    // As a carriage return stands at its front only, the last one decides.
+    // A carriage return occurs only at the front of a delimiter, so the last one decides.
     let begin = memchr::memrchr(b'\r', tail).unwrap_or(tail.len());
     let candidate = tail.get(begin..).unwrap_or_default();
     if delimiter.starts_with(candidate) { candidate.len() } else { 0 }

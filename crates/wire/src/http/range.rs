@@ -8,30 +8,30 @@ use std::ops::Deref;
 use crate::escape::{hex_high, hex_low};
 use crate::limits::RANGES_MAXIMUM;
 
-/// What a `Range` field asks of a representation.
+/// The result of a `Range` field for a representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "moved once a request, and only for those with a Range field; a box would allocate"
 )]
 pub enum Ranges {
-    /// 200: the field is malformed, of an unknown unit, with too many ranges, or asks for nothing
-    /// that can be said with `Content-Range`. It is ignored.
+    /// 200: the field is malformed, has an unknown unit or too many ranges, or requests something that
+    /// `Content-Range` cannot express. It is ignored.
     Whole,
-    /// 416: well-formed, but no range begins inside. Answer with [`write_unsatisfied_range`].
+    /// 416: well-formed, but no range begins inside the representation. Answer with [`write_unsatisfied_range`].
     Unsatisfiable,
     /// 206 with `Content-Range`.
     One(ByteRange),
-    /// 206 with `multipart/byteranges`; at least two, none touches another.
+    /// 206 with `multipart/byteranges`: at least two ranges that do not touch.
     Many(RangeList),
 }
 
-/// Consecutive bytes of a representation; never empty when it comes from [`evaluate`].
+/// Consecutive bytes of a representation. [`evaluate`] never returns an empty one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteRange {
     /// The first byte, counted from 0.
     pub first: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: u64,
 }
 
@@ -54,7 +54,7 @@ impl RangeList {
     const EMPTY: Self =
         Self { ranges: [ByteRange { first: 0, length: 0 }; RANGES_MAXIMUM], count: 0 };
 
-    /// Nothing when the list is full; [`evaluate`] counts before it adds.
+    /// Does nothing if the list is full; [`evaluate`] counts before it adds.
     fn push(&mut self, range: ByteRange) {
         if let Some(place) = self.ranges.get_mut(self.count) {
             *place = range;
@@ -62,8 +62,8 @@ impl RangeList {
         }
     }
 
-    /// Puts ranges in order and makes one of those that overlap or touch, unless they already
-    /// ascend apart.
+    /// Sorts the ranges and merges those that overlap or touch, unless they are already
+    /// sorted and separate.
     fn merge(&mut self) {
         let ranges = &mut self.ranges[..self.count];
         if ranges.windows(2).all(|pair| pair[0].end() < pair[1].first) {
@@ -102,12 +102,12 @@ impl PartialEq for RangeList {
 
 impl Eq for RangeList {}
 
-/// What the value of a `Range` field asks of a representation of `size` bytes.
+/// Evaluates the value of a `Range` field for a representation of `size` bytes.
 ///
-/// Ranges that overlap, touch or descend are sorted and merged (RFC 9110 section 15.3.7.2), so that
-/// all together never ask for more than `size` bytes. Ranges that begin at or after the end are
-/// dropped; when none is left the answer is 416. A suffix of an empty representation is satisfiable
-/// by section 14.1.2, but no `Content-Range` can say so: it is answered whole.
+/// Ranges that overlap, touch or descend are sorted and merged (RFC 9110 section 15.3.7.2), so
+/// together they never request more than `size` bytes. Ranges that begin at or after the end are
+/// dropped; if none is left, the answer is 416. Section 14.1.2 makes a suffix of an empty representation
+/// satisfiable, but `Content-Range` cannot express it, so the whole is sent.
 #[must_use]
 pub fn evaluate(field: &[u8], size: u64) -> Ranges {
     let Some(set) = byte_range_set(field) else { return Ranges::Whole };
@@ -182,12 +182,12 @@ fn from_first_to(first: u64, last: u64, size: u64) -> Satisfied {
     if first >= size {
         return Satisfied::OutOfReach;
     }
-    // `first < size`, so `size - 1` exists and is not below `first`.
+    // `first < size`, so `size - 1` exists and is not less than `first`.
     let last = last.min(size - 1);
     Satisfied::Range(ByteRange { first, length: last - first + 1 })
 }
 
-/// `1*DIGIT`. What does not fit is far past every end, and stays there.
+/// `1*DIGIT`. A number that does not fit is far beyond any end, and saturates.
 fn parse_position(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -238,7 +238,7 @@ pub struct Multipart {
 }
 
 impl Multipart {
-    /// `unique` becomes the boundary. It has to be unpredictable: who knows it beforehand can put
+    /// `unique` becomes the boundary. It must be unpredictable: a client that knows it in advance could put
     /// it into the content.
     #[must_use]
     pub fn new(unique: u128) -> Self {
@@ -255,7 +255,7 @@ impl Multipart {
         out.extend_from_slice(&self.boundary);
     }
 
-    /// Writes what stands before the bytes of `range`.
+    /// Writes the text before the bytes of `range`.
     ///
     /// `content_type` is the type of the representation and must be a valid field value.
     pub fn part_head(&self, range: ByteRange, size: u64, content_type: &[u8], out: &mut Vec<u8>) {
@@ -268,7 +268,7 @@ impl Multipart {
         out.extend_from_slice(b"\r\n\r\n");
     }
 
-    /// Writes what stands after the last range.
+    /// Writes the text after the last range.
     pub fn closing(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\r\n--");
         out.extend_from_slice(&self.boundary);
@@ -289,7 +289,7 @@ impl Multipart {
     }
 }
 
-/// How many decimal digits a number has.
+/// The number of decimal digits.
 fn digits(number: u64) -> u64 {
     u64::from(number.checked_ilog10().unwrap_or(0)) + 1
 }

@@ -18,18 +18,18 @@ use crate::limits;
 use head::{Extent, Framing, Lines};
 pub use problem::{Part, Problem, ResponseError};
 
-/// The bounds of a body: any amount of data, which nobody keeps, with little around it.
+/// The limits of a body: any amount of data, because none is kept, but little framing.
 const BODY_LIMITS: BodyLimits = BodyLimits {
     body_size: u64::MAX,
     chunk_extension_size: limits::RESPONSE_CHUNK_EXTENSION_SIZE,
     trailer_size: limits::RESPONSE_TRAILER_SIZE,
 };
 
-/// Follows one response through its reads, interim responses before it included.
+/// Reads one response over several reads, including interim responses before it.
 #[derive(Clone, Debug)]
 pub struct ResponseReader {
     phase: Phase,
-    /// Of the head that is read, or of the final one; zero before its line.
+    /// The status of the head being read, or of the final one; zero before its line.
     status: u16,
     interim: u8,
     content: Content,
@@ -48,21 +48,21 @@ enum Phase {
     Over,
 }
 
-/// Whether the answer to the request can have content (RFC 9112, 6.3).
+/// Whether the response to the request can have content (RFC 9112, 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// The request was HEAD.
     Never,
-    /// The status says.
+    /// The status decides.
     Possible,
 }
 
-/// What one read took.
+/// The result of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading<'b> {
-    /// Bytes of the input that are done with. Those behind them are to be given again, first.
+    /// Bytes of the input that are done with. Pass the bytes after them again, first.
     pub consumed: usize,
-    /// Content of the response, which stands at the end of what was consumed; often empty.
+    /// Content of the response, which is the last part of the consumed bytes; often empty.
     pub body: &'b [u8],
     /// What to do next.
     pub then: Then,
@@ -71,16 +71,16 @@ pub struct Reading<'b> {
 /// What to do after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Read again with the rest of this input: there may be more content in it.
+    /// Read again with the rest of this input, which may contain more content.
     ReadRest,
-    /// Read again when more has come. The rest of this input is an unfinished line of the head.
+    /// Read again when more input has arrived. The rest of this input is an incomplete line of the head.
     Wait,
-    /// The response is over. The rest of this input belongs to the next one.
+    /// The response has ended. The rest of this input belongs to the next one.
     Finish,
 }
 
 impl ResponseReader {
-    /// A reader for the answer to a request with that method.
+    /// A reader for the response to a request with this method.
     #[inline]
     pub const fn new(method: Method) -> ResponseReader {
         ResponseReader {
@@ -96,32 +96,32 @@ impl ResponseReader {
         }
     }
 
-    /// The status of the final response, 100 to 999, once its head is whole. Whatever lies beyond 599 is to
-    /// be taken as 500 (RFC 9110, 15).
+    /// The status of the final response, 100 to 999, once its head is complete. Treat statuses above 599
+    /// as 500 (RFC 9110, 15).
     #[inline]
     pub const fn status(&self) -> Option<u16> {
         if matches!(self.phase, Phase::Head(_)) { None } else { Some(self.status) }
     }
 
-    /// How many interim responses (1xx) came before the final one.
+    /// The number of interim responses (1xx) before the final one.
     #[inline]
     pub const fn interim(&self) -> u8 {
         self.interim
     }
 
-    /// Whether another request may be sent on the connection once the response is over.
+    /// Whether another request may be sent on the connection after this response.
     #[inline]
     pub const fn is_persistent(&self) -> bool {
         self.persistent
     }
 
-    /// Whether the response is over.
+    /// Whether the response has ended.
     #[inline]
     pub const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Takes what it can off the front of the input, with at most one piece of content. After an error or the
+    /// Takes as much as possible from the front of the input, with at most one piece of content. After an error or the
     /// end of the response nothing more can be read.
     #[inline]
     pub fn read<'b>(&mut self, input: &'b [u8]) -> Result<Reading<'b>, ResponseError> {
@@ -135,8 +135,8 @@ impl ResponseReader {
         }
     }
 
-    /// Takes notice that the peer ended the connection, where `unread` bytes of it were given and not
-    /// consumed. Right where the body lasts until then (RFC 9112, 8).
+    /// The peer closed the connection, and `unread` bytes that were passed were not
+    /// consumed. Valid if the body lasts until the close (RFC 9112, 8).
     pub fn close(&mut self, unread: usize) -> Result<(), ResponseError> {
         match &self.phase {
             Phase::UntilClose | Phase::Over => {
@@ -155,7 +155,7 @@ impl ResponseReader {
         }
     }
 
-    /// Takes heads, and the first piece of content behind the final one.
+    /// Takes heads, and the first piece of content after the final one.
     #[inline(always)]
     fn read_head<'b>(
         &mut self,
@@ -179,7 +179,7 @@ impl ResponseReader {
         }
     }
 
-    /// RFC 9110, 15.2: a client takes any number of interim responses; here, a number with an end.
+    /// RFC 9110, 15.2: a client must accept interim responses. Their number is limited here.
     #[cold]
     fn count_interim(&mut self) -> Result<(), ResponseError> {
         if self.status == 101 {
@@ -207,7 +207,7 @@ impl ResponseReader {
             _ if has_none => BodyFraming::None,
             Framing::Chunked => BodyFraming::Chunked,
             Framing::Length(length) => {
-                // The plain case: all of it is here.
+                // The common case: the whole body is in the input.
                 let here =
                     usize::try_from(length).ok().and_then(|size| input.get(at..)?.get(..size));
                 if let Some(body) = here {
@@ -227,7 +227,7 @@ impl ResponseReader {
         self.read_body(input, at)
     }
 
-    /// Takes one piece of content that begins at `at` or behind it.
+    /// Takes one piece of content that begins at or after `at`.
     #[inline(never)]
     fn read_body<'b>(&mut self, input: &'b [u8], at: usize) -> Result<Reading<'b>, ResponseError> {
         let Phase::Body(decoder) = &mut self.phase else {

@@ -8,12 +8,12 @@ use std::fmt;
 use super::head::{Version, scan};
 use super::status::Status;
 
-/// A field that can not be written without changing what the message means.
+/// A field that cannot be written without changing the meaning of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidField {
     /// The name is not a token.
     Name,
-    /// The value has a control byte other than tab.
+    /// The value contains a control character other than tab.
     Value,
 }
 
@@ -28,26 +28,26 @@ impl fmt::Display for InvalidField {
 
 impl std::error::Error for InvalidField {}
 
-/// What becomes of the connection behind a response.
+/// What happens to the connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persistence {
     /// Another request may follow.
     Keep,
-    /// It is closed.
+    /// The connection closes.
     Close,
 }
 
-/// Room that a plain head takes, made at once.
+/// Room for a plain head, reserved at once.
 const PLAIN_HEAD_SIZE: usize = 256;
 
-/// Writes one response head, behind whatever the buffer holds.
+/// Writes one response head, after the current content of the buffer.
 pub struct HeadWriter<'o> {
     out: &'o mut Vec<u8>,
     version: Version,
 }
 
 impl<'o> HeadWriter<'o> {
-    /// Writes the status line. It always says HTTP/1.1 (RFC 9110, 6.2); `version` is the peer's.
+    /// Writes the status line. It always says HTTP/1.1 (RFC 9110, 6.2); `version` is that of the client.
     #[inline]
     pub fn begin(out: &'o mut Vec<u8>, version: Version, status: Status) -> HeadWriter<'o> {
         out.reserve(PLAIN_HEAD_SIZE);
@@ -59,12 +59,12 @@ impl<'o> HeadWriter<'o> {
         HeadWriter { out, version }
     }
 
-    /// Writes a field after looking at every byte of it. Nothing is written if it is invalid.
+    /// Writes a field after checking every byte of it. Nothing is written if it is invalid.
     pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
         append_field(self.out, name, value)
     }
 
-    /// Writes a whole line, or several, that are part of the program: `Name: value\r\n`.
+    /// Writes one or more whole lines that are constants of the program: `Name: value\r\n`.
     #[inline]
     pub fn trusted_field(&mut self, line: &'static [u8]) {
         debug_assert!(line.ends_with(b"\r\n"), "a field line ends its line");
@@ -75,7 +75,7 @@ impl<'o> HeadWriter<'o> {
     #[inline]
     pub fn content_length(&mut self, length: u64) {
         self.out.extend_from_slice(b"Content-Length: ");
-        // Copies of a size known to the compiler are stores, where others are calls; most answers are small.
+        // Copies of a size known to the compiler become stores, others become calls. Most answers are small.
         let digit = |unit: u64| b'0' + (length / unit % 10) as u8;
         match length {
             0..10 => self.out.extend_from_slice(&[digit(1), b'\r', b'\n']),
@@ -98,7 +98,7 @@ impl<'o> HeadWriter<'o> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Writes Connection where the peer's version does not say the same by itself (RFC 9112, 9.3).
+    /// Writes Connection, unless the client's version implies it (RFC 9112, 9.3).
     #[inline]
     pub fn connection(&mut self, persistence: Persistence) {
         match (persistence, self.version) {
@@ -110,7 +110,7 @@ impl<'o> HeadWriter<'o> {
         }
     }
 
-    /// Writes the empty line. The content begins behind it.
+    /// Writes the empty line. The content begins after it.
     #[inline]
     pub fn finish(self) {
         self.out.extend_from_slice(b"\r\n");
@@ -124,21 +124,21 @@ fn write_status_line(out: &mut Vec<u8>, status: Status) {
     }
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(itoa::Buffer::new().format(status.code()).as_bytes());
-    // RFC 9112, 4: the blank stays where the reason phrase is empty.
+    // RFC 9112, 4: the blank is required even if the reason phrase is empty.
     out.extend_from_slice(b" \r\n");
 }
 
-/// Writes a field behind a head that is being written, after looking at every byte of it.
+/// Appends a field to a head that is being written, after checking every byte of it.
 ///
 /// # Errors
-/// When name or value can not stand in a head; nothing is written then.
+/// If the name or value cannot be in a head. Then nothing is written.
 pub fn append_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), InvalidField> {
     check_field(name, value)?;
     write_field(out, name, value);
     Ok(())
 }
 
-/// Whether a field can be written, to the head of a message or to its trailer section.
+/// Whether a field can be written in the head or in the trailer section of a message.
 pub(super) fn check_field(name: &str, value: &[u8]) -> Result<(), InvalidField> {
     if name.is_empty() || scan::token(name.as_bytes(), 0) != name.len() {
         return Err(InvalidField::Name);
@@ -149,7 +149,7 @@ pub(super) fn check_field(name: &str, value: &[u8]) -> Result<(), InvalidField> 
     Ok(())
 }
 
-/// Writes a field that has been checked.
+/// Writes a field that was checked.
 pub(super) fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");

@@ -13,11 +13,11 @@ pub enum Class {
     Informational,
     /// 2xx: the request was understood and done.
     Success,
-    /// 3xx: more has to be done elsewhere.
+    /// 3xx: the client has to take further action.
     Redirection,
     /// 4xx: the client is at fault.
     ClientError,
-    /// 5xx: the server is at fault. Also whatever lies beyond 5xx, as RFC 9110, 15 asks.
+    /// 5xx: the server is at fault. Codes above 5xx count as this, as RFC 9110, 15 requires.
     ServerError,
 }
 
@@ -37,7 +37,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// The whole status line with its line end, where the table has the code.
+            /// The whole status line with its line end, if the table has the code.
             pub(crate) const fn line(self) -> Option<&'static [u8]> {
                 match self.0 {
                     $($code => Some(concat!("HTTP/1.1 ", $code, " ", $reason, "\r\n").as_bytes()),)+
@@ -97,7 +97,7 @@ statuses! {
 }
 
 impl Status {
-    /// The status of that number, if it has three digits and a class (100 to 599).
+    /// The status with this number, if it has three digits and a class (100 to 599).
     pub const fn from_code(code: u16) -> Option<Status> {
         if matches!(code, 100..=599) { Some(Status(code)) } else { None }
     }
@@ -107,12 +107,12 @@ impl Status {
         self.0
     }
 
-    /// Whether an answer of this status has content: never 1xx, 204 and 304 (RFC 9110, 6.4.1), nor 205 (15.3.6).
+    /// Whether an answer with this status has content: never for 1xx, 204, 304 (RFC 9110, 6.4.1) and 205 (15.3.6).
     pub const fn has_content(self) -> bool {
         !matches!(self.0, 100..=199 | 204 | 205 | 304)
     }
 
-    /// The class the first digit names.
+    /// The class given by the first digit.
     pub const fn class(self) -> Class {
         match self.0 {
             0..=199 => Class::Informational,

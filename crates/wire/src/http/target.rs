@@ -14,65 +14,65 @@ use super::head::scan;
 use super::url;
 use crate::escape::{hex_high, hex_low};
 
-/// What the resolver lets pass besides the plain case. The default refuses everything.
+/// What the resolver allows beyond the plain case. The default refuses everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathRules {
-    /// What `%2F` means.
+    /// The meaning of `%2F`.
     pub encoded_slash: EncodedSlash,
-    /// What a backslash means, encoded or not.
+    /// The meaning of a backslash, encoded or not.
     pub backslash: Backslash,
-    /// What a name with a leading dot means.
+    /// The meaning of a name with a leading dot.
     pub dot_files: DotFiles,
 }
 
-/// What `%2F` means in a path.
+/// The meaning of `%2F` in a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EncodedSlash {
     /// Refused with [`PathError::Separator`].
     #[default]
     Refuse,
-    /// The same as `/`, and subject to the same dot segment rules.
+    /// The same as `/`, with the same rules for dot segments.
     Separate,
 }
 
-/// What a backslash means in a path, encoded or not.
+/// The meaning of a backslash in a path, encoded or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backslash {
     /// Refused with [`PathError::Separator`].
     #[default]
     Refuse,
-    /// An ordinary character of a name.
+    /// An ordinary character in a name.
     Keep,
 }
 
-/// What a name with a leading dot means in a path.
+/// The meaning of a name with a leading dot in a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DotFiles {
     /// Reported with [`PathError::Hidden`], except `/.well-known` (RFC 8615).
     #[default]
     Hide,
-    /// A name like every other.
+    /// An ordinary name.
     Show,
 }
 
-/// Why a path names nothing here. In each case the peer is at fault.
+/// Why a path cannot be resolved. The client is at fault in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
     /// 400: it does not start with `/`, as in `OPTIONS *`.
     NotAbsolute,
-    /// 400: a byte that may not stand raw in a path: control, blank, `#`, `?`, 0x7F or above.
+    /// 400: a byte that is not allowed unencoded in a path: control, blank, `#`, `?`, 0x7F or above.
     Character,
     /// 400: a `%` without two hexadecimal digits after it.
     Escape,
-    /// 400: an encoded control character, `%00` among them.
+    /// 400: an encoded control character, including `%00`.
     Control,
-    /// 400: what was decoded is not UTF-8; overlong forms and surrogates are not.
+    /// 400: the decoded bytes are not UTF-8; overlong forms and surrogates are invalid.
     Encoding,
-    /// 400: an encoded `/`, or a backslash, which the [`PathRules`] refuse.
+    /// 400: an encoded `/`, or a backslash, which the [`PathRules`] do not allow.
     Separator,
     /// 400: more `..` than there are segments before them.
     AboveRoot,
-    /// 404: a name that starts with a dot; whether it is there is not told.
+    /// 404: a name that starts with a dot, whether the file exists or not.
     Hidden,
 }
 
@@ -112,8 +112,8 @@ impl std::error::Error for PathError {}
 
 /// Splits a request target into path and query, at the first `?`.
 ///
-/// Of the absolute form (RFC 9112 section 3.2.2) with `http` or `https`, scheme and authority are
-/// left out; the path is then empty for `http://host`, which [`resolve`] takes for `/`.
+/// For the absolute form (RFC 9112 section 3.2.2) with `http` or `https`, scheme and authority are
+/// skipped. The path is then empty for `http://host`, which [`resolve`] treats as `/`.
 #[must_use]
 #[inline]
 pub fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
@@ -127,22 +127,22 @@ fn without_authority(target: &[u8]) -> &[u8] {
     url::scheme(target).map_or(target, |(_, rest)| url::split_authority(rest).1)
 }
 
-/// [`resolve_with`] by the default rules.
+/// [`resolve_with`] with the default rules.
 ///
 /// # Errors
-/// The path names nothing that may be looked up.
+/// If the path cannot be resolved.
 pub fn resolve<'s>(path: &[u8], scratch: &'s mut Vec<u8>) -> Result<&'s str, PathError> {
     resolve_with(path, PathRules::default(), scratch)
 }
 
-/// The path that is meant: decoded exactly once, without dot segments (RFC 3986 section 5.2.4).
+/// Resolves a path: decodes it exactly once and removes dot segments (RFC 3986 section 5.2.4).
 ///
-/// The result starts with `/`, keeps a trailing slash, and has no empty segment, no `.` and no
-/// `..`: several slashes are looked up as one, and `..` takes away the last segment with a name.
-/// What `scratch` held is gone afterwards; it never grows past the length of the path, or one byte.
+/// The result starts with `/`, keeps a trailing slash, and contains no empty segment, no `.` and no
+/// `..`: several slashes count as one, and `..` removes the last named segment.
+/// `scratch` is overwritten; it never grows beyond the length of the path, or one byte.
 ///
 /// # Errors
-/// The path names nothing that may be looked up.
+/// If the path cannot be resolved.
 pub fn resolve_with<'s>(
     path: &[u8],
     rules: PathRules,
@@ -158,7 +158,7 @@ pub fn resolve_with<'s>(
     if !scratch.windows(2).any(|pair| matches!(pair, b"//" | b"/.")) {
         return simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding);
     }
-    // Before segments go away: a path is judged whole, not by what is left of it.
+    // Checked before segments are removed: the whole path is checked, not only what remains of it.
     simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
     remove_dot_segments(scratch)?;
     let resolved = simdutf8::basic::from_utf8(scratch).map_err(|_| PathError::Encoding)?;
@@ -191,13 +191,13 @@ fn decode_path(path: &[u8], rules: PathRules, out: &mut Vec<u8>) -> Result<(), P
     }
 }
 
-/// Whether a byte of a path needs no second look. `"<>^|{}` and the backquote are no URI characters
-/// either, but many clients send them and they mean nothing to the resolver.
+/// Whether a byte of a path needs no closer check. `"<>^|{}` and the backquote are no URI characters
+/// either, but many clients send them, and they mean nothing to the resolver.
 const fn stands_raw(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7E) && !matches!(byte, b'%' | b'\\' | b'#' | b'?')
 }
 
-/// Judges a byte that came out of a percent escape, or a backslash.
+/// Checks a byte from a percent escape, or a backslash.
 const fn admit(byte: u8, rules: PathRules) -> Result<u8, PathError> {
     match (byte, rules.encoded_slash, rules.backslash) {
         (0..0x20 | 0x7F, _, _) => Err(PathError::Control),
@@ -224,9 +224,9 @@ const fn hex_value(digit: u8) -> Option<u8> {
     }
 }
 
-/// In place: `path` starts with `/`, and what is written never overtakes what is read.
+/// In place: `path` starts with `/`, and the write position never passes the read position.
 fn remove_dot_segments(path: &mut Vec<u8>) -> Result<(), PathError> {
-    // What stands before `written` always ends with a slash when a segment is looked at.
+    // When a segment is read, the bytes before `written` end with a slash.
     let mut written = 1;
     let mut read = 1;
     while read < path.len() {
@@ -251,7 +251,7 @@ fn remove_dot_segments(path: &mut Vec<u8>) -> Result<(), PathError> {
     Ok(())
 }
 
-/// `path` has no dot segments any more.
+/// `path` has no dot segments.
 fn names_dot_file(path: &str) -> bool {
     let rest = match path.strip_prefix("/.well-known") {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
@@ -262,8 +262,8 @@ fn names_dot_file(path: &str) -> bool {
 
 /// Writes a decoded path for a `Location` field: percent-encoded, from the root of this server.
 ///
-/// Only unreserved characters, `/` and the harmless delimiters go out raw: no blank, no control, no
-/// quote, no `%`, `?`, `#` or backslash. Leading slashes become one, so that `//host` cannot become
+/// Only unreserved characters, `/` and harmless delimiters are written unencoded: no blank, control,
+/// quote, `%`, `?`, `#` or backslash. Several leading slashes become one, so that `//host` cannot become
 /// a network-path reference (RFC 3986 section 4.2); a path without one gets one.
 pub fn encode_path(path: &str, out: &mut Vec<u8>) {
     out.push(b'/');
@@ -292,9 +292,9 @@ const fn goes_out_raw(byte: u8) -> bool {
 /// The decoded pairs of a query, at most `maximum` of them; see
 /// [`QUERY_PAIRS_MAXIMUM`](crate::limits::QUERY_PAIRS_MAXIMUM).
 ///
-/// Pairs are divided by `&`, name and value by the first `=`; a pair without `=` has an empty value
-/// and an empty pair is left out. `+` is a blank. A `%` without two hexadecimal digits stands for
-/// itself, as browsers have it. What is decoded is bytes: the query may hold any.
+/// Pairs are separated by `&`, name and value by the first `=`. A pair without `=` has an empty value;
+/// empty pairs are skipped. `+` is a blank. A `%` without two hexadecimal digits is kept, as in
+/// browsers. The result is bytes, because a query may contain any.
 #[must_use]
 pub const fn query_pairs(query: &[u8], maximum: usize) -> QueryPairs<'_> {
     QueryPairs { rest: query, remaining: maximum }
@@ -308,7 +308,7 @@ pub struct QueryPairs<'q> {
 }
 
 impl QueryPairs<'_> {
-    /// Whether something is left that this iterator has not given. Asked after the last pair:
+    /// Whether there is input that this iterator has not returned. After the last pair this tells
     /// whether the query had more pairs than the maximum.
     #[must_use]
     pub fn has_more(&self) -> bool {

@@ -20,7 +20,7 @@ pub enum Scheme {
     Https,
 }
 
-/// Takes the scheme off. Its letters have no case (RFC 3986 section 3.1).
+/// Removes the scheme, which is case-insensitive (RFC 3986 section 3.1).
 #[must_use]
 pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {
     for (text, scheme) in [(b"http://".as_slice(), Scheme::Http), (b"https://", Scheme::Https)] {
@@ -33,7 +33,7 @@ pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {
     None
 }
 
-/// Cuts what follows the scheme into the authority and the rest: path, query and fragment.
+/// Splits the text after the scheme into the authority and the rest: path, query and fragment.
 #[must_use]
 pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len()))
@@ -42,7 +42,7 @@ pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
 /// The host of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host<'t> {
-    /// A name, as it is written.
+    /// A name, as written.
     Name(&'t str),
     /// An address.
     Address(IpAddr),
@@ -53,24 +53,24 @@ pub enum Host<'t> {
 pub struct Authority<'t> {
     /// The host.
     pub host: Host<'t>,
-    /// The host as it is written, with the brackets of an IPv6 address.
+    /// The host as written, including the brackets of an IPv6 address.
     pub host_text: &'t str,
-    /// The port, [`HTTP_PORT`] where none is written.
+    /// The port; [`HTTP_PORT`] if none is written.
     pub port: u16,
 }
 
-/// Why a text is no authority.
+/// Why a text is not an authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthorityError {
     /// It is empty, or begins with the port.
     NoHost,
-    /// A name and perhaps a password before the host.
+    /// There is a user name, and perhaps a password, before the host.
     UserInformation,
     /// A host that is neither a name nor an address.
     Host,
-    /// A bracket that is not closed, or something else than an IPv6 address in it.
+    /// A bracket is not closed, or does not contain an IPv6 address.
     Ipv6,
-    /// An IPv6 address without its brackets.
+    /// An IPv6 address without brackets.
     BareIpv6,
     /// Not a number from 1 to 65535.
     Port,
@@ -88,7 +88,7 @@ impl<'t> Authority<'t> {
     /// ```
     ///
     /// # Errors
-    /// The text is no authority.
+    /// If the text is not an authority.
     pub fn parse(text: &'t str) -> Result<Self, AuthorityError> {
         if text.contains('@') {
             return Err(AuthorityError::UserInformation);
@@ -122,7 +122,7 @@ impl<'t> Authority<'t> {
     }
 }
 
-/// Labels of letters, digits, hyphens and underscores between dots, perhaps with a last dot.
+/// Labels of letters, digits, hyphens and underscores, separated by dots, perhaps with a final dot.
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let name = text.strip_suffix('.').unwrap_or(text);

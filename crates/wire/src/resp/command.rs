@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-/// The bounds of a command. Beyond any of them: a [`Problem`], and the connection ends.
+/// The limits of a command. Beyond any of them: a [`Problem`], and the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Arguments, the command's name among them.
+    /// Arguments, including the command's name.
     pub arguments: usize,
-    /// Bytes of the whole command as it was sent.
+    /// Bytes of the whole command as sent.
     pub command: usize,
-    /// Bytes of a line: an inline command, or the length of something.
+    /// Bytes of a line: an inline command, or a length.
     pub line: usize,
 }
 
@@ -29,7 +29,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For a client that has yet to show who it is.
+    /// For a client that has not authenticated yet.
     #[must_use]
     pub fn of_strangers() -> Self {
         Self {
@@ -40,27 +40,27 @@ impl Limits {
     }
 }
 
-/// Why bytes are no command. What follows them cannot be read.
+/// Why bytes are not a command. The bytes after them cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The number of arguments is none, or too large.
+    /// The number of arguments is not a number or too large.
     ArgumentCount,
-    /// An argument does not begin with a dollar sign; what is there instead.
+    /// An argument does not begin with a dollar sign, but with this byte.
     ExpectedBulk(u8),
-    /// The length of an argument is none, or too large.
+    /// The length of an argument is not a number or too large.
     BulkLength,
     /// A line is too long.
     LineTooLong,
-    /// A line has a quotation mark without its other one.
+    /// A line has an unbalanced quotation mark.
     UnbalancedQuotes,
     /// The command is too long.
     TooLarge,
-    /// An argument does not end where it should.
+    /// An argument does not end at its length.
     NoLineEnd,
 }
 
 impl Problem {
-    /// In the words of Redis, which clients show to people.
+    /// The error text of Redis, which clients show to people.
     #[must_use]
     pub fn text(self) -> String {
         match self {
@@ -78,30 +78,30 @@ impl Problem {
     }
 }
 
-/// A command: its name is the first argument. An empty line is one without arguments.
+/// A command: its name is the first argument. An empty line has no arguments.
 #[derive(Debug)]
 pub struct Command<'i> {
     input: &'i [u8],
     ranges: &'i [Range<usize>],
     words: Vec<Vec<u8>>,
-    /// Bytes of the input that it takes.
+    /// Bytes of the input that it occupies.
     pub length: usize,
 }
 
 impl Command<'_> {
-    /// How many arguments there are.
+    /// The number of arguments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges.len() + self.words.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An argument, from 0; empty where there is none.
+    /// The argument with this index, from 0; empty if there is none.
     #[must_use]
     pub fn argument(&self, at: usize) -> &[u8] {
         match self.ranges.get(at) {
@@ -116,14 +116,14 @@ impl Command<'_> {
     }
 }
 
-/// Reads commands, and keeps room for where their arguments are.
+/// Parses commands, and reuses the memory for the positions of their arguments.
 #[derive(Debug, Default)]
 pub struct Parser {
     ranges: Vec<Range<usize>>,
 }
 
 impl Parser {
-    /// Reads the first command of the input; `None` while it is not all there.
+    /// Parses the first command of the input; `None` if it is incomplete.
     ///
     /// ```
     /// use wire::resp::{Limits, Parser};
@@ -134,7 +134,7 @@ impl Parser {
     /// ```
     ///
     /// # Errors
-    /// When it is no command.
+    /// If it is not a command.
     pub fn parse<'i>(
         &'i mut self,
         input: &'i [u8],
@@ -154,7 +154,7 @@ impl Parser {
         let Some((count, mut at)) = number(input, 1, limits, Problem::ArgumentCount)? else {
             return Ok(None);
         };
-        // Redis takes a negative count for none.
+        // Redis treats a negative count as 0.
         let count = usize::try_from(count.max(0)).map_err(|_| Problem::ArgumentCount)?;
         if count > limits.arguments {
             return Err(Problem::ArgumentCount);
@@ -188,7 +188,7 @@ impl Parser {
     }
 }
 
-/// The number of the line that begins there, and where the next line begins.
+/// The number in the line that begins here, and the index of the next line.
 fn number(
     input: &[u8],
     begin: usize,
@@ -221,7 +221,7 @@ fn parse_line<'i>(input: &'i [u8], limits: &Limits) -> Result<Option<Command<'i>
     Ok(Some(Command { input, ranges: &[], words, length: end + 1 }))
 }
 
-/// The words of a line, as the shell of Redis reads them: `"` with escapes, `'` with `\'` alone.
+/// The words of a line, in the syntax of redis-cli: `"` with escapes, `'` with `\'` only.
 fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
     let mut words = Vec::new();
     let mut rest = line.trim_ascii_start();
@@ -245,7 +245,7 @@ fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
     Ok(words)
 }
 
-/// A word behind its quotation mark, and what follows its other one.
+/// A word after its opening quotation mark, and the input after the closing one.
 fn quoted_word(quote: u8, mut rest: &[u8]) -> Result<(Vec<u8>, &[u8]), Problem> {
     let mut word = Vec::new();
     loop {

@@ -2,13 +2,13 @@
 //!
 //! Owns how they are written.
 
-/// Which version a client speaks.
+/// The version of the protocol that a client uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// As every client does that has not said `HELLO 3`.
+    /// The default, until a client sends `HELLO 3`.
     #[default]
     Two,
-    /// With maps, nulls and pushes of their own.
+    /// Has types for maps, nulls and pushes.
     Three,
 }
 
@@ -22,38 +22,38 @@ fn length(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A line of text without line ends.
+/// Writes a line of text without line ends.
 pub fn write_simple(out: &mut Vec<u8>, text: &str) {
     out.push(b'+');
     out.extend_from_slice(text.as_bytes());
     out.extend_from_slice(b"\r\n");
 }
 
-/// An error: its code, a space, its text. Line ends in it, which a client could have put there, become spaces.
+/// Writes an error: its code, a space, its text. Line ends in the text, which may come from a client, become spaces.
 pub fn write_error(out: &mut Vec<u8>, text: &str) {
     out.push(b'-');
     out.extend(text.bytes().map(|byte| if byte == b'\r' || byte == b'\n' { b' ' } else { byte }));
     out.extend_from_slice(b"\r\n");
 }
 
-/// A whole number.
+/// Writes an integer.
 pub fn write_integer(out: &mut Vec<u8>, number: i64) {
     write_number(out, b':', number);
 }
 
-/// What goes before so many bytes; a line end follows them.
+/// Writes the text before this many bytes. A line end follows them.
 pub fn write_bulk_head(out: &mut Vec<u8>, count: usize) {
     write_number(out, b'$', length(count));
 }
 
-/// Bytes.
+/// Writes bytes.
 pub fn write_bulk(out: &mut Vec<u8>, bytes: &[u8]) {
     write_bulk_head(out, bytes.len());
     out.extend_from_slice(bytes);
     out.extend_from_slice(b"\r\n");
 }
 
-/// Nothing.
+/// Writes a null.
 pub fn write_null(out: &mut Vec<u8>, version: Version) {
     out.extend_from_slice(match version {
         Version::Two => b"$-1\r\n",
@@ -61,7 +61,7 @@ pub fn write_null(out: &mut Vec<u8>, version: Version) {
     });
 }
 
-/// Nothing in the place of an array.
+/// Writes a null array.
 pub fn write_null_array(out: &mut Vec<u8>, version: Version) {
     out.extend_from_slice(match version {
         Version::Two => b"*-1\r\n",
@@ -69,12 +69,12 @@ pub fn write_null_array(out: &mut Vec<u8>, version: Version) {
     });
 }
 
-/// The head of an array; so many parts follow.
+/// Writes the head of an array; this many elements follow.
 pub fn write_array(out: &mut Vec<u8>, parts: usize) {
     write_number(out, b'*', length(parts));
 }
 
-/// The head of a map; so many pairs follow. In RESP2 it is an array of twice as many parts.
+/// Writes the head of a map; this many pairs follow. In RESP2 it is an array with twice as many elements.
 pub fn write_map(out: &mut Vec<u8>, pairs: usize, version: Version) {
     match version {
         Version::Two => write_array(out, 2 * pairs),
@@ -82,7 +82,7 @@ pub fn write_map(out: &mut Vec<u8>, pairs: usize, version: Version) {
     }
 }
 
-/// The head of a push of RESP3; so many parts follow.
+/// Writes the head of a RESP3 push; this many elements follow.
 pub fn write_push(out: &mut Vec<u8>, parts: usize) {
     write_number(out, b'>', length(parts));
 }

@@ -2,22 +2,22 @@
 //!
 //! Owns which codes may stand in a close frame.
 
-/// The reason of a close, as its frame carries it.
+/// The reason in a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CloseCode(u16);
 
 impl CloseCode {
     /// The purpose of the connection is fulfilled.
     pub const NORMAL: Self = Self(1000);
-    /// The server goes down, or the browser leaves the page.
+    /// The server is going down, or the browser leaves the page.
     pub const GOING_AWAY: Self = Self(1001);
     /// The peer broke the protocol.
     pub const PROTOCOL_ERROR: Self = Self(1002);
-    /// A kind of data that this side does not take.
+    /// This side does not accept this kind of data.
     pub const UNSUPPORTED: Self = Self(1003);
     /// Text that is not UTF-8.
     pub const INVALID_DATA: Self = Self(1007);
-    /// The message is against the policy of this side.
+    /// The message violates the policy of this side.
     pub const POLICY: Self = Self(1008);
     /// The message is too big.
     pub const TOO_BIG: Self = Self(1009);
@@ -26,16 +26,16 @@ impl CloseCode {
     /// Come back later.
     pub const TRY_AGAIN_LATER: Self = Self(1013);
 
-    /// A code that an application defines: 3000 to 4999 (RFC 6455 section 7.4.2). `None` for all others.
+    /// A code that an application defines: 3000 to 4999 (RFC 6455 section 7.4.2). `None` for others.
     #[must_use]
     pub const fn of_application(code: u16) -> Option<Self> {
         if matches!(code, 3000..=4999) { Some(Self(code)) } else { None }
     }
 
-    /// A code that a peer has sent. `None`: it must not be sent, or nobody has defined it.
+    /// A code received from a peer. `None`: it must not be sent, or is not defined.
     #[must_use]
     pub const fn received(code: u16) -> Option<Self> {
-        // 1004 has no meaning, 1005, 1006 and 1015 only name what was not sent.
+        // 1004 has no meaning; 1005, 1006 and 1015 only describe what was not sent.
         if matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
             Some(Self(code))
         } else {

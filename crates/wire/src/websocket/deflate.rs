@@ -11,13 +11,13 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::frame::{Opcode, write_deflated_head, write_frame};
 use crate::limits::{WEBSOCKET_DEFLATE_FROM, WEBSOCKET_DEFLATE_PIECE};
 
-/// What both sides have agreed about messages.
+/// What both sides have agreed on for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extension {
-    /// Nothing.
+    /// No compression.
     #[default]
     None,
-    /// They may be compressed.
+    /// Messages may be compressed.
     Deflate,
 }
 
@@ -28,7 +28,7 @@ const NAME: &str = "permessage-deflate";
 const ACCEPTED: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
 const ACCEPTED_WINDOW: &str = "permessage-deflate; server_no_context_takeover; client_no_context_takeover; server_max_window_bits=15";
 
-/// What every compressed message ends with, and none is sent with (section 7.2.1).
+/// The end of every compressed message, which is removed before sending (section 7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 
 thread_local! {
@@ -36,7 +36,7 @@ thread_local! {
     static DECOMPRESS: RefCell<Option<Decompress>> = const { RefCell::new(None) };
 }
 
-/// The value of `Sec-WebSocket-Extensions` that answers the first offer which can be kept; none where the client offers none such.
+/// The value of `Sec-WebSocket-Extensions` that answers the first acceptable offer; `None` if the client offers none.
 #[must_use]
 pub fn answer_to<'f>(fields: impl Iterator<Item = &'f [u8]>) -> Option<&'static str> {
     let mut offers = fields.flat_map(|field| field.split(|byte| *byte == b','));
@@ -55,7 +55,7 @@ fn answer(offer: &str) -> Option<&'static str> {
             Some((name, value)) => (name.trim_end(), Some(value.trim().trim_matches('"'))),
             None => (part, None),
         };
-        // Parameters that are there twice, or that nobody knows, decline the offer (section 7.1).
+        // Repeated or unknown parameters decline the offer (section 7.1).
         if seen.contains(&name) {
             return None;
         }
@@ -63,9 +63,9 @@ fn answer(offer: &str) -> Option<&'static str> {
         let bits = || value?.parse().ok().filter(|bits: &u8| (8..=15).contains(bits));
         match name {
             "server_no_context_takeover" | "client_no_context_takeover" if value.is_none() => {}
-            // What the client would use at most; it may use the largest.
+            // A maximum for the client's window: it may use the largest.
             "client_max_window_bits" if value.is_none() || bits().is_some() => {}
-            // One message is compressed for all, with the largest window.
+            // One message is compressed for all clients, with the largest window.
             "server_max_window_bits" if bits() == Some(15) => accepted = ACCEPTED_WINDOW,
             _ => return None,
         }
@@ -73,7 +73,7 @@ fn answer(offer: &str) -> Option<&'static str> {
     Some(accepted)
 }
 
-/// Writes a whole message, compressed where that is shorter.
+/// Writes a whole message, compressed if that is shorter.
 pub fn write_deflated(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
     if payload.len() >= WEBSOCKET_DEFLATE_FROM {
         let deflated = deflate(payload);
@@ -96,7 +96,7 @@ fn deflate(payload: &[u8]) -> Vec<u8> {
             let rest = payload.get(taken..).unwrap_or_default();
             let room = out.capacity() - out.len();
             let done = compress.compress_vec(rest, &mut out, FlushCompress::Sync);
-            // There is no other error than one of the caller.
+            // An error is only possible through a mistake of the caller.
             let is_over = done.is_err() || out.len() < out.capacity();
             if is_over && (rest.is_empty() || compress.total_in() == payload.len() as u64) {
                 break;
@@ -110,16 +110,16 @@ fn deflate(payload: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Why a compressed message is none.
+/// Why a compressed message is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InflateProblem {
-    /// It is not compressed so.
+    /// It is not valid deflate data.
     Invalid,
     /// It is too long.
     TooBig,
 }
 
-/// The message that was compressed, of at most so many bytes.
+/// Decompresses a message of at most `most` bytes.
 pub(super) fn inflate(deflated: &[u8], most: usize) -> Result<Vec<u8>, InflateProblem> {
     DECOMPRESS.with_borrow_mut(|decompress| {
         let decompress = decompress.get_or_insert_with(|| Decompress::new(false));
@@ -139,7 +139,7 @@ pub(super) fn inflate(deflated: &[u8], most: usize) -> Result<Vec<u8>, InflatePr
                 let taken = usize::try_from(decompress.total_in() - taken).unwrap_or(usize::MAX);
                 rest = rest.get(taken..).unwrap_or_default();
                 if status == Status::StreamEnd {
-                    // A block that says it is the last one need not be (section 7.2.3.4).
+                    // A block marked as the last one need not be the last (section 7.2.3.4).
                     decompress.reset(false);
                 } else if taken == 0 && out.len() == made {
                     break;
@@ -198,14 +198,14 @@ mod tests {
             if length > 0 {
                 assert_eq!(inflate(&deflate(&text), length - 1), Err(InflateProblem::TooBig));
             }
-            // What does not get shorter.
+            // Data that compression does not shorten.
             let mut random = fastrand(length as u64);
             let noise: Vec<u8> = (0..length).map(|_| random()).collect();
             assert_eq!(inflate(&deflate(&noise), length), Ok(noise));
         }
     }
 
-    /// A generator of bytes that no compressor likes.
+    /// A generator of incompressible bytes.
     fn fastrand(seed: u64) -> impl FnMut() -> u8 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         move || {

@@ -7,17 +7,17 @@ use super::close::CloseCode;
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
-    /// More of a message.
+    /// Continues a message.
     Continuation,
-    /// A message of text, or its beginning.
+    /// A text message, or the beginning of one.
     Text,
-    /// A message of bytes, or its beginning.
+    /// A binary message, or the beginning of one.
     Binary,
     /// The end of the connection.
     Close,
-    /// A question whether the peer is there.
+    /// Asks whether the peer is there.
     Ping,
-    /// The answer to it.
+    /// Answers a ping.
     Pong,
 }
 
@@ -45,7 +45,7 @@ impl Opcode {
         }
     }
 
-    /// Whether it may stand between the fragments of a message (section 5.5).
+    /// Whether it may come between the fragments of a message (section 5.5).
     pub(super) fn is_control(self) -> bool {
         self.bits() & 8 != 0
     }
@@ -54,13 +54,13 @@ impl Opcode {
 /// Most bytes of a control frame (section 5.5).
 pub(super) const CONTROL_BYTES: usize = 125;
 
-/// The bit of the last fragment.
+/// Marks the last fragment.
 const FINAL: u8 = 0x80;
-/// The bit of a compressed message, in its first frame (RFC 7692, section 6).
+/// Marks a compressed message, in its first frame (RFC 7692, section 6).
 const DEFLATED: u8 = 0x40;
-/// The bits of other extensions, none of which is spoken here.
+/// Bits of other extensions, none of which is supported.
 const RESERVED: u8 = 0x30;
-/// The bit of a masked payload.
+/// Marks a masked payload.
 const MASKED: u8 = 0x80;
 
 /// The head of a frame.
@@ -75,7 +75,7 @@ pub(super) struct Head {
     pub(super) length: usize,
 }
 
-/// Why bytes are no head of a frame.
+/// Why bytes are not the head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadProblem {
     Reserved,
@@ -85,7 +85,7 @@ pub(super) enum HeadProblem {
 }
 
 impl Head {
-    /// Reads a head; `None` while it is not all there. What is wrong in its first two bytes is found with them.
+    /// Reads a head; `None` if it is incomplete. Errors in its first two bytes are found as soon as these are there.
     pub(super) fn read(input: &[u8]) -> Result<Option<Self>, HeadProblem> {
         let [first, second, rest @ ..] = input else {
             return input.first().map_or(Ok(()), |first| opcode(*first).map(drop)).map(|()| None);
@@ -107,7 +107,7 @@ impl Head {
             },
             short => (u64::from(short), 0),
         };
-        // The shortest way to write a length is the only one (section 5.2).
+        // A length must be written in the shortest form (section 5.2).
         let is_longer_than_needed = more == 2 && payload < 126 || more == 8 && payload < 0x1_0000;
         if is_longer_than_needed || payload >> 63 != 0 {
             return Err(HeadProblem::Length);
@@ -133,7 +133,7 @@ fn opcode(first: u8) -> Result<Opcode, HeadProblem> {
     Opcode::of_bits(first & 0x0f).ok_or(HeadProblem::Opcode)
 }
 
-/// Applies a mask (section 5.3), eight bytes at a time; the first byte of `payload` is number `offset` of its frame.
+/// Applies a mask (section 5.3), eight bytes at a time. `offset` is the position of the payload's first byte in its frame.
 pub(super) fn apply_mask(payload: &mut [u8], mask: [u8; 4], offset: u64) {
     let mut key = mask;
     key.rotate_left((offset % 4) as usize);
@@ -172,7 +172,7 @@ pub fn write_masked(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8], mask: [u8
     apply_mask(&mut out[begin..], mask, 0);
 }
 
-/// Writes a control frame of a server; more than 125 bytes of a payload are left out.
+/// Writes a control frame of a server. Payload beyond 125 bytes is left out.
 pub fn write_control(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
     write_frame(out, opcode, &payload[..payload.len().min(CONTROL_BYTES)]);
 }

@@ -9,30 +9,30 @@ use sha1::{Digest, Sha1};
 use crate::http::head::{Request, Version};
 use crate::http::method::Method;
 
-/// The version that is spoken here, for `Sec-WebSocket-Version` of a 426.
+/// The supported version, for `Sec-WebSocket-Version` in a 426.
 pub const SUPPORTED_VERSION: &str = "13";
 
-/// Section 1.3: what is hashed behind the key, so that nobody accepts who does not know what this is.
+/// Section 1.3: hashed after the key, so that only a server that understands WebSocket can accept.
 const ACCEPT_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Bytes of a key once it is decoded.
+/// Bytes of a decoded key.
 const KEY_BYTES: usize = 16;
 
 /// Why a request does not become a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It does not ask for it: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or not HTTP/1.1.
+    /// It does not request one: no `Upgrade: websocket` with `Connection: upgrade`, not GET, or not HTTP/1.1.
     NotAsked,
-    /// It asks for another version: 426, with the one that is spoken here.
+    /// It requests another version: 426, with the supported one.
     Version,
-    /// Its key is missing, is there twice, or is not 16 bytes in base64: 400.
+    /// Its key is missing, repeated, or not 16 bytes in base64: 400.
     Key,
 }
 
-/// Checks a request and gives the value of `Sec-WebSocket-Accept`.
+/// Checks a request and returns the value of `Sec-WebSocket-Accept`.
 ///
 /// # Errors
-/// When it does not become a WebSocket.
+/// If it does not become a WebSocket.
 pub fn check(request: &Request<'_, '_>) -> Result<[u8; 28], Problem> {
     let is_asked = request.upgrade.is_some_and(|protocols| {
         let mut names = protocols.split(|byte| *byte == b',');

@@ -9,7 +9,7 @@ use super::frame::{Head, HeadProblem, Opcode, apply_mask};
 use super::utf8::{Checked, NotUtf8};
 use crate::limits::{WEBSOCKET_FRAGMENTS, WEBSOCKET_FRAME_SIZE, WEBSOCKET_MESSAGE_SIZE};
 
-/// Whose frames are read: those of a client are masked, those of a server are not (section 5.1).
+/// Whose frames are read: those of a client must be masked, those of a server must not be (section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This side is the server.
@@ -18,7 +18,7 @@ pub enum Role {
     Client,
 }
 
-/// The bounds of what a peer sends. Beyond any of them: [`Failure::TooBig`].
+/// The limits for a peer. Beyond any of them: [`Failure::TooBig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the payload of a frame.
@@ -39,7 +39,7 @@ impl Default for Limits {
     }
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
@@ -48,36 +48,36 @@ pub enum Kind {
     Binary,
 }
 
-/// What the peer said.
+/// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'s> {
-    /// Nothing that is whole.
+    /// Nothing complete.
     NeedMore,
     /// A message.
     Message(Kind, &'s [u8]),
-    /// A question to be answered with a pong of the same payload (section 5.5.2).
+    /// A ping, to be answered by a pong with the same payload (section 5.5.2).
     Ping(&'s [u8]),
-    /// An answer, or an unasked sign of life (section 5.5.3).
+    /// A pong, which may be unsolicited (section 5.5.3).
     Pong,
-    /// The end, with its code if it has one; a close is to be sent back (section 5.5.1).
+    /// A close, with its code if it has one; a close must be sent back (section 5.5.1).
     Close(Option<CloseCode>),
 }
 
-/// What a peer did wrong. The connection is to be closed with its [`code`](Self::code).
+/// The peer's mistake. Close the connection with its [`code`](Self::code).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It broke the protocol; how, in words.
+    /// It broke the protocol; contains a description.
     Protocol(&'static str),
-    /// Its text, or the reason of its close, is not UTF-8.
+    /// A text message or the reason of a close is not UTF-8.
     NotUtf8,
-    /// A bound was passed; which, in words.
+    /// A limit was exceeded; contains its description.
     TooBig(&'static str),
-    /// What it says is compressed is not.
+    /// Data marked as compressed is not valid.
     NotDeflated,
 }
 
 impl Failure {
-    /// The code to close with.
+    /// The close code for it.
     #[must_use]
     pub fn code(self) -> CloseCode {
         match self {
@@ -87,7 +87,7 @@ impl Failure {
         }
     }
 
-    /// The reason to close with.
+    /// The close reason for it.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -131,10 +131,10 @@ pub struct Reader {
     extension: Extension,
 }
 
-/// What is said of a bit that nobody has agreed about.
+/// The description for a bit that no extension has defined.
 const RESERVED_BIT: &str = "reserved bit without an extension";
 
-/// A message whose end has not come.
+/// An incomplete message.
 #[derive(Debug)]
 struct Partial {
     kind: Kind,
@@ -142,11 +142,11 @@ struct Partial {
     bytes: Vec<u8>,
     checked: Checked,
     fragments: u16,
-    /// The frame whose payload is coming.
+    /// The frame whose payload is being read.
     frame: Option<Open>,
 }
 
-/// A frame whose payload has come in part.
+/// A frame with an incomplete payload.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     is_final: bool,
@@ -156,7 +156,7 @@ struct Open {
 }
 
 impl Partial {
-    /// Takes payload of the open frame; gives how much, and whether the message is whole.
+    /// Takes payload of the open frame; returns how much, and whether the message is complete.
     fn take(&mut self, input: &[u8]) -> Result<(usize, bool), Failure> {
         let Some(open) = &mut self.frame else { return Ok((0, false)) };
         let used = open.left.min(input.len());
@@ -183,29 +183,29 @@ impl Partial {
 }
 
 impl Reader {
-    /// A reader of a peer with whom this is agreed.
+    /// A reader for a peer with this agreement.
     #[must_use]
     pub fn new(extension: Extension) -> Self {
         Self { partial: None, extension }
     }
 
-    /// What is agreed with its peer.
+    /// The agreement with its peer.
     #[must_use]
     pub fn extension(&self) -> Extension {
         self.extension
     }
 
-    /// Bytes of memory that it holds for a message whose end has not come.
+    /// Bytes of memory held for an incomplete message.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.partial.as_ref().map_or(0, |partial| size_of::<Partial>() + partial.bytes.capacity())
     }
 
-    /// Reads up to the next thing that the peer said; gives how much of the input was used. Payload is unmasked in `scratch`. What was
-    /// not used is to be given again, with what follows.
+    /// Reads up to the next complete item and returns how much of the input was used. Payload is unmasked in `scratch`. Pass
+    /// unused input again, together with further input.
     ///
     /// # Errors
-    /// When the peer did something wrong; nothing more can be read then.
+    /// If the peer made a mistake. Nothing more can be read then.
     pub fn next<'s>(
         &mut self,
         role: Role,
@@ -268,7 +268,7 @@ impl Reader {
         }
     }
 
-    /// Whether this frame of data may follow what came before; gives its length.
+    /// Whether this data frame may follow the previous frames; returns its length.
     fn check_data(&self, limits: &Limits, head: &Head) -> Result<usize, Failure> {
         let is_continuation = head.opcode == Opcode::Continuation;
         if is_continuation && self.partial.is_none() {
@@ -294,7 +294,7 @@ impl Reader {
         Ok(payload)
     }
 
-    /// The payload of this frame is to be taken as it comes.
+    /// Starts reading the payload of this frame.
     fn open(&mut self, head: &Head, payload: usize) {
         let partial = self.partial.get_or_insert_with(|| {
             let kind = kind_of(head.opcode);
@@ -313,7 +313,7 @@ impl Reader {
     }
 }
 
-/// Puts a message in the place of its compressed bytes.
+/// Replaces compressed bytes by the message.
 fn inflate_message(kind: Kind, limits: &Limits, scratch: &mut Vec<u8>) -> Result<(), Failure> {
     *scratch = inflate(scratch, limits.message).map_err(|problem| match problem {
         InflateProblem::Invalid => Failure::NotDeflated,

@@ -2,7 +2,7 @@
 //!
 //! Owns how much of a text is known to be UTF-8: a wrong byte is found with the piece that has it.
 
-/// How far a text is known to be UTF-8.
+/// How much of a text is known to be UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Checked {
     bytes: usize,
@@ -13,7 +13,7 @@ pub(super) struct Checked {
 pub(super) struct NotUtf8;
 
 impl Checked {
-    /// More bytes are there. The last character may be there in part.
+    /// More bytes have arrived. The last character may be incomplete.
     pub(super) fn advance(&mut self, text: &[u8]) -> Result<(), NotUtf8> {
         match simdutf8::compat::from_utf8(&text[self.bytes..]) {
             Ok(_) => self.bytes = text.len(),
@@ -23,7 +23,7 @@ impl Checked {
         Ok(())
     }
 
-    /// There is no more.
+    /// The text has ended.
     pub(super) fn finish(self, text: &[u8]) -> Result<(), NotUtf8> {
         if self.bytes == text.len() { Ok(()) } else { Err(NotUtf8) }
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_wrong_byte_is_found_with_its_piece() {
-        // A surrogate, an overlong slash, a character above U+10FFFF: known by their second byte.
+        // A surrogate, an overlong slash, a character above U+10FFFF: each is recognised by its second byte.
         for (text, found) in
             [(&b"ab\xed\xa0\x80cd"[..], 4), (b"a\xc0\xafb", 2), (b"\xf4\x90\x80\x80", 2)]
         {

@@ -1,12 +1,12 @@
-//! Reads a response as a client with a buffer does, and says all that came of it.
+//! Reads a response as a client with a buffer does, and returns everything about it.
 
 use wire::http::method::Method;
 use wire::http::received::{ResponseError, ResponseReader, Then};
 
-/// All that came of reading one response from a connection that ends behind the input.
+/// The result of reading one response from a connection that closes after the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// The status, where the head was whole.
+    /// The status, if the head was complete.
     pub(crate) status: Option<u16>,
     /// Interim responses.
     pub(crate) interim: u8,
@@ -14,7 +14,7 @@ pub(crate) struct Outcome {
     pub(crate) persistent: bool,
     /// The content.
     pub(crate) body: Vec<u8>,
-    /// Bytes up to the end of the response; zero after a failure, as a cut decides how far it got.
+    /// Bytes up to the end of the response; zero after an error, because that depends on the cut.
     pub(crate) consumed: usize,
     /// How it ended.
     pub(crate) end: End,
@@ -23,18 +23,18 @@ pub(crate) struct Outcome {
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As it should.
+    /// Complete.
     Over,
-    /// It did not.
+    /// With an error.
     Failed(ResponseError),
 }
 
-/// Reads an input that comes at once.
+/// Reads input that arrives at once.
 pub(crate) fn read_whole(method: Method, input: &[u8]) -> Outcome {
     read_in_pieces(method, &[input])
 }
 
-/// Reads an input that comes in pieces.
+/// Reads input that arrives in pieces.
 pub(crate) fn read_in_pieces(method: Method, pieces: &[&[u8]]) -> Outcome {
     let mut reader = ResponseReader::new(method);
     let (mut body, mut consumed) = (Vec::new(), 0);

@@ -69,7 +69,7 @@ fn rfc_9110_13_1_4_if_unmodified_since() {
     assert_eq!(get(&[(field, BEFORE)]), Precondition::Failed);
     assert_eq!(put(&[(field, "yesterday")]), PROCEED);
     assert_eq!(outcome(SafeMethod::Other, &[(field, BEFORE)], None), PROCEED);
-    // 13.2.2 step 2: only when If-Match is not there.
+    // 13.2.2 step 2: only without If-Match.
     assert_eq!(put(&[(field, BEFORE), ("If-Match", "\"a\"")]), PROCEED);
     assert_eq!(put(&[(field, AFTER), ("If-Match", "\"b\"")]), Precondition::Failed);
 }
@@ -140,7 +140,7 @@ fn rfc_9110_13_1_5_if_range_with_a_tag() {
     for tag in ["\"b\"", "W/\"a\"", "*", "", "a", "\"a\", \"b\"", "\"b\", \"a\""] {
         assert_eq!(ask(tag), PROCEED, "{tag}");
     }
-    // Without Range it says nothing.
+    // Without Range it has no effect.
     assert_eq!(get(&[("If-Range", "\"b\"")]), PROCEED);
 }
 
@@ -289,7 +289,7 @@ proptest! {
     #[test]
     fn different_files_and_codings_have_different_etags(one in file(), other in file()) {
         let write = |(time, size, inode, coding)| etag(time, size, inode, coding);
-        // Seconds that no file system can name are not told apart.
+        // Times that no file system can represent are not distinguished.
         let in_range = |time: i128| i64::try_from(time.div_euclid(1_000_000_000)).is_ok();
         if one != other && in_range(one.0) && in_range(other.0) {
             prop_assert_ne!(write(one), write(other));

@@ -106,7 +106,7 @@ fn numbers_past_every_end() {
     assert_eq!(evaluate(format!("bytes=0-{huge}").as_bytes(), 10), one(0, 10));
     assert_eq!(evaluate(format!("bytes=-{huge}").as_bytes(), 10), one(0, 10));
     assert_eq!(evaluate(format!("bytes={huge}-").as_bytes(), 10), Ranges::Unsatisfiable);
-    // 2^64 + 4, which is 4 where arithmetic wraps.
+    // 2^64 + 4, which would wrap to 4.
     assert_eq!(evaluate(b"bytes=18446744073709551620-", 10), Ranges::Unsatisfiable);
     assert_eq!(evaluate(b"bytes=0-", u64::MAX), one(0, u64::MAX));
     assert_eq!(
@@ -134,7 +134,7 @@ fn seventeen_ranges_are_the_whole() {
     };
     assert_eq!(many(&specifiers(RANGES_MAXIMUM), 1000).len(), RANGES_MAXIMUM);
     assert_eq!(evaluate(specifiers(RANGES_MAXIMUM + 1).as_bytes(), 1000), Ranges::Whole);
-    // Those that begin past the end count as well.
+    // Ranges that begin beyond the end count too.
     assert_eq!(evaluate(specifiers(RANGES_MAXIMUM + 1).as_bytes(), 1), Ranges::Whole);
 }
 
@@ -198,7 +198,7 @@ fn size() -> impl Strategy<Value = u64> {
     prop_oneof![0_u64..300, any::<u64>(), Just(u64::MAX)]
 }
 
-/// The bytes below 300 that the field asks for, read in the simplest way; None if the field is to
+/// The requested bytes below 300, computed in the simplest way; `None` if the field must
 /// be ignored.
 fn asked_for(field: &[u8], size: u64) -> Option<Vec<u64>> {
     let set = std::str::from_utf8(field).ok()?.strip_prefix("bytes=")?;

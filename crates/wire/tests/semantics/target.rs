@@ -112,7 +112,7 @@ fn only_utf_8_is_a_path() {
         ],
         PathError::Encoding,
     );
-    // What a dot segment takes away is judged as well.
+    // A segment that a dot segment removes is checked too.
     all_fail_with(&["/%ff/../a", "/%c3/..//a"], PathError::Encoding);
 }
 
@@ -268,7 +268,7 @@ fn query_pairs_have_a_bound() {
     assert_eq!(pairs("a&b", 0), []);
 }
 
-/// Paths of the pieces that matter, in any order.
+/// Paths made of the pieces that matter, in any order.
 fn path() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => prop_oneof!["/", "\\.", "\\.\\.", "%2e", "%2E%2e", "//", "/\\.\\./"],

@@ -22,7 +22,7 @@ pub(super) fn is_port(digits: &[u8]) -> bool {
     after_port(digits).is_some_and(<[u8]>::is_empty)
 }
 
-/// What follows the digits of a port, if they are one.
+/// The input after the digits of a port, if they are valid.
 #[inline(always)]
 pub(super) fn after_port(input: &[u8]) -> Option<&[u8]> {
     let mut rest = input;
@@ -37,15 +37,15 @@ pub(super) fn after_port(input: &[u8]) -> Option<&[u8]> {
     is_port.then_some(rest)
 }
 
-/// Whether two authorities of `http` are one: the case of letters is no matter, and port 80 may be left out, or be an empty
-/// port (RFC 9110 section 4.2.3).
+/// Whether two authorities of `http` are equal: case does not matter, and port 80 may be omitted or
+/// empty (RFC 9110 section 4.2.3).
 pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.eq_ignore_ascii_case(other)
         || without_default_port(one).eq_ignore_ascii_case(without_default_port(other))
 }
 
 fn without_default_port(authority: &[u8]) -> &[u8] {
-    // The colons of an address are within brackets.
+    // The colons of an IPv6 address are within brackets.
     authority.strip_suffix(b":80").or_else(|| authority.strip_suffix(b":")).unwrap_or(authority)
 }
 
@@ -69,7 +69,7 @@ fn is_unusual(authority: &[u8]) -> bool {
     !host.is_empty() && (rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port))
 }
 
-/// `IP-literal` of RFC 3986, 3.2.2, with the brackets; a zone identifier has no place on the wire.
+/// `IP-literal` of RFC 3986, 3.2.2, with the brackets. A zone identifier is not allowed on the wire.
 fn is_address_literal(literal: &[u8]) -> bool {
     let inside = literal.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
     inside
@@ -77,7 +77,7 @@ fn is_address_literal(literal: &[u8]) -> bool {
         .is_some_and(|text| text.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
-/// `reg-name` of RFC 3986, 3.2.2, without the comma, with which two Hosts look like one.
+/// `reg-name` of RFC 3986, 3.2.2, without commas, because with a comma two Hosts look like one.
 fn is_registered_name(name: &[u8]) -> bool {
     let mut rest = name;
     while let Some((&byte, after)) = rest.split_first() {

@@ -12,12 +12,12 @@ pub(super) struct Slot {
     pub(super) name_size: u16,
 }
 
-/// With which letters names begin, a bit for each: a name that is not there is mostly known not to be by that alone.
+/// The first letters of names, one bit each: for most absent names this alone shows that they are absent.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Initials(u32);
 
 impl Initials {
-    /// Of one name. Upper and lower case are one; other bytes share bits with letters.
+    /// For one name. Upper and lower case are the same; other bytes share bits with letters.
     #[inline(always)]
     pub(super) const fn of(name: &[u8]) -> Initials {
         match name {
@@ -31,16 +31,16 @@ impl Initials {
         Initials(self.0 | other.0)
     }
 
-    /// Whether a name of `other` may be among these.
+    /// Whether a name from `other` may be among these.
     #[inline(always)]
     pub(super) const fn may_have(self, other: Initials) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// Room for the positions of the fields of one head, to be used again for the next one.
+/// Room for the positions of the fields of one head, reused for the next.
 pub struct FieldSlots {
-    /// One more than there can be fields: the last one says where the last field ends.
+    /// One more than the maximum number of fields: the last one marks the end of the last field.
     slots: [Slot; limits::FIELD_COUNT + 1],
 }
 
@@ -56,7 +56,7 @@ impl FieldSlots {
         self.slots.get_mut(index)
     }
 
-    /// The first `count` fields, where the slot behind them says where the head ends.
+    /// The first `count` fields. The slot after them marks the end of the head.
     #[inline(always)]
     pub(super) fn fields<'b>(
         &self,
@@ -90,13 +90,13 @@ impl<'b, 's> Fields<'b, 's> {
         self.slots.len().saturating_sub(1)
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value of the first field of that name, which is given in lower case.
+    /// The value of the first field with this name. The name must be in lower case.
     #[inline]
     pub fn first(&self, name: &str) -> Option<&'b [u8]> {
         if !self.may_have(name) {
@@ -105,7 +105,7 @@ impl<'b, 's> Fields<'b, 's> {
         self.all(name).next()
     }
 
-    /// The values of all fields of that name, which is given in lower case.
+    /// The values of all fields with this name. The name must be in lower case.
     #[inline]
     pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 's, 'n> {
         let mut fields = *self;
@@ -121,7 +121,7 @@ impl<'b, 's> Fields<'b, 's> {
             .map(move |(slot, next)| fields.value(slot, next))
     }
 
-    /// All fields, names as they were sent.
+    /// All fields, with names as they were sent.
     pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + Clone + use<'b, 's> {
         let fields = *self;
         fields.pairs().map(move |(slot, next)| {

@@ -11,7 +11,7 @@ use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
 
-/// What has been understood from the fields read so far.
+/// What the fields read so far mean.
 pub(super) struct Meaning<'b> {
     version: Version,
     length: Option<u64>,
@@ -33,7 +33,7 @@ enum Expectation {
     Continue,
 }
 
-/// The options of Connection that mean something here (RFC 9110, 7.6.1).
+/// The options of Connection that have a meaning here (RFC 9110, 7.6.1).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Connection {
     pub(in crate::http) close: bool,
@@ -46,7 +46,7 @@ impl Connection {
     pub(in crate::http) const NONE: Connection =
         Connection { close: false, keep_alive: false, upgrade: false };
 
-    /// Takes in one Connection field.
+    /// Adds one Connection field.
     #[inline(never)]
     pub(in crate::http) fn note(&mut self, value: &[u8]) {
         for option in value.split(|&byte| byte == b',').map(trim) {
@@ -60,14 +60,14 @@ impl Connection {
     }
 }
 
-/// Of the fields other than Host that mean something here.
+/// The first letters of the fields other than Host that have a meaning here.
 const UNUSUAL: Initials = Initials::of(b"content-length")
     .and(Initials::of(b"connection"))
     .and(Initials::of(b"transfer-encoding"))
     .and(Initials::of(b"expect"))
     .and(Initials::of(b"upgrade"));
 
-/// What the fields said together.
+/// What all fields together mean.
 pub(super) struct Conclusion<'b> {
     pub(super) host: Option<&'b [u8]>,
     pub(super) framing: Framing,
@@ -89,7 +89,7 @@ impl<'b> Meaning<'b> {
         }
     }
 
-    /// Takes in one field that is not Host. The length of the name and its first byte sort nearly every field out.
+    /// Adds one field that is not Host. The length of the name and its first byte exclude nearly every field.
     #[inline(always)]
     pub(super) fn note(&mut self, name: &[u8], line: &'b [u8]) -> Result<(), Reason> {
         match name.len() {
@@ -130,7 +130,7 @@ impl<'b> Meaning<'b> {
         Ok(())
     }
 
-    /// RFC 9112, 6.3. Equal duplicates are refused too: they say that something before us merged lines.
+    /// RFC 9112, 6.3. Equal duplicates are refused too: they show that an intermediary merged lines.
     fn note_length(&mut self, value: &[u8]) -> Result<(), Reason> {
         if self.length.is_some() {
             return Err(Reason::DuplicateContentLength);
@@ -162,7 +162,7 @@ impl<'b> Meaning<'b> {
         Ok(())
     }
 
-    /// What follows from all fields and the request line together.
+    /// The meaning of all fields together with the request line.
     #[inline(always)]
     pub(super) fn conclude(
         &self,
@@ -201,15 +201,15 @@ impl<'b> Meaning<'b> {
         };
         let has_body = !matches!(framing, Framing::None | Framing::Length(0));
         // RFC 9110, 9.3.1 and 9.3.2: a body of GET or HEAD has no meaning, and one side of a proxy may not
-        // see it. It is read, but nothing is believed to be a request behind it.
+        // see it. It is read, but the connection ends after it, so that nothing in it is taken for a request.
         let is_doubtful = has_body && matches!(line.method, Method::Get | Method::Head);
         let stays = if is_http11 { true } else { self.connection.keep_alive };
         Conclusion {
             framing,
             persistent: stays && !self.connection.close && !is_doubtful,
-            // RFC 9110, 10.1.1: to be ignored in HTTP/1.0; without a body there is nothing to wait for.
+            // RFC 9110, 10.1.1: ignored in HTTP/1.0. Without a body there is nothing to wait for.
             expects_continue: self.expectation == Expectation::Continue && is_http11 && has_body,
-            // RFC 9110, 7.8: to be ignored in HTTP/1.0 and without the connection option.
+            // RFC 9110, 7.8: ignored in HTTP/1.0 and without the connection option.
             upgrade: self.upgrade.filter(|_| self.connection.upgrade && is_http11 && !has_body),
             ..usual
         }
@@ -222,7 +222,7 @@ pub(super) fn is_host(name: &[u8]) -> bool {
     name.len() == 4 && is(name, b"host")
 }
 
-/// The value of a Host line, where this one is already known.
+/// The value of a Host line; `known` is an earlier one.
 #[inline(never)]
 pub(super) fn read_host<'b>(line: &'b [u8], known: Option<&'b [u8]>) -> Result<&'b [u8], Reason> {
     let value = trim(line);
@@ -235,14 +235,14 @@ pub(super) fn read_host<'b>(line: &'b [u8], known: Option<&'b [u8]>) -> Result<&
     Ok(value)
 }
 
-/// Whether a token is `lower` without regard to case. Setting bit 5 makes letters lower-case and no other
+/// Whether a token equals `lower`, ignoring case. Setting bit 5 makes letters lower-case, and makes no other
 /// byte of a token equal to a byte of these names.
 #[inline(always)]
 pub(in crate::http) fn is<const N: usize>(token: &[u8], lower: &[u8; N]) -> bool {
     token.first_chunk::<N>().is_some_and(|bytes| bytes.map(|byte| byte | 0x20) == *lower)
 }
 
-/// A Content-Length: digits alone, as a number of at most 2^63 (RFC 9110, 8.6).
+/// Parses a Content-Length: digits only, a number of at most 2^63 (RFC 9110, 8.6).
 pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() || value.len() > CONTENT_LENGTH_DIGITS {
         return None;
@@ -258,15 +258,15 @@ pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
     (length <= CONTENT_LENGTH_MAX).then_some(length)
 }
 
-/// Whether a long name may be one of the two that frame a body, or may be meant to look like one.
+/// Whether a long name may be one of the two that frame a body, or may imitate one.
 #[inline(always)]
 fn may_resemble(name: &[u8]) -> bool {
     name.first()
         .is_some_and(|&byte| matches!(byte | 0x20, b'c' | b't') || !byte.is_ascii_alphanumeric())
 }
 
-/// Whether the letters and digits of a name are those of a two-part name, or the first of them, perhaps with
-/// another one for the hyphen: a parser that drops or replaces what it does not like would read that name.
+/// Whether the letters and digits of a name are those of a two-part name, or the beginning of it, perhaps with
+/// another byte for the hyphen: a parser that drops or replaces invalid bytes would read that name.
 fn resembles(name: &[u8], front: &[u8], back: &[u8]) -> bool {
     let marks = || name.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let without_middle = marks().take(front.len()).chain(marks().skip(front.len() + 1));

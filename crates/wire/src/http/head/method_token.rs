@@ -7,7 +7,7 @@ use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::limits::METHOD_SIZE;
 
-/// Reads a method and the blank after it at the start of `input`; gives what follows.
+/// Reads a method and the blank after it at the start of `input`, and returns the rest.
 #[inline(always)]
 pub(super) fn read(input: &[u8]) -> Result<(Method, &[u8]), Stop> {
     if let Some(rest) = input.strip_prefix(b"GET ") {

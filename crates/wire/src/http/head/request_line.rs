@@ -8,7 +8,7 @@ use crate::http::method::Method;
 use crate::http::refusal::Reason;
 use crate::http::url::{self, Scheme};
 
-/// What the first line says.
+/// The content of the first line.
 pub(super) struct RequestLine<'b> {
     pub(super) method: Method,
     pub(super) target: Target<'b>,
@@ -17,7 +17,7 @@ pub(super) struct RequestLine<'b> {
     pub(super) version: Version,
     /// The authority of an absolute target.
     pub(super) authority: Option<&'b [u8]>,
-    /// What follows the line.
+    /// The input after the line.
     pub(super) rest: &'b [u8],
 }
 
@@ -45,7 +45,7 @@ pub(super) fn read(input: &[u8], target_size: usize) -> Result<RequestLine<'_>, 
     Ok(RequestLine { method, target, path_size, version, authority, rest })
 }
 
-/// Why a target of this size, followed by `after`, is none.
+/// Why a target of this size, followed by `after`, is invalid.
 #[cold]
 fn target_stop(after: &[u8], size: usize) -> Stop {
     let reason = match after.first() {
@@ -62,7 +62,7 @@ fn target_stop(after: &[u8], size: usize) -> Stop {
 /// A target, the authority of an absolute one, and the size of its path.
 type Form<'b> = (Target<'b>, Option<&'b [u8]>, usize);
 
-/// The asterisk form and the absolute form (RFC 9112, 3.2.2 and 3.2.4); CONNECT never comes this far.
+/// The asterisk form and the absolute form (RFC 9112, 3.2.2 and 3.2.4). CONNECT is refused before this.
 #[inline(never)]
 fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
     if bytes.is_empty() {
@@ -73,7 +73,7 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
     }
     let rest = match url::scheme(bytes) {
         Some((Scheme::Http, rest)) => rest,
-        // RFC 9110, 7.4: what is asked for over https is not answered in the clear.
+        // RFC 9110, 7.4: a request for https must not be answered over an unencrypted connection.
         Some((Scheme::Https, _)) => return Err(Reason::SecureTarget),
         None => return Err(Reason::InvalidTargetForm),
     };
@@ -81,12 +81,12 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
     if !authority::is_valid(authority) {
         return Err(Reason::InvalidTargetAuthority);
     }
-    // A query without a path is of the path `/`, which is not in the input: `target::split` knows.
+    // A query without a path belongs to the path `/`, which is not in the input; `target::split` handles this.
     let path = if path.is_empty() { b"/" } else { path };
     Ok((Target::Origin(path), Some(authority), scan::path(path)))
 }
 
-/// Byte by byte, as a peer may stop after any of them and wait for the answer.
+/// Byte by byte, because a peer may stop after any of them and wait for the answer.
 #[inline(never)]
 fn read_version(rest: &[u8]) -> Result<(Version, &[u8]), Stop> {
     const PATTERN: &[u8] = b"HTTP/d.d\r\n";

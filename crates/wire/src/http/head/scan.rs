@@ -7,8 +7,8 @@ mod block;
 
 use block::{Block, SIZE};
 
-/// Index of the first byte at or after `at` that may not stand in a field value (RFC 9110, 5.5: visible
-/// ASCII, blank, tab and obs-text may), or the length of the input.
+/// Index of the first byte at or after `at` that is not allowed in a field value (RFC 9110, 5.5: visible
+/// ASCII, blank, tab and obs-text are), or the length of the input.
 #[inline(always)]
 pub(in crate::http) fn value(input: &[u8], mut at: usize) -> usize {
     loop {
@@ -20,8 +20,8 @@ pub(in crate::http) fn value(input: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// How many bytes at the start of the input may stand in a request target (visible ASCII but the number sign, which would begin a
-/// fragment), and how many of them stand before a question mark.
+/// How many bytes at the start of the input are allowed in a request target (visible ASCII without the number sign, which would begin a
+/// fragment), and how many of them come before a question mark.
 #[inline(always)]
 pub(super) fn target(input: &[u8]) -> (usize, usize) {
     let mut rest = input;
@@ -47,14 +47,14 @@ pub(super) fn target(input: &[u8]) -> (usize, usize) {
     }
 }
 
-/// Index of the first question mark, where the path of a request target ends and its query begins, or the
+/// Index of the first question mark, which ends the path of a request target, or the
 /// length of the target.
 #[inline(always)]
 pub(in crate::http) fn path(target: &[u8]) -> usize {
     run(target, 0, Block::stops_in_path)
 }
 
-/// Index of the first byte at or after `at` that may not stand in a token (RFC 9110, 5.6.2), or the
+/// Index of the first byte at or after `at` that is not allowed in a token (RFC 9110, 5.6.2), or the
 /// length of the input.
 #[inline(always)]
 pub(in crate::http) fn token(input: &[u8], at: usize) -> usize {
@@ -65,7 +65,7 @@ pub(in crate::http) fn token(input: &[u8], at: usize) -> usize {
     }
 }
 
-/// Steps over the punctuation that a token may have and the run over plain bytes does not know.
+/// Skips punctuation that is allowed in a token and that the search for plain bytes stops at.
 #[inline(never)]
 fn rest_of_token(input: &[u8], mut at: usize) -> usize {
     while input.get(at).is_some_and(|&byte| is_token(byte)) {
@@ -74,26 +74,26 @@ fn rest_of_token(input: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Index of the first byte at or after `at` that is not a letter, a digit, a hyphen or a dot, which are
-/// the bytes of nearly every host; or the length of the input.
+/// Index of the first byte at or after `at` that is not a letter, digit, hyphen or dot (nearly all
+/// hosts consist of these), or the length of the input.
 #[inline(always)]
 pub(super) fn plain_host(input: &[u8], at: usize) -> usize {
     run(input, at, Block::stops_in_plain_host)
 }
 
-/// Whether the byte may stand in a token.
+/// Whether the byte is allowed in a token.
 pub(in crate::http) const fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.')
         || matches!(byte, b'^'..=b'`' | b'|' | b'~')
 }
 
-/// Whether the byte may stand in a field value.
+/// Whether the byte is allowed in a field value.
 pub(in crate::http) const fn is_value(byte: u8) -> bool {
     (byte >= 0x20 && byte != 0x7f) || byte == b'\t'
 }
 
-/// Sums of indices wrap, as none is beyond the length of the input.
+/// Sums of indices wrap, but none exceeds the length of the input.
 #[inline(always)]
 fn run(input: &[u8], mut at: usize, stops: impl Fn(Block) -> usize) -> usize {
     let mut rest = input.get(at..).unwrap_or_default();
@@ -108,7 +108,7 @@ fn run(input: &[u8], mut at: usize, stops: impl Fn(Block) -> usize) -> usize {
     at.wrapping_add(last(input, rest, stops))
 }
 
-/// The end of the input, where no whole block is left: `rest` is what the last blocks have left.
+/// The end of the input, where less than a block is left: `rest` is what the blocks before have left.
 #[inline(never)]
 fn last(input: &[u8], rest: &[u8], stops: impl Fn(Block) -> usize) -> usize {
     let bits = match input.last_chunk() {

@@ -6,18 +6,18 @@ use super::parameters::{Parameters, decode, split_value};
 use super::{MultipartError, find_head_end};
 use crate::limits;
 
-/// What the head of a part says.
+/// The content of a part's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartHead<'b> {
-    /// The name of the form's field. Bytes as the client sent them, in UTF-8 where it is a browser.
+    /// The name of the form field: bytes as the client sent them. Browsers send UTF-8.
     pub name: &'b [u8],
-    /// The name that the client has for the file; `None` where the part is no file.
+    /// The client's name for the file; `None` if the part is not a file.
     pub file_name: Option<&'b [u8]>,
-    /// The media type, empty where none is named.
+    /// The media type; empty if none is given.
     pub media_type: &'b [u8],
 }
 
-/// The head of a part while it comes, and then what it says.
+/// The head of a part while it arrives, and then its content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     bytes: Vec<u8>,
@@ -27,7 +27,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Forgets the one before.
+    /// Drops the previous head.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.name.clear();
@@ -35,7 +35,7 @@ impl Head {
         self.media_type.clear();
     }
 
-    /// Takes from the front of the input what belongs to the head; gives how much, and whether the head is whole.
+    /// Takes the bytes of the head from the front of the input; returns how many, and whether the head is complete.
     pub(super) fn take(&mut self, input: &[u8]) -> Result<(usize, bool), MultipartError> {
         let before = self.bytes.len();
         let room = limits::PART_HEAD_SIZE.saturating_sub(before);
@@ -54,7 +54,7 @@ impl Head {
         Ok((taken.len(), false))
     }
 
-    /// Reads a head that is whole.
+    /// Parses a complete head.
     pub(super) fn read(&mut self) -> Result<PartHead<'_>, MultipartError> {
         let (mut has_disposition, mut has_type) = (false, false);
         let (mut has_name, mut has_file_name) = (false, false);
@@ -74,7 +74,7 @@ impl Head {
                 self.media_type.extend_from_slice(value);
             }
         }
-        // Kept for its room.
+        // Kept for reuse.
         self.bytes = bytes;
         let texts = [&self.name, &self.file_name, &self.media_type];
         if texts.iter().any(|text| text.len() > limits::PART_NAME_SIZE) {
@@ -90,7 +90,7 @@ impl Head {
         })
     }
 
-    /// Gives whether there is a name, and a file name. `filename*` means nothing here: RFC 7578 section 4.2 forbids it.
+    /// Returns whether there are a name and a file name. `filename*` is ignored: RFC 7578 section 4.2 forbids it.
     fn read_disposition(&mut self, value: &[u8]) -> Result<(bool, bool), MultipartError> {
         let (kind, parameters) = split_value(value);
         if !kind.eq_ignore_ascii_case(b"form-data") {
@@ -115,7 +115,7 @@ impl Head {
     }
 }
 
-/// Lines between CR LF.
+/// The lines, split at CR LF.
 struct Lines<'b>(Option<&'b [u8]>);
 
 impl<'b> Iterator for Lines<'b> {
@@ -133,7 +133,7 @@ impl<'b> Iterator for Lines<'b> {
     }
 }
 
-/// A field line as its name and value. A line that goes on with the one before has a blank for its name's beginning.
+/// A field line as name and value. A continuation line has a blank at the beginning of its name.
 fn field(line: &[u8]) -> Result<(&[u8], &[u8]), MultipartError> {
     let colon = memchr::memchr(b':', line).ok_or(MultipartError::InvalidPartHead)?;
     let (name, value) = line.split_at(colon);

@@ -7,15 +7,15 @@ use super::MultipartError;
 /// Most characters of a boundary (RFC 2046 section 5.1.1).
 const BOUNDARY_SIZE: usize = 70;
 
-/// What stands between the parts of a form.
+/// The text between the parts of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary(Vec<u8>);
 
 impl Boundary {
-    /// The boundary that a `Content-Type` names; `None` where the body is no `multipart/form-data`.
+    /// The boundary in a `Content-Type`; `None` if the body is not `multipart/form-data`.
     ///
     /// # Errors
-    /// It is one, and its boundary is missing or not right.
+    /// If it is, but its boundary is missing or invalid.
     pub fn of_content_type(value: &[u8]) -> Result<Option<Self>, MultipartError> {
         let (media_type, parameters) = split_value(value);
         if !media_type.eq_ignore_ascii_case(b"multipart/form-data") {
@@ -51,7 +51,7 @@ fn is_boundary_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&byte)
 }
 
-/// The value of a field up to its parameters, and these.
+/// Splits the value of a field into the value and its parameters.
 pub(super) fn split_value(value: &[u8]) -> (&[u8], &[u8]) {
     let end = memchr::memchr(b';', value).unwrap_or(value.len());
     let (kind, parameters) = value.split_at(end);
@@ -66,13 +66,13 @@ pub(super) enum Written<'b> {
     Quoted(&'b [u8]),
 }
 
-/// Names and values of parameters, `None` where there is something else.
+/// Names and values of parameters; `None` for invalid syntax.
 pub(super) struct Parameters<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Parameters<'b> {
-    /// Those that stand here, each with a semicolon before it.
+    /// The parameters in `rest`, each preceded by a semicolon.
     pub(super) fn of(rest: &'b [u8]) -> Self {
         Self { rest }
     }
@@ -106,7 +106,7 @@ impl<'b> Iterator for Parameters<'b> {
         let is_separated = self.rest.first() == Some(&b';');
         self.rest = self.rest.get(1..).unwrap_or_default().trim_ascii_start();
         if is_separated && self.rest.is_empty() {
-            // A semicolon at the end, as some senders write it.
+            // Some senders write a semicolon at the end.
             return None;
         }
         let parameter = if is_separated { self.parameter() } else { None };
@@ -117,8 +117,8 @@ impl<'b> Iterator for Parameters<'b> {
     }
 }
 
-/// Where the quotation mark is that ends a value. One behind a backslash does not, unless it is the last: browsers write
-/// a backslash as it is, also at the end of a name.
+/// The index of the quotation mark that ends a value. A mark after a backslash does not end it, unless it is the last: browsers do not
+/// escape a backslash, even at the end of a name.
 fn end_of_quoted(text: &[u8]) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in text.iter().enumerate() {
@@ -131,8 +131,8 @@ fn end_of_quoted(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Appends a value with its escapes taken away: of a quotation mark and of a backslash, as RFC 9110 section 5.6.4 has
-/// it for them. A backslash before anything else is one, as browsers mean it.
+/// Appends a value without its escapes: of a quotation mark and of a backslash, as in RFC 9110 section 5.6.4.
+/// A backslash before any other character is kept, because browsers do not escape it.
 fn unquote(written: Written<'_>, out: &mut Vec<u8>) {
     let quoted = match written {
         Written::Token(token) => return out.extend_from_slice(token),
@@ -151,8 +151,8 @@ fn unquote(written: Written<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the name in a value: unquoted, and with the three characters back that browsers write percent-encoded
-/// (HTML, "multipart/form-data encoding algorithm"). No other `%` means anything.
+/// Appends the name in a value: unquoted, and with the three characters decoded that browsers percent-encode
+/// (HTML, "multipart/form-data encoding algorithm"). No other `%` has a meaning.
 pub(super) fn decode(written: Written<'_>, out: &mut Vec<u8>) {
     let begin = out.len();
     unquote(written, out);

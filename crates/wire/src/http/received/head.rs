@@ -10,7 +10,7 @@ use crate::http::head::{HeadLimits, Stop, Version, line_end, name_stop, scan, tr
 use crate::http::refusal::Reason;
 use crate::limits;
 
-/// The bounds as the rules for names see them: a name may be as long as its line, a line as its head.
+/// The limits for names: a name may be as long as its line, and a line as its head.
 const BOUNDS: HeadLimits = HeadLimits {
     head_size: limits::RESPONSE_HEAD_SIZE as usize,
     field_count: limits::RESPONSE_FIELD_COUNT as usize,
@@ -19,33 +19,33 @@ const BOUNDS: HeadLimits = HeadLimits {
     target_size: 0,
 };
 
-/// Bytes of a status line up to the blank behind the status.
+/// Bytes of a status line up to the blank after the status.
 const STATUS_LINE_BEGIN: usize = 13;
 
 /// The status line of most responses.
 const USUAL_STATUS_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 
-/// Content-Length as it is written most.
+/// The usual spelling of Content-Length.
 const USUAL_LENGTH: &[u8] = b"Content-Length: ";
 
-/// Bytes of the line of a Date in the one form that is written (RFC 9110, 5.6.7).
+/// Bytes of a Date line in the one format that is written (RFC 9110, 5.6.7).
 const DATE_LINE: usize = 37;
 
-/// What the lines so far said. It shares its room with the decoder of a body, so every byte counts.
+/// What the lines so far mean. It shares its memory with the decoder of a body, so every byte counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
-    /// Content-Length, once it is declared.
+    /// Content-Length, once it was read.
     length: u64,
-    /// Bytes of the lines taken.
+    /// Bytes of the lines read.
     size: u16,
-    /// Field lines taken.
+    /// Field lines read.
     fields: u8,
     version: Version,
     declared: Declared,
     connection: Connection,
 }
 
-/// What the lines so far declare about the end of the body.
+/// What the lines so far say about the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Declared {
     Nothing,
@@ -53,7 +53,7 @@ enum Declared {
     Chunked,
 }
 
-/// Whether the empty line has come.
+/// Whether the empty line was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Partial,
@@ -68,11 +68,11 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Why no line is taken.
+/// Why a line is not taken.
 enum Halt {
-    /// It is not whole.
+    /// It is incomplete.
     Partial,
-    /// It is wrong.
+    /// It is invalid.
     Problem(Problem),
 }
 
@@ -99,7 +99,7 @@ impl From<Reason> for Problem {
 }
 
 impl Lines {
-    /// No line yet.
+    /// Before the first line.
     pub(super) const NONE: Lines = Lines {
         length: 0,
         size: 0,
@@ -109,7 +109,7 @@ impl Lines {
         connection: Connection::NONE,
     };
 
-    /// The line that is read next, where the status is as for [`Lines::take`].
+    /// The line that is read next; `status` as in [`Lines::take`].
     pub(super) fn part(&self, status: u16) -> Part {
         if status == 0 { Part::StatusLine } else { Part::Field(u16::from(self.fields) + 1) }
     }
@@ -124,15 +124,15 @@ impl Lines {
         }
     }
 
-    /// Whether the server would take another request (RFC 9112, 9.3).
+    /// Whether the server accepts another request (RFC 9112, 9.3).
     #[inline(always)]
     pub(super) fn are_persistent(&self) -> bool {
         let stays = self.version == Version::Http11 || self.connection.keep_alive;
         stays && !self.connection.close
     }
 
-    /// Takes as many whole lines as there are, up to the empty one; gives their bytes. The status is zero as
-    /// long as its line has not come.
+    /// Takes all complete lines, up to the empty one, and returns their bytes. The status is zero until
+    /// its line was read.
     #[inline(always)]
     pub(super) fn take(
         &mut self,
@@ -140,7 +140,7 @@ impl Lines {
         input: &[u8],
     ) -> Result<(usize, Extent), ResponseError> {
         let room = usize::from(limits::RESPONSE_HEAD_SIZE - self.size);
-        // What lies beyond the bound is never looked at, so the answer does not depend on how much there is.
+        // Bytes beyond the limit are never read, so the result does not depend on how many there are.
         let window = input.get(..room).unwrap_or(input);
         let mut at = 0;
         match self.take_all(status, window, &mut at) {
@@ -150,14 +150,14 @@ impl Lines {
                 Err(Problem::Rule(Reason::HeadTooLarge).at(self.part(*status)))
             }
             Err(Halt::Partial) => {
-                // At most the room that is left.
+                // At most the remaining room.
                 self.size += at as u16;
                 Ok((at, Extent::Partial))
             }
         }
     }
 
-    /// Leaves `at` behind the last line that was taken.
+    /// Leaves `at` after the last line that was taken.
     #[inline(always)]
     fn take_all(&mut self, status: &mut u16, input: &[u8], at: &mut usize) -> Result<(), Halt> {
         if *status == 0 {
@@ -173,7 +173,7 @@ impl Lines {
         }
     }
 
-    /// Takes the field line at `at`; gives the index behind it.
+    /// Takes the field line at `at` and returns the index after it.
     #[inline(always)]
     fn take_field(&mut self, input: &[u8], at: usize) -> Result<usize, Halt> {
         if let Some(size) = self.take_usual_field(input.get(at..).unwrap_or_default()) {
@@ -184,8 +184,8 @@ impl Lines {
         if !is_room || colon == at || input.get(colon) != Some(&b':') {
             return Err(name_stop(input, at, colon, usize::from(self.fields), &BOUNDS).into());
         }
-        // From the first byte again, as a name is made of what a value may have: so the processor need not wait
-        // for the end of the name to look for that of the line.
+        // From the first byte again, because a name consists of bytes that a value may contain: so the processor need not wait
+        // for the end of the name before it searches for the end of the line.
         let end = scan::value(input, at);
         let next = line_end(input, end)?;
         let name = input.get(at..colon).unwrap_or_default();
@@ -193,9 +193,9 @@ impl Lines {
         Ok(next)
     }
 
-    /// Takes the fields of nearly every response, as nearly every server writes them; gives the bytes of the line.
-    /// Names, and ends where they can be foretold, are compared and not searched: a comparison can be predicted
-    /// where the end of a run has to be waited for. Whatever is not plain takes the way of all fields.
+    /// Takes the fields of nearly every response, as nearly every server writes them, and returns the bytes of the line.
+    /// Names, and ends that can be predicted, are compared instead of searched: the processor can predict a comparison,
+    /// but must wait for the end of a search. Anything unusual takes the path of all fields.
     #[inline(always)]
     fn take_usual_field(&mut self, line: &[u8]) -> Option<usize> {
         if self.fields == limits::RESPONSE_FIELD_COUNT {
@@ -237,7 +237,7 @@ impl Lines {
         Some(USUAL_LENGTH.len() + digits + 2)
     }
 
-    /// Takes in one field. The length of the name sorts nearly every other field out.
+    /// Adds one field. The length of the name excludes nearly every other field.
     #[inline(always)]
     fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Problem> {
         match name.len() {
@@ -259,7 +259,7 @@ impl Lines {
         };
         self.declared = match self.declared {
             Declared::Nothing => Declared::Length,
-            // Two parsers may end such a body in two places (RFC 9112, 6.3).
+            // Two parsers may find different ends of such a body (RFC 9112, 6.3).
             Declared::Chunked => return Err(Reason::LengthAndCoding.into()),
             declared if self.length == length => declared,
             _ => return Err(Problem::DifferentLengths),
@@ -268,7 +268,7 @@ impl Lines {
         Ok(())
     }
 
-    /// RFC 9112, 6.1: of the codings only `chunked` may be sent to who names none in TE, and once at most.
+    /// RFC 9112, 6.1: a client that sends no TE accepts only the coding `chunked`, and only once.
     #[inline(never)]
     fn note_coding(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.version == Version::Http10 {
@@ -290,7 +290,7 @@ impl Lines {
     }
 }
 
-/// Takes a field that says nothing here, of a name that is known to be right.
+/// Takes a field without meaning here, whose name is known to be valid.
 #[inline(always)]
 fn pass_usual_field(line: &[u8], name: &[u8]) -> Option<usize> {
     line.strip_prefix(name)?;
@@ -298,7 +298,7 @@ fn pass_usual_field(line: &[u8], name: &[u8]) -> Option<usize> {
     line.get(end..)?.starts_with(b"\r\n").then_some(end + 2)
 }
 
-/// A list of equal numbers counts as that number: something before us merged lines (RFC 9112, 6.3).
+/// A list of equal numbers counts as that number: an intermediary merged lines (RFC 9112, 6.3).
 #[cold]
 fn equal_lengths(value: &[u8]) -> Result<u64, Problem> {
     let mut lengths = value.split(|&byte| byte == b',').map(|item| parse_length(trim(item)));
@@ -312,7 +312,7 @@ fn equal_lengths(value: &[u8]) -> Result<u64, Problem> {
     Ok(first)
 }
 
-/// Reads the status line; gives the index behind it.
+/// Reads the status line and returns the index after it.
 #[inline(always)]
 fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
     if input.starts_with(USUAL_STATUS_LINE) {
@@ -329,12 +329,12 @@ fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
     };
     let digit = |index: usize| u16::from(begin[index] - b'0');
     let status = digit(9) * 100 + digit(10) * 10 + digit(11);
-    // RFC 9112, 4: the blank stays where the reason is empty, which some servers do not know.
+    // RFC 9112, 4: the blank is required even if the reason is empty, but some servers omit it.
     let reason = if begin[12] == b' ' { STATUS_LINE_BEGIN } else { STATUS_LINE_BEGIN - 1 };
     Ok((version, status, line_end(input, scan::value(input, reason))?))
 }
 
-/// Looks at every byte up to the one behind the status, from left to right.
+/// Checks every byte up to the one after the status, from left to right.
 #[cold]
 fn unusual_status_line(input: &[u8]) -> Result<(Version, &[u8; STATUS_LINE_BEGIN]), Halt> {
     const NAME: &[u8; 5] = b"HTTP/";
@@ -350,7 +350,7 @@ fn unusual_status_line(input: &[u8]) -> Result<(Version, &[u8; STATUS_LINE_BEGIN
         return Err(problem.into());
     }
     let begin = input.first_chunk::<STATUS_LINE_BEGIN>().ok_or(Halt::Partial)?;
-    // RFC 9110, 2.5: a later minor version is taken as 1.1.
+    // RFC 9110, 2.5: a later minor version is treated as 1.1.
     let version = if begin[7] == b'0' { Version::Http10 } else { Version::Http11 };
     Ok((version, begin))
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::http::refusal::{Reason, Refusal};
 
-/// A response that cannot be read: what is wrong, and where. Always the server's fault, or the network's.
+/// A response that cannot be read: what is wrong, and where. The server or the network is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResponseError {
     /// What is wrong.
@@ -19,20 +19,20 @@ pub struct ResponseError {
 /// What is wrong with a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
-    /// A rule of all messages is broken, requests and responses alike.
+    /// It breaks a rule for all messages, requests and responses alike.
     Rule(Reason),
     /// The first bytes are not `HTTP/`.
     NotHttp,
     /// The status is not three digits that form a number of at least 100.
     InvalidStatus,
-    /// Content-Length is said more than once, and not with one value.
+    /// There are several Content-Lengths with different values.
     DifferentLengths,
-    /// 101, where no upgrade was asked for (RFC 9110, 7.8).
+    /// 101 without a request for an upgrade (RFC 9110, 7.8).
     UnaskedUpgrade,
     /// More interim responses than [`limits::RESPONSE_INTERIM_COUNT`](crate::limits::RESPONSE_INTERIM_COUNT).
     TooManyInterim,
-    /// The connection ended before the response began: a kept connection that the server gave up. The request
-    /// may be tried again where that does no harm (RFC 9112, 9.3.1).
+    /// The connection ended before the response began: the server closed a kept connection. The request
+    /// may be retried if that does no harm (RFC 9112, 9.3.1).
     ClosedBefore,
     /// The connection ended within the response (RFC 9112, 8).
     ClosedWithin,
@@ -43,9 +43,9 @@ pub enum Problem {
 pub enum Part {
     /// The first line.
     StatusLine,
-    /// The field line of that number, the first one being 1; the empty line behind the last one counts, too.
+    /// The field line with this number, from 1. The empty line after the last one counts too.
     Field(u16),
-    /// The content with its chunks and trailers.
+    /// The content, with its chunks and trailers.
     Body,
 }
 
@@ -64,14 +64,14 @@ impl Problem {
         }
     }
 
-    /// The problem, where it is.
+    /// The error with its place.
     pub(super) const fn at(self, part: Part) -> ResponseError {
         ResponseError { problem: self, part }
     }
 }
 
 impl From<Refusal> for ResponseError {
-    /// Of a body: heads name their own part.
+    /// For a body; heads name their own part.
     fn from(refusal: Refusal) -> ResponseError {
         Problem::Rule(refusal.reason()).at(Part::Body)
     }

@@ -1,4 +1,4 @@
-//! The rules of RFC 6455, by section, and that it does not matter where the bytes are cut.
+//! The rules of RFC 6455, by section; the result does not depend on where the input is cut.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ enum Read {
     Failed(Failure),
 }
 
-/// Reads bytes that come in pieces of this size.
+/// Reads bytes that arrive in pieces of this size.
 fn read_in(input: &[u8], piece: usize, limits: &Limits) -> Vec<Read> {
     let (mut reader, mut scratch) = (Reader::default(), Vec::new());
     let (mut waiting, mut all) = (Vec::new(), Vec::new());
@@ -133,7 +133,7 @@ fn frames_of_a_client_are_masked_and_those_of_a_server_are_not() {
 fn text_that_is_not_utf8_is_found_at_once() {
     assert_eq!(read(&frame(TEXT, b"a\xff")), [Read::Failed(Failure::NotUtf8)]);
     assert_eq!(read(&frame(TEXT, b"cut \xe2\x82")), [Read::Failed(Failure::NotUtf8)]);
-    // The frame would go on, and so would the message.
+    // The frame would continue, and so would the message.
     let mut begun = frame(TEXT_FIRST, b"ab\xed\xa0\x80 and more");
     begun.truncate(6 + 5);
     assert_eq!(read(&begun), [Read::Failed(Failure::NotUtf8)]);
@@ -181,7 +181,7 @@ fn each_bound_is_the_last_size_that_passes() {
     assert_eq!(run(&of(&[10, 6])), refused("message is too big"));
     assert_eq!(run(&of(&[1, 1, 1])), [text("aaa")]);
     assert_eq!(run(&of(&[1, 1, 1, 1])), refused("message has too many fragments"));
-    // The length is refused by the head alone: none of the payload is waited for.
+    // The head alone is refused because of its length, without waiting for the payload.
     let mut head = frame(0x82, &[0; 200]);
     head.truncate(8);
     assert_eq!(run(&head), refused("frame is too big"));

@@ -8,7 +8,7 @@ use wide::u8x16;
 /// Bytes of a block.
 pub(super) const SIZE: usize = 16;
 
-/// So many bytes of the input.
+/// One block of input.
 #[derive(Clone, Copy)]
 pub(super) struct Block(u8x16);
 
@@ -19,13 +19,13 @@ impl Block {
         Block(u8x16::new(bytes))
     }
 
-    /// Controls, tab included: the caller lets the tab pass.
+    /// Control characters including tab, which the caller then allows.
     #[inline(always)]
     pub(super) fn stops_in_value(self) -> usize {
         first(self.within(0, 0x1f) | self.equal(0x7f))
     }
 
-    /// All but visible ASCII, and the number sign.
+    /// Everything except visible ASCII, and the number sign.
     #[inline(always)]
     pub(super) fn stops_in_target(self) -> usize {
         first(!self.within(0x21, 0x7e) | self.equal(b'#'))
@@ -37,16 +37,16 @@ impl Block {
         first(self.equal(b'?'))
     }
 
-    /// All but letters, digits and the hyphen: the caller looks at the rare other bytes one by one.
+    /// Everything except letters, digits and the hyphen. The caller checks the other, rare bytes one by one.
     #[inline(always)]
     pub(super) fn stops_in_plain_token(self) -> usize {
         first(!(self.letters() | self.within(b'0', b'9') | self.equal(b'-')))
     }
 
-    /// All but letters, digits, the hyphen and the dot.
+    /// Everything except letters, digits, the hyphen and the dot.
     #[inline(always)]
     pub(super) fn stops_in_plain_host(self) -> usize {
-        // The slash stands between the dot and the digits.
+        // The slash is between the dot and the digits.
         first(!(self.letters() | self.within(b'-', b'9')) | self.equal(b'/'))
     }
 
@@ -60,7 +60,7 @@ impl Block {
         self.0.simd_eq(u8x16::splat(byte))
     }
 
-    /// Bytes from the one to the other, both of them included.
+    /// Bytes from `low` to `high`, inclusive.
     #[inline(always)]
     fn within(self, low: u8, high: u8) -> u8x16 {
         let above = self.0 - u8x16::splat(low);
@@ -70,6 +70,6 @@ impl Block {
 
 #[inline(always)]
 fn first(marked: u8x16) -> usize {
-    // A bit more than there are bytes: with none marked it is the first.
+    // One bit more than there are bytes: if none is marked, that one is first.
     (marked.to_bitmask() | 1 << SIZE).trailing_zeros() as usize
 }
