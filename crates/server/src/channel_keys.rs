@@ -11,16 +11,16 @@ use ctutils::CtEq as _;
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
 
-/// The keys in force.
+/// The current keys.
 #[derive(Debug, Default)]
 pub struct ChannelKeys {
     tokens: TokenKeys,
     api: ApiKeys,
-    /// Faults of their files that do not keep them from being used.
+    /// Problems of the key files that do not prevent their use.
     pub warnings: Vec<String>,
 }
 
-/// What programs show that may do everything.
+/// The keys of programs, which may do everything.
 #[derive(Default)]
 struct ApiKeys(Vec<Box<[u8]>>);
 
@@ -30,10 +30,10 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// A file of keys that cannot be used.
+/// A key file that cannot be used.
 #[derive(Debug)]
 pub struct KeysError {
-    /// The key of the configuration that names it.
+    /// The configuration key that names the file.
     key: &'static str,
     path: PathBuf,
     fault: SecretFault,
@@ -49,7 +49,7 @@ impl ChannelKeys {
     /// The keys of the configured files.
     ///
     /// # Errors
-    /// When one cannot be used.
+    /// If one of them cannot be used.
     pub(crate) fn load(settings: &config::ChannelKeys, roots: &[Root]) -> Result<Self, KeysError> {
         let mut keys = Self::default();
         if let Some(path) = &settings.token_keys {
@@ -57,7 +57,7 @@ impl ChannelKeys {
                 if TokenKeys::are_public(file.text()) {
                     keys.tokens = TokenKeys::of_public_keys(file.text())
                         .map_err(|none| SecretFault::NotEd25519 { number: none.number })?;
-                    // Everybody may read these.
+                    // The public parts, which anyone may read.
                     return Ok(None);
                 }
                 keys.tokens = TokenKeys::of_secrets(file.secrets()?);
@@ -86,15 +86,15 @@ impl ChannelKeys {
         Ok(())
     }
 
-    /// Whether there is any key to show something for.
+    /// Whether any key is configured with which a client could authenticate.
     pub(crate) fn are_there(&self) -> bool {
         !self.tokens.is_empty() || !self.api.0.is_empty()
     }
 
-    /// What a client may do that shows this.
+    /// The rights that a key or token gives.
     ///
     /// # Errors
-    /// When it is neither a key nor a good token.
+    /// If it is neither a key nor a valid token.
     pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
         if self.is_program(shown) {
             return Ok(Rights::All);
@@ -104,7 +104,7 @@ impl ChannelKeys {
 
     /// Whether this is the key of a program.
     pub(crate) fn is_program(&self, shown: &[u8]) -> bool {
-        // All are compared, each for as long as it is.
+        // All keys are compared, each in constant time.
         self.api.0.iter().fold(false, |is, key| is | bool::from(shown.ct_eq(key)))
     }
 }

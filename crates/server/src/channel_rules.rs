@@ -8,7 +8,7 @@ use channels::{Access, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
 use config::{ChannelAccess, ChannelRules, SlowSubscriber};
 use runtime::clock::milliseconds;
 
-// A channel without a section, which clients of RESP may use, has the defaults of one with a section.
+// A channel without a section, which Redis clients may use, has the same defaults as one with a section.
 const _: () = {
     assert!(config::limits::CHANNEL_BEHIND == channels::limits::BEHIND);
     assert!(config::limits::CHANNEL_MESSAGE_SIZE == channels::limits::MESSAGE_SIZE);

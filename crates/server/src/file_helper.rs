@@ -20,12 +20,12 @@ pub struct FileHelper {
 }
 
 impl FileHelper {
-    /// A helper that opens roots when the first job for them comes.
+    /// A helper that opens the roots of a site when it gets the first job for them.
     pub fn new() -> Self {
         Self { disk: None }
     }
 
-    /// The roots of that site, opened.
+    /// The opened roots of this site.
     fn disk_of(&mut self, site: &Arc<SiteData>) -> Option<&mut Disk> {
         let known = self.disk.as_ref().is_some_and(|(of, _)| Arc::ptr_eq(of, site));
         if !known {
@@ -34,7 +34,7 @@ impl FileHelper {
         self.disk.as_mut().map(|(_, disk)| disk)
     }
 
-    /// The result of a job or of a region; `None` for a message that is for another receiver.
+    /// The result of a job or of reading a region; `None` for a message that is not for file helpers.
     pub fn answer(&mut self, message: Message) -> Option<Message> {
         let Message::FileHelper(order) = message else { return None };
         Some(self.carry_out(order).into())
@@ -76,7 +76,7 @@ impl Handle<Message> for FileHelper {
         mailbox: &mut Mailbox<Message>,
     ) -> Onward {
         let Some(answer) = self.answer(message) else { return Onward::Wait };
-        // Given back, it has nobody to go to: whoever waits for it meets the answer deadline.
+        // If it is given back there is no receiver: a request that waits for it reaches its answer deadline.
         let _nobody_turns = send_patiently(mailbox, from, answer);
         Onward::Wait
     }

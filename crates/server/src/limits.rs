@@ -27,110 +27,110 @@ const KIB: u64 = 1024;
 /// Bytes of a request body on the control socket. Consequence: 413.
 pub const ADMIN_BODY_SIZE: u64 = 64 * KIB;
 
-/// File helper threads: how many look-ups may wait for the disk at once. Consequence: more wait in mailboxes.
+/// File helper threads, so this many lookups may wait for the disk at once. Consequence: further ones wait in mailboxes.
 pub const FILE_HELPERS: usize = 4;
 
 /// Connections in the middle of a cold file that wait for room in the helpers' mailboxes. Consequence: one more is
-/// closed; a request that is not answered yet gets 503 instead and does not wait here.
+/// closed. A request that is not answered yet does not wait here; it gets a 503.
 pub const POSTPONED_MAX: usize = 4_096;
 
-/// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over leaves its scheduler behind.
+/// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over ends without its scheduler.
 pub const TURN_MAX: Duration = Duration::from_secs(5);
 
-/// Time between two looks at the turns (1 s): one that lasts is reported so much later.
+/// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
 
-/// Connections to the control socket and the metrics listener. Consequence: the longest idle one is closed.
+/// Connections to the control socket and the metrics listener. Consequence: the one that has been idle longest is closed.
 pub const ADMIN_CONNECTIONS: usize = 256;
 
-/// Connections that may wait for the control scheduler. Consequence: more are refused by the kernel.
+/// Connections that may wait for the control scheduler. Consequence: the kernel refuses more.
 pub const ADMIN_BACKLOG: u32 = 64;
 
-/// Sockets taken over from systemd. Consequence: more are left alone.
+/// Sockets taken over from systemd. Consequence: further ones are ignored.
 pub const INHERITED_MAX: u32 = 64;
 
 /// Bytes of the orders that a program sends in one request (1 MiB). Beyond: 413.
 pub const PROGRAM_BODY_SIZE: u64 = 1024 * KIB;
 
-/// Orders of a program in one request; each channel of a broadcast is one. Beyond: 400.
+/// Orders in one request of a program; each channel of a broadcast counts as one. Beyond: 400.
 pub const PROGRAM_ORDERS: usize = 1_000;
 
-/// Bytes of what has been answered to the orders of a request (16 MiB). Beyond: the orders that are left are answered with an error, but those that
-/// publish or send users away are done.
+/// Bytes of the answers to the orders of one request (16 MiB). Beyond: the remaining orders are answered with an error, except that those that
+/// publish or disconnect users are still executed.
 pub const PROGRAM_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of messages and answers that a program's request makes in a turn (256 KiB). Beyond: the rest waits for the next turn.
+/// Bytes of messages and answers that a program's request produces in one turn (256 KiB). Beyond: the rest waits for the next turn.
 pub const PROGRAM_TURN_BYTES: usize = 256 * 1024;
 
-/// 1 KiB: a shorter answer of a page is not compressed; compression would save less than a packet.
+/// 1 KiB: a shorter answer of a page is not compressed, because that would save less than a packet.
 pub const PACK_FROM: usize = 1024;
 
-/// 128 KiB of answers of pages are compressed in a turn at once, and as much of those that wait at its end: half a millisecond
-/// each. A longer answer, and one that a page makes later in the turn, waits for the next turns.
+/// 128 KiB of answers of pages are compressed immediately in one turn, and as much of the waiting ones at its end: half a millisecond
+/// each. A longer answer, and one that a page produces later in the turn, waits for the next turns.
 pub const PACK_PER_TURN: usize = 128 * 1024;
 
-/// 16 MiB of answers of a scheduler's pages wait to be compressed; one that has no room is sent as it is.
+/// 16 MiB of answers of a scheduler's pages may wait to be compressed; if there is no room, an answer is sent uncompressed.
 pub const PACK_QUEUED: usize = 16 * 1024 * 1024;
 
-/// 64 descriptors for a scheduler; with fewer the server does not start, and says so: listeners, helpers and a few files take half of them.
+/// 64 descriptors for a scheduler. With fewer the server does not start and says so, because listeners, helpers and a few files take half of them.
 pub const DESCRIPTORS_MIN: u64 = 64;
 
-/// The part of a scheduler's descriptors (an eighth) that is kept free of connections: for listeners, logs, and files that are sent.
+/// The fraction (an eighth) of a scheduler's descriptors that connections cannot use: for listeners, logs, and files being sent.
 /// Consequence: the connection limit is the descriptor limit less this.
 pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
 
-/// 24 descriptors are kept free of connections at least.
+/// 24 descriptors at least that connections cannot use.
 pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
 
-/// 256 descriptors are kept free of connections at most.
+/// 256 descriptors at most that connections cannot use.
 pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
 
 // Channels
 
-/// 25 s after which a WebSocket that sends nothing is asked whether it is there, and an event stream gets a comment: less than the
-/// minute after which proxies take a silent connection for dead.
+/// 25 s after which a silent WebSocket is pinged, and an event stream gets a comment: less than the
+/// minute after which proxies close a silent connection.
 pub const PING_INTERVAL_MS: u64 = 25_000;
 
-/// 10 s for the answer of a WebSocket; then it is closed.
+/// 10 s for the answer to a ping; then the WebSocket is closed.
 pub const PING_TIMEOUT_MS: u64 = 10_000;
 
-/// 64 MiB of messages of a scheduler's WebSockets that have come in part; the socket that passes it is closed with 1013.
+/// 64 MiB of incomplete messages on a scheduler's WebSockets; the socket that exceeds it is closed with 1013.
 pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
 
-/// 1 MiB of compressed messages of WebSockets is unpacked in a turn, where a socket has more of them: the rest of what it has sent waits for the next.
+/// 1 MiB of compressed WebSocket messages is decompressed for one socket in one turn; the rest of its input waits for the next.
 pub const INFLATED_PER_TURN: usize = 1024 * 1024;
 
-/// 1 MiB that waits for a WebSocket before it is told nothing more of the messages it has published.
+/// 1 MiB of output waiting for a WebSocket, beyond which it no longer gets the results of the messages it published.
 pub const SOCKET_BEHIND_BYTES: usize = 1024 * 1024;
 
-/// 1 KiB of what the module of a channel says against a client is told; the rest is left out.
+/// 1 KiB of a module's reason for a refusal is sent to the client; the rest is left out.
 pub const VETO_SIZE: usize = 1024;
 
-/// 4 KiB of a request's query and fields are kept with a WebSocket where modules are asked about channels; a longer head is answered 431.
+/// 4 KiB of a request's query and fields are kept with a WebSocket if modules decide about channels; a longer head is answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 
 // The store
 
-/// Bytes of orders from which the writer of the store commits, though more wait (32 MiB).
+/// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
 pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 
-/// Time between two looks at a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins so much later.
+/// Time between two checks of a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins this much later.
 pub const STORE_CHECKPOINT_LOOK: Duration = Duration::from_millis(5);
 
-/// Time for which a server that ends lets its store wait for another program that writes, such as an import (5 s). Beyond: it ends without. What was answered is
-/// kept, and the next start finds the store as after `kill -9`.
+/// How long a server that ends waits for another program that writes to its store, such as an import (5 s). Beyond: it ends without waiting. Answered
+/// writes are kept, and the next start recovers as after `kill -9`.
 pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
 
-/// Time between two looks whether the writer of the store has ended (5 ms). Consequence: the server ends so much later.
+/// Time between two checks whether the writer of the store has ended (5 ms). Consequence: the server ends this much later.
 pub const STORE_END_LOOK: Duration = Duration::from_millis(5);
 
-/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next one.
+/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next order.
 pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
 
-/// Messages of a scheduler that the writer has not answered. Beyond: orders are gathered until one is.
+/// Messages of a scheduler that the writer has not answered. Beyond: orders are collected until one is answered.
 pub const STORE_MESSAGES: usize = 2;
 
-/// Replies of a Redis client that are awaited from the writer of the store. Beyond: nothing more of it is read until some have come.
+/// Replies that a Redis client awaits from the writer of the store. Beyond: its input is not read until some have arrived.
 pub const RESP_AWAITED: usize = 1_024;
 
 /// Bytes of orders of a Redis client that the writer has not answered (1 MiB). Beyond: as above.
@@ -139,7 +139,7 @@ pub const RESP_AWAITED_SIZE: usize = 1024 * 1024;
 /// Bytes of the commands between `MULTI` and `EXEC` (1 MiB). Beyond: an error, and `EXEC` is refused.
 pub const RESP_TRANSACTION_SIZE: usize = 1024 * 1024;
 
-/// Keys that a Redis client watches. Beyond: an error, and none is watched.
+/// Keys that a Redis client may watch. Beyond: an error, and no key is watched.
 pub const RESP_WATCHED: usize = 1_024;
 
 /// Bytes of the reply to `KEYS` (16 MiB). Beyond: an error.
@@ -148,28 +148,28 @@ pub const RESP_LISTING_SIZE: usize = 16 * 1024 * 1024;
 /// Bytes of the body of a request for the store: its largest value (16 MiB). Beyond: 413.
 pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
 
-/// Keys of a list of the store where the client does not say how many.
+/// Keys in a list of the store if the client does not give a number.
 pub const STORE_LIST_KEYS: usize = 100;
 
-/// Bytes that the Redis clients of a scheduler have it keep between commands (64 MiB): commands before `EXEC`, and keys that are watched. Beyond: an
-/// error, and the client's transaction is given up.
+/// Bytes that the Redis clients of a scheduler keep between commands (64 MiB): commands before `EXEC`, and watched keys. Beyond: an
+/// error, and the client's transaction is discarded.
 pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;
 
-/// Bytes from which a value is sent from the map as its client takes it (64 KiB). Below, it is copied.
+/// Bytes from which on a value is sent from the map at the client's pace (64 KiB). Smaller values are copied.
 pub const STORE_LENT_SIZE: usize = 64 * 1024;
 
-/// Time between two looks at what is lent from the map (1 s). Consequence: what is taken back is so much later.
+/// Time between two checks of values lent from the map (1 s). Consequence: they are taken back this much later.
 pub const STORE_LENT_LOOK_MS: u64 = 1_000;
 
-/// Time for which a program may read one state of the store while others are written (1 minute). Consequence: the log names it, once.
+/// How long a program may read one state of the store while others write (1 minute). Consequence: the log names the program, once.
 pub const STORE_READER_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB of a scheduler), such as those to `EXEC`, `GETDEL` and `KEYS`, while their
-/// clients take them; but for the first. Beyond: an error.
+/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as those to `EXEC`, `GETDEL` and `KEYS`, while
+/// their clients read them; the first is always allowed. Beyond: an error.
 pub const STORE_HELD_SIZE: usize = 64 * 1024 * 1024;
 
-/// Bytes of the values of one reply to `MGET` (32 MiB) that are copied, but for the last one. Beyond: an error.
+/// Bytes of values in one `MGET` reply that are copied (32 MiB), not counting the last. Beyond: an error.
 pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
 
-/// Processes in line for room with the writer that are admitted at once. Each may have one order, so this many of the largest go beyond the bound.
+/// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the largest may exceed the limit.
 pub const STORE_ADMITTED: usize = 8;

@@ -17,14 +17,14 @@ use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
 
-/// What the command was given.
+/// What the command line specified.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// The directory to serve.
     pub directory: PathBuf,
-    /// The configuration file, when one was named.
+    /// The configuration file, if one was named.
     pub config: Option<PathBuf>,
-    /// What the command line overrides.
+    /// Settings that the command line overrides.
     pub overrides: Overrides,
 }
 
@@ -33,74 +33,74 @@ pub struct Source {
 pub enum LoadError {
     /// The directory cannot be served.
     Directory {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
     /// The app modules cannot be read.
     App {
         /// Their directory.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
     /// The configuration file cannot be read.
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
-    /// There is no directory for uploads where one is named.
+    /// The configured upload directory does not exist.
     Uploads {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
-    /// The directory for uploads has what the server reads in it, or is within such a place.
+    /// The upload directory contains something that the server reads, or is inside such a directory.
     UploadsTaken {
         /// The directory.
         path: PathBuf,
-        /// What takes it.
+        /// What is there.
         taken: Taken,
     },
-    /// The configuration is wrong.
+    /// The configuration has errors.
     Config(ConfigErrors),
-    /// There is nothing to sign cookies with.
+    /// The secret for signing cookies is not usable.
     Secret(SecretError),
-    /// A process of the site begins at times of a zone that is not known.
+    /// A process of the site starts at times in an unknown time zone.
     Zone {
-        /// The configuration.
+        /// The configuration file.
         file: String,
-        /// Which.
+        /// The zone.
         zone: UnknownZone,
     },
-    /// A file of keys of channels cannot be used.
+    /// A key file of channels cannot be used.
     ChannelKeys(KeysError),
-    /// A root is in the directory of the app modules.
+    /// A root is inside the directory of app modules.
     RootInApp {
         /// The root.
         root: PathBuf,
         /// The directory.
         app: PathBuf,
     },
-    /// A page answers the path of a configured error page, and there is no file of that path.
+    /// The path of a configured error page belongs to a page, and there is no file with that path.
     ErrorPage {
         /// The status it is for.
         status: u16,
         /// The path.
         path: String,
-        /// The page's file.
+        /// The file of the page.
         page: PathBuf,
     },
-    /// The store lies where files are served: clients could read all of it.
+    /// The store is in a served directory, so clients could read all of it.
     StoreServed {
         /// Its directory.
         path: PathBuf,
-        /// The served one.
+        /// The served directory.
         root: PathBuf,
     },
-    /// There are pages, and they cannot be read or run.
+    /// There are pages that cannot be read or run.
     Pages(PagesError),
 }
 
@@ -166,7 +166,7 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
-    /// Whether something was there but could not be opened.
+    /// Whether a file exists but could not be opened.
     pub fn is_permission(&self) -> bool {
         match self {
             Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
@@ -187,8 +187,8 @@ impl LoadError {
 }
 
 impl Source {
-    /// Reads, checks and compiles; the roots are looked at too. Of the pages that were there `before`, what did not change and
-    /// what is better than broken is kept.
+    /// Reads, checks and compiles the configuration, and checks the roots. Unchanged pages are kept from `before`, and so is
+    /// the last working version of pages that are broken now.
     ///
     /// # Errors
     /// Everything that is wrong, with its place.
@@ -217,10 +217,10 @@ impl Source {
         Ok(data)
     }
 
-    /// Sees to it that no page can save a file in the place of what the server goes by.
+    /// Ensures that no page can save a file over one that the server uses.
     fn look_at_uploads(&self, data: &SiteData) -> Result<(), LoadError> {
         let Some(path) = &data.config.pages.uploads else { return Ok(()) };
-        // With its directory in any case: where a link lies counts, too.
+        // Including its directory: if it is a link, the directory of the link counts too.
         let config = self.config_path().map(|path| absolute(&path));
         match Taken::of(path, config.as_deref(), data) {
             Some(taken) => Err(LoadError::UploadsTaken { path: path.clone(), taken }),
@@ -228,7 +228,7 @@ impl Source {
         }
     }
 
-    /// The configuration file that is used; `None` when there is none.
+    /// The configuration file in use; `None` if there is none.
     pub fn config_path(&self) -> Option<PathBuf> {
         let found = || Some(self.directory.join(FILE_NAME)).filter(|path| path.is_file());
         self.config.clone().or_else(found)
@@ -251,10 +251,10 @@ impl Source {
     }
 }
 
-/// Sees to it that the store is not served.
+/// Ensures that the store is not served.
 fn look_at_store(data: &SiteData) -> Result<(), LoadError> {
     let Some(path) = &data.config.store.path else { return Ok(()) };
-    // It may not be there yet: then its nearest directory that is there says where it will be.
+    // It may not exist yet: then its nearest existing parent tells where it will be.
     let absolute = absolute(path);
     let place = absolute.ancestors().find_map(|part| part.canonicalize().ok());
     let served = data.roots.iter().map(|root| &root.path).find(|root| {
@@ -271,7 +271,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Takes the directory of app modules, if there is one, and sees to it that nothing in it is served.
+/// Finds the directory of app modules, if there is one, and ensures that nothing in it is served.
 fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     let AppDirectory { path, presence } = &data.config.app;
     let is_app = match presence {
@@ -297,7 +297,7 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// An error page is a file; a page in its place would never be sent, and nobody would know why.
+/// An error page is a file. A page in its place would never be sent, without any visible reason.
 fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
     for host in std::iter::once(&data.config.default_host).chain(&data.config.hosts) {
         let set = data.root_of(&host.files).and_then(|root| data.set_of(root));
@@ -321,7 +321,7 @@ fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The error pages whose file is not there: a server would send its own in their place.
+/// Configured error pages whose file is missing, so that the server would send its own.
 pub fn missing_error_pages(data: &SiteData) -> Vec<String> {
     let hosts = std::iter::once(&data.config.default_host).chain(&data.config.hosts);
     let pages = hosts.flat_map(|host| host.error_pages.iter().map(move |page| (host, page)));

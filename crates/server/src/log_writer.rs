@@ -12,10 +12,10 @@ use runtime::mailbox::{Endpoint, Mailbox};
 
 use crate::message::{LogReport, Message, ToControl, ToLogWriter};
 
-/// Batches lost between two complaints.
+/// Batches lost between two reports.
 const LOST_PER_COMPLAINT: u64 = 1000;
 
-/// Where lines go.
+/// Where lines are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogTarget {
     /// To a file, appended.
@@ -35,7 +35,7 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// A writer to that target; [`LogTarget::check`] says beforehand whether it can be opened.
+    /// A writer to this target. [`LogTarget::check`] tells beforehand whether it can be opened.
     pub fn new(target: LogTarget) -> Self {
         let mut writer = Self { target, sink: None, report: LogReport::default(), lost_batches: 0 };
         writer.reopen();
@@ -83,10 +83,10 @@ impl LogWriter {
 }
 
 impl LogTarget {
-    /// Opens it once, so that a path that cannot be written is said before the start.
+    /// Opens the file once, so that an unwritable path is reported before the server starts.
     ///
     /// # Errors
-    /// The path and why.
+    /// The path and the reason.
     pub fn check(&self) -> io::Result<()> {
         self.open().map(drop)
     }
@@ -125,7 +125,7 @@ impl Handle<Message> for LogWriter {
             }
             ToLogWriter::Stop => return Onward::Stop,
             ToLogWriter::AskReport => {
-                // Who asks again later finds room again.
+                // The next query finds room again.
                 let _asks_again = mailbox.send_part(from, ToControl::LogReport(self.report));
             }
         }

@@ -22,28 +22,28 @@ use crate::store_stats::StoreStats;
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
 pub enum Message {
-    /// A scheduler.
+    /// To a scheduler.
     Scheduler(ToScheduler),
-    /// A file helper.
+    /// To a file helper.
     FileHelper(ToFileHelper),
-    /// A name helper: look a host up.
+    /// To a name helper: look up a host.
     NameHelper(Question),
-    /// An upload helper: do something with a file of a form.
+    /// To an upload helper: handle a file of a form.
     UploadHelper(Box<Order>),
-    /// The log writer.
+    /// To the log writer.
     LogWriter(ToLogWriter),
-    /// The writer of the store.
+    /// To the writer of the store.
     StoreWriter(ToStoreWriter),
-    /// The control scheduler.
+    /// To the control scheduler.
     Control(ToControl),
 }
 
 /// Messages to a scheduler.
 #[derive(Debug)]
 pub enum ToScheduler {
-    /// From a file helper: what is at the path.
+    /// From a file helper: the result of a lookup.
     Found(Box<FoundFile>),
-    /// From a file helper: the region is in memory, or cannot be.
+    /// From a file helper: the region is in memory, or cannot be read.
     Warmed(ProcessId, Warmed),
     /// From a name helper: the addresses of a host.
     Resolved(Looked),
@@ -51,56 +51,56 @@ pub enum ToScheduler {
     Uploaded(Box<Report>),
     /// From a page process of another scheduler.
     Letter(Box<Letter>),
-    /// From the writer of the store: what became of a message of orders.
+    /// From the writer of the store: the results of a message of orders.
     Stored(Box<Vec<Stored>>),
-    /// From the writer of the store: there is the commit that was asked for.
+    /// From the writer of the store: the awaited commit was made.
     Committed,
-    /// From another scheduler: what it has to tell of channels.
+    /// From another scheduler: news of channels.
     Channels(Box<channels::Letter>),
-    /// Another configuration is in force.
+    /// Use a new configuration.
     Reload(Arc<SiteData>),
-    /// Pages were edited.
+    /// Use edited pages.
     Pages {
-        /// The configuration whose roots they are of.
+        /// The configuration to which their roots belong.
         generation: u64,
         /// The pages of each root.
         sets: Arc<[Arc<PageSet>]>,
     },
     /// Stop accepting and finish.
     Drain {
-        /// How long what runs may go on.
+        /// How long running requests may continue.
         deadline_ms: u64,
-        /// How long an idle connection is kept to learn that it is to close.
+        /// How long an idle connection stays open, so that its client learns that it will close.
         idle_grace_ms: u64,
     },
     /// Send your counters.
     AskReport(Inquiry),
 }
 
-/// What the control scheduler asks the others for.
+/// What the control scheduler queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inquiry {
     /// Their counters.
     Counters,
-    /// Their counters, and where the native code of pages lies.
+    /// Their counters, and the addresses of the native code of pages.
     NativeCode,
 }
 
 /// Messages to a file helper.
 #[derive(Debug)]
 pub enum ToFileHelper {
-    /// Look a path up.
+    /// Look up a path.
     LookUp(Box<LookUp>),
-    /// Read a region, so that it is in memory.
+    /// Read a region into memory.
     Warm(Box<WarmFor>),
 }
 
 /// Messages to the log writer.
 #[derive(Debug)]
 pub enum ToLogWriter {
-    /// Lines, and how many.
+    /// Lines, and their number.
     Lines(Vec<u8>, u64),
-    /// Open the file anew.
+    /// Reopen the file.
     Reopen,
     /// Write the remaining entries, then end.
     Stop,
@@ -113,7 +113,7 @@ pub enum ToLogWriter {
 pub enum ToStoreWriter {
     /// Execute orders; the answer is one message.
     Orders(Box<Orders>),
-    /// Tell of the next commit behind this one, once.
+    /// Report the next commit after this one, once.
     TellCommit(u64),
     /// Write to the disk what is not there yet, then end.
     Stop,
@@ -122,7 +122,7 @@ pub enum ToStoreWriter {
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
 pub struct Orders {
-    /// The time by which keys end, in milliseconds since 1970.
+    /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
     /// The connection or page that waits for each.
     pub waiting: Vec<OrderedBy>,
@@ -159,7 +159,7 @@ pub enum ToControl {
     Stop,
 }
 
-/// Converts the value of a variant into a message, and back where the message could not be sent.
+/// Converts between a variant's content and a message; back if the message could not be sent.
 macro_rules! part {
     ($part:ty, $($variant:tt)+) => {
         impl From<$part> for Message {
@@ -199,19 +199,19 @@ part!(Box<Report>, Scheduler Uploaded);
 part!(Box<channels::Letter>, Scheduler Channels);
 part!(Looked, Scheduler Resolved);
 
-/// A look-up and the site it is for.
+/// A lookup, and the site it is for.
 #[derive(Debug)]
 pub struct LookUp {
-    /// Whose roots the job's root is one of.
+    /// The site of the job's root.
     pub site: Arc<SiteData>,
     /// The job.
     pub job: Job,
 }
 
-/// What a look-up found, with the site it was for: after a reload its root may be another.
+/// The result of a lookup, with the site it was for: after a reload, the same root number may mean another root.
 #[derive(Debug)]
 pub struct FoundFile {
-    /// Whose roots the job's root is one of.
+    /// The site of the job's root.
     pub site: Arc<SiteData>,
     /// The job.
     pub job: Job,
@@ -219,36 +219,36 @@ pub struct FoundFile {
     pub found: files::Found,
 }
 
-/// A region to be read for a process that waits.
+/// A region to read for a waiting process.
 #[derive(Debug)]
 pub struct WarmFor {
-    /// Whose roots the region's root is one of.
+    /// The site of the region's root.
     pub site: Arc<SiteData>,
-    /// Who waits.
+    /// The waiting process.
     pub process: ProcessId,
     /// The region.
     pub warm: Warm,
 }
 
-/// What became of a reload.
+/// The result of a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReloadReport {
-    /// How many reloads there were, this one included.
+    /// The number of reloads, including this one.
     pub number: u64,
-    /// Why it was refused; empty when it is in force.
+    /// Why it was refused; empty if it succeeded.
     pub problems: Vec<String>,
 }
 
 /// The counters of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PagesRead {
-    /// How many there are, those only for others to include among them.
+    /// The number of pages, including those that are only included by others.
     pub count: usize,
-    /// How many app modules there are.
+    /// The number of app modules.
     pub modules: usize,
-    /// How often edits were taken over.
+    /// The number of edits that took effect.
     pub edits: u64,
-    /// What is wrong with some.
+    /// The problems of broken pages.
     pub problems: Vec<PageProblem>,
 }
 

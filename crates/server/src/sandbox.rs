@@ -10,28 +10,28 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 
-/// What is to stay open.
+/// Paths that stay accessible.
 #[derive(Clone, Debug, Default)]
 pub struct Openings {
     /// Directories and files that are read.
     pub read: Vec<PathBuf>,
-    /// Directories in which files and sockets are made and written.
+    /// Directories in which files and sockets are created and written.
     pub write: Vec<PathBuf>,
 }
 
-/// What became of it.
+/// The result of entering the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sandbox {
-    /// Everything asked for is enforced.
+    /// Everything requested is enforced.
     Enforced,
-    /// The kernel knows a part of it.
+    /// The kernel supports only a part of it.
     Partly,
     /// The kernel has no Landlock, or refuses it.
     None,
 }
 
 impl Sandbox {
-    /// As `status` says it.
+    /// The name in `status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Enforced => "landlock",
@@ -41,11 +41,11 @@ impl Sandbox {
     }
 }
 
-/// The newest set of rights this knows; older kernels enforce what they know of it.
+/// The newest set of rights used here. Older kernels enforce the part they support.
 const RIGHTS: ABI = ABI::V3;
 
-/// What the C library reads to look a host's name up, where pages may fetch: its own table, whom to ask, and how. Those that
-/// are links lead into one of the directories.
+/// Files that the C library reads to look up a host name, if pages may fetch: the hosts table, the servers, and the order. Links among
+/// them lead into one of the directories.
 pub const NAME_SERVICE: [&str; 8] = [
     "/etc/hosts",
     "/etc/host.conf",
@@ -57,10 +57,10 @@ pub const NAME_SERVICE: [&str; 8] = [
     "/run/NetworkManager",
 ];
 
-/// Where time zones are read from, and which one is the machine's. A reload may name others.
+/// The time zone database and the machine's time zone. A reload may name other zones.
 pub const TIME_ZONES: [&str; 3] = ["/usr/share/zoneinfo", "/etc/localtime", "/etc/timezone"];
 
-/// Closes everything but the openings, for this thread and those it starts from now on.
+/// Denies everything except the openings, for this thread and the threads it starts from now on.
 pub fn enter(openings: &Openings) -> Sandbox {
     match restrict(openings) {
         Ok(RulesetStatus::FullyEnforced) => Sandbox::Enforced,
@@ -87,20 +87,20 @@ fn restrict(openings: &Openings) -> Result<RulesetStatus, RulesetError> {
             | read;
         rules = add(rules, path, write)?;
     }
-    // The process's own accounting (memory, descriptors) is read from here.
+    // The process reads its own statistics (memory, descriptors) here.
     rules = add(rules, Path::new("/proc/self"), read)?;
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Opens a path; one that is not there needs no opening.
+/// Allows a path. A path that does not exist needs no rule.
 fn add(
     rules: landlock::RulesetCreated,
     path: &Path,
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<landlock::RulesetCreated, RulesetError> {
     let Ok(descriptor) = PathFd::new(path) else { return Ok(rules) };
-    // A file takes fewer rights than a directory. Those that only a directory has would be dropped, and the rule reported as enforced
-    // in part.
+    // A file accepts fewer rights than a directory. Rights that only a directory has would be dropped, and the rule reported as partly
+    // enforced.
     let is_directory = path.metadata().is_ok_and(|metadata| metadata.is_dir());
     let access = if is_directory { access } else { access & AccessFs::from_file(RIGHTS) };
     rules.add_rule(PathBeneath::new(descriptor, access))

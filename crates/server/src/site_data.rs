@@ -22,16 +22,16 @@ use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
 
-/// A configuration in force.
+/// A compiled configuration.
 #[derive(Debug)]
 pub struct SiteData {
-    /// Counted from 1 with every reload.
+    /// Counts from 1, one more with every reload.
     pub generation: u64,
-    /// As it was read.
+    /// The configuration as read.
     pub config: Config,
     /// Its routes.
     pub table: Table,
-    /// The directories it serves, each with one set of rules.
+    /// The served directories, each with one set of rules.
     pub roots: Vec<Root>,
     /// The rules of each root.
     pub rules: Vec<Arc<FileRules>>,
@@ -39,28 +39,28 @@ pub struct SiteData {
     configured: Vec<config::FileRules>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
-    /// The roots with different pages and, behind them, the directory of the app modules if there is one: where pages and
-    /// modules are looked for.
+    /// The roots with different pages, followed by the directory of app modules if there is one: the places where pages and
+    /// modules are searched.
     pub page_roots: Vec<PageRoot>,
-    /// The rules by which pages are looked for, of each of `page_roots` but the app's.
+    /// The rules by which pages are searched, for each of `page_roots` except the app's.
     page_rules: Vec<Arc<FileRules>>,
-    /// The set of pages that each of `roots` has.
+    /// The set of pages for each of `roots`.
     set_of_root: Vec<SetIndex>,
-    /// The modules that the configuration names.
+    /// The modules named in the configuration.
     pub named_modules: Vec<NamedModule>,
-    /// The pages of each of `page_roots`, as they were when the configuration was read.
+    /// The pages of each of `page_roots`, as they were when the configuration was loaded.
     pub pages: Vec<Arc<PageSet>>,
-    /// What pages sign cookies with.
+    /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
     pub processes: Vec<ProcessPlan>,
     /// The access of clients to each database of the store: to read, and to write.
     pub database_accesses: Vec<(DatabaseAccess, DatabaseAccess)>,
-    /// Which databases clients of HTTP reach.
+    /// Whether HTTP clients can reach each database.
     pub databases_of_http: Vec<bool>,
     /// The rules of channels.
     pub rulebook: Arc<Rulebook>,
-    /// Their keys.
+    /// The keys of channels.
     pub channel_keys: ChannelKeys,
 }
 
@@ -68,7 +68,7 @@ impl SiteData {
     /// Compiles a configuration.
     ///
     /// # Errors
-    /// When routes contradict each other.
+    /// If routes contradict each other.
     pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
         let table = Table::compile(&config)?;
         let mut configured: Vec<config::FileRules> = Vec::new();
@@ -116,10 +116,10 @@ impl SiteData {
         })
     }
 
-    /// There is a directory of app modules. `below` says of each root where in it that directory is, if it is.
+    /// Adds the directory of app modules. `below` tells for each root where inside it that directory is, if it is.
     pub fn add_app(&mut self, below: impl Iterator<Item = Option<String>>) {
         for (rules, below) in self.rules.iter_mut().zip(below) {
-            // A slash makes a pattern of the whole path.
+            // With a slash, a pattern matches the whole path.
             Arc::make_mut(rules).app = below.map(|below| Pattern::new(&format!("/{below}")));
         }
         self.page_rules = page_rules_of(&self.rules, &self.set_of_root);
@@ -128,20 +128,20 @@ impl SiteData {
         self.page_roots.push(PageRoot { root, index: Vec::new() });
     }
 
-    /// The set of the app modules.
+    /// The set of app modules.
     pub fn app_set(&self) -> Option<SetIndex> {
         let behind = self.page_rules.len();
         let is_there = self.page_roots.len() > behind;
         u16::try_from(behind).ok().filter(|_| is_there).map(SetIndex)
     }
 
-    /// The set of the pages of a root.
+    /// The set of pages of a root.
     #[inline]
     pub fn set_of(&self, root: RootIndex) -> Option<SetIndex> {
         self.set_of_root.get(usize::from(root.0)).copied()
     }
 
-    /// Where pages and modules are looked for.
+    /// The places where pages and modules are searched.
     pub fn places(&self) -> Places<'_> {
         Places {
             roots: &self.page_roots,
@@ -151,14 +151,14 @@ impl SiteData {
         }
     }
 
-    /// The root that serves by these rules.
+    /// The root that is served by these rules.
     pub fn root_of(&self, rules: &config::FileRules) -> Option<RootIndex> {
-        // A route's rules are its own copy: equal, not the same.
+        // A route has its own copy of the rules, so they are compared by value.
         let index = self.configured.iter().position(|known| known == rules)?;
         u16::try_from(index).ok().map(RootIndex)
     }
 
-    /// The host of that number: 0 the default one, then the virtual ones in order.
+    /// The host with this number: 0 is the default host, then the virtual ones in order.
     pub fn host(&self, id: HostId) -> Option<&config::Host> {
         match usize::try_from(id.0).ok()?.checked_sub(1) {
             None => Some(&self.config.default_host),
@@ -166,13 +166,13 @@ impl SiteData {
         }
     }
 
-    /// The directories that are read: what a sandbox has to leave open.
+    /// The directories that are read, which a sandbox has to allow.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         self.page_roots.iter().map(|place| place.root.path.as_path())
     }
 }
 
-/// The roots with different pages, and which of them each root has: what else its rules say is of no matter to pages.
+/// The roots with different pages, and the set of each root. Other differences of their rules do not matter to pages.
 fn page_roots_of(roots: &[Root], rules: &[Arc<FileRules>]) -> (Vec<PageRoot>, Vec<SetIndex>) {
     let mut page_roots: Vec<PageRoot> = Vec::new();
     let mut sets = Vec::with_capacity(roots.len());
@@ -183,7 +183,7 @@ fn page_roots_of(roots: &[Root], rules: &[Arc<FileRules>]) -> (Vec<PageRoot>, Ve
         if known.is_none() {
             page_roots.push(place);
         }
-        // There are no more of them than roots, whose numbers are checked where they are asked for.
+        // There are no more sets than roots, whose number is checked where they are looked up.
         sets.push(SetIndex(u16::try_from(index).unwrap_or(u16::MAX)));
     }
     (page_roots, sets)
@@ -257,7 +257,7 @@ fn settings_of(config: &Config) -> Settings {
         requests_per_connection: limits
             .requests_per_connection
             .map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
-        // Who waits for a page waits as long as a page may take.
+        // A request that waits for a page may wait as long as a page may take.
         answer_deadline_ms: milliseconds(ANSWER_DEADLINE.max(config.pages.deadline))
             .saturating_add(1000),
         listeners: config
@@ -270,7 +270,7 @@ fn settings_of(config: &Config) -> Settings {
     }
 }
 
-/// The access to each database, by its number.
+/// The access rules of each database, by number.
 fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
     let access = |name: String| {
         let rules = config.databases.iter().find(|rules| rules.name == name);
@@ -279,7 +279,7 @@ fn database_accesses(config: &Config) -> Vec<(DatabaseAccess, DatabaseAccess)> {
     config.store.all_databases().into_iter().map(access).collect()
 }
 
-/// Which databases clients of HTTP reach, by number.
+/// Whether HTTP clients can reach each database, by number.
 fn databases_of_http(config: &Config) -> Vec<bool> {
     let is_open =
         |name: String| config.databases.iter().any(|rules| rules.name == name && rules.http);

@@ -2,34 +2,34 @@
 //!
 //! Owns the facts of the start and the phase of the server. Never counts.
 
-/// The facts of the start; they never change.
+/// Facts known at start that never change.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The served directory.
     pub directory: String,
-    /// Where the server listens.
+    /// The addresses of the listeners.
     pub listeners: Vec<String>,
-    /// The CPU of each scheduler, when pinned.
+    /// The CPU of each scheduler, if pinned.
     pub cpus: Vec<Option<usize>>,
     /// Whether each scheduler has a descriptor table of its own.
     pub private_tables: bool,
-    /// The kind names of the schedulers' processes.
+    /// The names of the kinds of processes.
     pub kinds: &'static [&'static str],
-    /// Which sandbox is in force.
+    /// The sandbox in force.
     pub sandbox: &'static str,
     /// Bytes of one connection's slot.
     pub slot_bytes: usize,
-    /// Seconds since 1970 at the start.
+    /// The time of the start, in seconds since 1970.
     pub started: u64,
-    /// The process.
+    /// The process id.
     pub process: u32,
 }
 
 /// The phase of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It serves.
+    /// It is serving.
     Serving,
-    /// It takes no new connections, and ends when what runs has.
+    /// It accepts no new connections, and ends when running requests have finished.
     Draining,
 }

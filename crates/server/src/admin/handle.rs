@@ -17,16 +17,16 @@ use crate::message::{
 };
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
-/// Whom the control scheduler talks to.
+/// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
 pub struct Peers {
-    /// How many schedulers there are; their endpoints are numbered from 0.
+    /// The number of schedulers; their endpoints are numbered from 0.
     pub schedulers: usize,
-    /// The log writer, when there is one.
+    /// The log writer, if there is one.
     pub log: Option<Endpoint>,
 }
 
-/// The control socket is the first listener: everything may be asked there. The others only give metrics.
+/// The first listener is the control socket, which accepts every request. The others only serve metrics.
 const CONTROL: ListenerIndex = ListenerIndex(0);
 
 /// The admin application.
@@ -35,7 +35,7 @@ pub struct Admin {
     peers: Peers,
     round: Round,
     waiting: Vec<ProcessId>,
-    /// Who waits for a reload, and how many there had been when it asked.
+    /// Requests that wait for a reload, each with the number of reloads at that time.
     reloading: Vec<(ProcessId, u64)>,
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
@@ -48,12 +48,12 @@ pub struct Admin {
 pub enum HasControl {
     /// Yes.
     Yes,
-    /// It could not be opened: all listeners give metrics only.
+    /// It could not be opened: all listeners only serve metrics.
     No,
 }
 
 impl Admin {
-    /// An admin service about these schedulers.
+    /// An admin service for these schedulers.
     pub fn new(facts: Arc<Facts>, peers: Peers, has_control: HasControl) -> Self {
         Self {
             facts,
@@ -68,7 +68,7 @@ impl Admin {
         }
     }
 
-    /// Asks all schedulers unless their last answers are good enough; `true` when they are.
+    /// Queries all schedulers unless their last answers are recent enough. `true` if they are.
     fn has_answers(&mut self, question: Inquiry, context: &mut AnswerContext<'_, Message>) -> bool {
         let now_ms = context.now.monotonic_ms();
         if self.round.is_good(question, now_ms) {
@@ -86,7 +86,7 @@ impl Admin {
         self.round.ask(question, self.peers.schedulers, expects_log, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            // A scheduler whose mailbox is full does not turn: it is reported as not answering.
+            // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question));
         }
         if let Some(log) = self.peers.log {
@@ -94,7 +94,7 @@ impl Admin {
         }
     }
 
-    /// Signals the main thread to read the configuration again, and waits for what becomes of it.
+    /// Signals the main thread to reload the configuration, and waits for the result.
     fn reload(&mut self, reply: &mut Reply<'_>, id: ProcessId) -> Answer {
         let asked = self.reloading.iter().position(|(process, _)| *process == id);
         let Some(index) = asked else {

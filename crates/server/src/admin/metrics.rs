@@ -18,7 +18,7 @@ use crate::message::SchedulerReport;
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Everything.
+/// Writes all metrics.
 pub(super) fn write(facts: &Facts, round: &Round) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
@@ -38,7 +38,7 @@ pub(super) fn write(facts: &Facts, round: &Round) -> String {
     out
 }
 
-/// The same numbers of each scheduler.
+/// Writes numbers that every scheduler has.
 fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<Number>) {
     let told: Vec<_> =
         answering(round).map(|(scheduler, report)| (scheduler, read(report))).collect();
@@ -53,7 +53,7 @@ fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<
     }
 }
 
-/// Numbers of each scheduler that have a label each.
+/// Writes numbers of each scheduler that have a label.
 fn labelled(
     out: &mut String,
     metric: &Metric,
@@ -71,7 +71,7 @@ fn labelled(
     }
 }
 
-/// The whole name of a number.
+/// The full name of a number.
 fn name(metric: &Metric) -> String {
     let unit = match metric.unit {
         Unit::Count => "",
@@ -85,7 +85,7 @@ fn name(metric: &Metric) -> String {
     format!("velodrome_{}{unit}{kind}", metric.name)
 }
 
-/// A number in the unit of its name.
+/// The number in the unit of its name.
 #[expect(clippy::cast_precision_loss, reason = "Prometheus values are doubles")]
 fn scaled(metric: &Metric, number: u64) -> f64 {
     match metric.unit {
@@ -136,7 +136,7 @@ mod tests {
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));
 
-    /// The lines of a table: a number each.
+    /// The lines of a table, one for each number.
     fn table(metrics: impl Iterator<Item = Metric>, below: &str, label: &str) -> String {
         let one = |metric: Metric| {
             let (name, Metric { stats, help, .. }) = (name(&metric), metric);
@@ -146,7 +146,7 @@ mod tests {
         metrics.map(one).collect()
     }
 
-    /// The table of docs/metrics.md. A failure prints the right table.
+    /// Checks the table in docs/metrics.md. A failure prints the correct table.
     #[test]
     fn every_number_is_documented_as_it_is() {
         let plain = |numbers: Vec<Number>| numbers.into_iter().map(|number| number.metric);

@@ -18,21 +18,21 @@ use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
 use crate::store_stats::StoreStats;
 
-/// A number, and what it is.
+/// A number and its description.
 pub(super) struct Number {
     pub(super) metric: Metric,
-    /// In its unit; ticks are told in microseconds.
+    /// In its unit; ticks are converted to microseconds.
     pub(super) value: u64,
 }
 
-/// A number that there is once for each value of a label.
+/// A number with one value for each value of a label.
 pub(super) struct Labelled {
     pub(super) label: &'static str,
     pub(super) metric: Metric,
     pub(super) read: fn(&Facts, &SchedulerReport) -> Vec<(&'static str, u64)>,
 }
 
-/// Of a scheduler.
+/// The numbers of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, .. } = report;
     let numbers = read(SchedulerReport::ROWS, report)
@@ -47,12 +47,12 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     numbers.collect()
 }
 
-/// Of a page, or of all pages together; in `ctl stats` below `pages`.
+/// The numbers of one page, or of all pages together; in `ctl stats` under `pages`.
 pub(super) fn of_page(page: &PageReport) -> Vec<Number> {
     read(PageReport::ROWS, page).chain(read(PageCounts::ROWS, &page.counts)).collect()
 }
 
-/// Of the engines that run pages, in the same place.
+/// The numbers of the engines that run pages, also under `pages`.
 pub(super) fn of_engines(memory: &EngineMemory) -> Vec<Number> {
     read(EngineMemory::ROWS, memory).collect()
 }
@@ -77,7 +77,7 @@ fn microseconds(ticks: u64) -> u64 {
 /// Replies by class of status.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// With a label.
+/// The numbers with a label.
 pub(super) const LABELLED: &[Labelled] = &[
     Labelled {
         label: "class",
@@ -130,7 +130,7 @@ pub(super) const LABELLED: &[Labelled] = &[
     },
 ];
 
-/// With the label `reason`, and in `ctl stats` of each page as well: [`PageCounts::kills`].
+/// With the label `reason`; also listed for each page in `ctl stats`: [`PageCounts::kills`].
 pub(super) const KILLS: Metric = Metric {
     stats: "kills",
     name: "page_kills",
@@ -139,7 +139,7 @@ pub(super) const KILLS: Metric = Metric {
     help: "Runs of pages ended by a bound, by reason.",
 };
 
-/// All pages together, as if they were one.
+/// The sum of all pages.
 pub(super) fn together(report: &PagesReport) -> PageReport {
     PageReport {
         page: None,

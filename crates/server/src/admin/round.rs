@@ -4,16 +4,16 @@ use runtime::mailbox::Endpoint;
 
 use crate::message::{Inquiry, LogReport, SchedulerReport};
 
-/// Milliseconds for which answers are good enough for the next question.
+/// Milliseconds for which answers may be reused.
 pub(super) const GOOD_FOR_MS: u64 = 50;
 
-/// Milliseconds after which a question is closed without the answers that are missing.
+/// Milliseconds after which a query ends without the missing answers.
 pub(super) const PATIENCE_MS: u64 = 1000;
 
-/// The answers to one question.
+/// The answers to one query.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// One for each scheduler, in their order; `None` where none came.
+    /// One for each scheduler, in order; `None` if it has not answered.
     pub(super) reports: Vec<Option<SchedulerReport>>,
     pub(super) log: Option<LogReport>,
     question: Option<Inquiry>,
@@ -23,19 +23,19 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// Whether the answers may be used for a question now: what was asked with native code has the counters, too.
+    /// Whether the answers may be reused now. Answers with native code also contain the counters.
     pub(super) fn is_good(&self, question: Inquiry, now_ms: u64) -> bool {
         let is_new =
             self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS);
         is_new && (question == Inquiry::Counters || self.question == Some(question))
     }
 
-    /// Whether a question is under way.
+    /// Whether a query is in progress.
     pub(super) fn is_open(&self) -> bool {
         self.asked_ms.is_some() && self.closed_ms.is_none()
     }
 
-    /// A new question to so many schedulers.
+    /// Starts a query of this many schedulers.
     pub(super) fn ask(
         &mut self,
         question: Inquiry,
@@ -60,7 +60,7 @@ impl Round {
         }
     }
 
-    /// Closes the question when all answers are there or patience is over; says whether it was closed now.
+    /// Ends the query if all answers have arrived or the time is over. Returns whether it ended now.
     pub(super) fn close_if_due(&mut self, now_ms: u64) -> bool {
         let Some(asked_ms) = self.asked_ms.filter(|_| self.closed_ms.is_none()) else {
             return false;
@@ -75,7 +75,7 @@ impl Round {
     }
 }
 
-/// Whether the log writer was asked too.
+/// Whether the log writer was queried too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectsLog {
     /// Yes.

@@ -14,7 +14,7 @@ use super::numbers::{
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 
-/// What is known without asking a scheduler.
+/// What is known without a query.
 pub(super) struct Known<'a> {
     pub(super) facts: &'a Facts,
     pub(super) phase: Phase,
@@ -22,7 +22,7 @@ pub(super) struct Known<'a> {
     pub(super) pages: &'a PagesRead,
 }
 
-/// `/status`: what an operator looks at first.
+/// `/status`: what operators look at first.
 pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
     let Known { facts, phase, reload, pages } = known;
     let answered = || round.reports.iter().flatten();
@@ -51,7 +51,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
     })
 }
 
-/// How many pages there are, and what is wrong with some.
+/// The number of pages, and the problems of broken ones.
 fn pages_read(report: &PagesRead) -> Value {
     let one = |problem: &PageProblem| {
         json!({
@@ -71,14 +71,14 @@ fn pages_read(report: &PagesRead) -> Value {
     })
 }
 
-/// What became of a reload, and what is wrong with the pages that it read.
+/// The result of a reload, and the problems of the pages it loaded.
 pub(super) fn reloaded(report: &ReloadReport, pages: &PagesRead) -> Value {
     let mut value = reload(report);
     value["page_problems"] = pages_read(pages)["problems"].take();
     value
 }
 
-/// What became of a reload.
+/// The result of a reload.
 pub(super) fn reload(report: &ReloadReport) -> Value {
     let state = match (report.number, report.problems.is_empty()) {
         (0, _) => "none",
@@ -88,7 +88,7 @@ pub(super) fn reload(report: &ReloadReport) -> Value {
     json!({ "number": report.number, "state": state, "problems": report.problems })
 }
 
-/// `/stats`: everything, by scheduler.
+/// `/stats`: every counter, by scheduler.
 pub(super) fn stats(facts: &Facts, round: &Round) -> Value {
     let one = |(number, report): (usize, &Option<SchedulerReport>)| match report {
         Some(report) => scheduler(facts, number, report),
@@ -124,7 +124,7 @@ fn put_numbers(value: &mut Value, numbers: Vec<Number>) {
     }
 }
 
-/// Puts a number where its row says: keys with dots between.
+/// Inserts a number at the path given by its name: keys separated by dots.
 fn put(value: &mut Value, stats: &str, number: Value) {
     let mut place = value;
     for key in stats.split('.') {
@@ -133,7 +133,7 @@ fn put(value: &mut Value, stats: &str, number: Value) {
     *place = number;
 }
 
-/// All pages together, then each that was asked for.
+/// All pages together, then each requested page.
 fn pages(report: &PagesReport) -> Value {
     let mut value = page(&together(report));
     put_numbers(&mut value, of_engines(&report.memory));
@@ -156,7 +156,8 @@ fn page(report: &PageReport) -> Value {
     value
 }
 
-/// The native code of pages, a line for each piece, as profilers read it from `/tmp/perf-PID.map` (tools/perf/Documentation/jit-interface.txt of Linux).
+/// The native code of pages, one line for each piece, in the format that profilers read from `/tmp/perf-PID.map`
+/// (tools/perf/Documentation/jit-interface.txt of Linux).
 pub(super) fn native_code(round: &Round) -> String {
     let pieces = round.reports.iter().flatten().flat_map(|report| &report.native_code);
     pieces

@@ -19,7 +19,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// A stream of a channel, from a position on.
+    /// Starts a stream of a channel at a position.
     pub(super) fn open(
         name: Box<str>,
         since: Option<Position>,
@@ -35,7 +35,7 @@ impl EventStream {
         Ok(Self { name, subscription, lease })
     }
 
-    /// Nothing that it sends means anything.
+    /// Input from the client has no meaning.
     pub(super) fn on_input(input: &[u8]) -> Progress {
         Progress { consumed: input.len(), next: Next::Read }
     }
@@ -66,7 +66,7 @@ impl EventStream {
                 if self.lease.end_if_over(context.now)
                     && site.may_subscribe(&self.name, self.lease.rights()).is_err() =>
             {
-                // A browser that comes back with the same token is refused, and stays away.
+                // If the browser reconnects with the same token it is refused, and stays away.
                 context.output.put(b"event: expired\ndata: the token has expired\n\n");
                 Next::Finish
             }
@@ -76,7 +76,7 @@ impl EventStream {
                 Next::Read
             }
             Event::Resumed | Event::PeerFinished => Next::Read,
-            // A browser comes back, and names the last event that it got.
+            // A browser reconnects, and names the last event it received.
             Event::InputEnded | Event::Draining | Event::Overloaded => Next::Finish,
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
         }

@@ -14,13 +14,13 @@ use crate::limits::PING_INTERVAL_MS;
 use crate::message::Message;
 use crate::site::{Question, Site, Verdict};
 
-/// The rights of a client, for as long as it has them.
+/// The rights of a client, until they expire.
 #[derive(Debug)]
 pub(super) struct Lease {
     rights: Rights,
     /// The address of the client.
     address: IpAddr,
-    /// What its request said, where modules are asked about channels.
+    /// The kept part of its request, if modules decide about channels.
     request: Option<Box<KeptRequest>>,
 }
 
@@ -33,12 +33,12 @@ impl Lease {
         self.address
     }
 
-    /// With what the client's request said.
+    /// With the kept part of the client's request.
     pub(super) fn with_request(self, request: Option<Box<KeptRequest>>) -> Self {
         Self { request, ..self }
     }
 
-    /// Asks the module of a channel whether the client may do this there.
+    /// Asks the module of a channel whether the client may do this.
     pub(super) fn ask(
         &self,
         (channel, wish): (&str, Wish<'_>),
@@ -61,7 +61,7 @@ impl Lease {
         site.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// The client has others.
+    /// Replaces the client's rights.
     pub(super) fn set_rights(&mut self, rights: Rights) {
         self.rights = rights;
     }
@@ -75,18 +75,18 @@ impl Lease {
         Sender { rights: &self.rights, address: Some(self.address) }
     }
 
-    /// Milliseconds until the client is asked whether it is there, or its rights end.
+    /// Milliseconds until the client is pinged or its rights expire.
     pub(super) fn quiet_ms(&self, now: Now) -> u64 {
         self.left_ms(now).map_or(PING_INTERVAL_MS, |left_ms| left_ms.min(PING_INTERVAL_MS))
     }
 
-    /// Milliseconds until the rights end, if they do.
+    /// Milliseconds until the rights expire, if they do.
     pub(super) fn left_ms(&self, now: Now) -> Option<u64> {
         let expire = self.rights.expire()?;
         Some(expire.saturating_sub(now.unix_seconds).saturating_mul(1000))
     }
 
-    /// Ends rights whose time is over. `true`: it was so.
+    /// Removes expired rights. Returns whether there were any.
     pub(super) fn end_if_over(&mut self, now: Now) -> bool {
         let is_over = self.left_ms(now) == Some(0);
         if is_over {

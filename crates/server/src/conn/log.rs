@@ -5,17 +5,17 @@ use runtime::service::ServiceContext;
 use super::Connections;
 use crate::message::{Message, ToLogWriter};
 
-/// Whether lines may still wait.
+/// When waiting lines are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
-    /// Until they are due.
+    /// When they are due.
     Due,
-    /// No longer.
+    /// Now.
     Now,
 }
 
 impl Connections {
-    /// Hands the log's lines to its writer when they are due, or when there is no later.
+    /// Hands waiting lines to the log writer, if they are due or there will be no later chance.
     pub(super) fn hand_over_log(&mut self, context: &mut ServiceContext<'_, Message>, when: When) {
         let Some(writer) = self.http.application().log_writer() else { return };
         let Some(log) = self.http.log_mut() else { return };

@@ -42,7 +42,7 @@ impl Connections {
             }
             ToScheduler::AskReport(question) => {
                 let report = self.report(question, context);
-                // A later request for it finds room again.
+                // The next query finds room again.
                 let _asks_again = context.mail.send_part(from, ToControl::Report(report));
             }
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),

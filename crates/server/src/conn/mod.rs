@@ -41,20 +41,20 @@ use pages::fetch::Client;
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 
-/// The connections of one scheduler: the shared state of each protocol, and the client that fetches from other servers.
+/// The connections of one scheduler: the shared state of each protocol, and the HTTP client for fetches.
 pub struct Connections {
     http: Http<Site>,
     client: Client,
     sockets: Sockets,
     clients: Clients,
-    /// Which configured listener each of this scheduler's own is; empty: they are the same.
+    /// The configured listener for each listener of this scheduler; empty if they are the same.
     listeners: Vec<usize>,
-    /// What each configured listener speaks, and to whom.
+    /// The protocol of each configured listener, and whether clients must authenticate.
     protocols: Arc<[(Protocol, Authentication)]>,
 }
 
 impl Connections {
-    /// The connections that this site answers.
+    /// Connections that this site answers.
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
         let mut client = Client::default();
         client.set_rules(data.config.pages.fetch.clone());
@@ -73,12 +73,12 @@ impl Connections {
         }
     }
 
-    /// Says which configured listener each of this scheduler's own is, where not all are opened once by it.
+    /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one exactly once.
     pub fn set_listeners(&mut self, configured: Vec<usize>) {
         self.listeners = configured;
     }
 
-    /// Says how many connections the scheduler may have, of which fetches have a share.
+    /// Sets the maximum number of connections of the scheduler. Fetches get a share of them.
     pub fn set_connections(&mut self, connections: usize) {
         self.client.set_connections(connections);
     }
@@ -88,24 +88,24 @@ impl Connections {
         &self.http
     }
 
-    /// The same, to change it.
+    /// The same, mutable.
     #[cfg(test)]
     pub(crate) fn http_mut(&mut self) -> &mut Http<Site> {
         &mut self.http
     }
 
-    /// Tells sockets what became of messages that went to other schedulers.
+    /// Tells sockets the results of messages that went to other schedulers.
     fn tell_receipts(&mut self, context: &mut ServiceContext<'_, Message>) {
         for Receipt { publisher, result } in self.http.application_mut().channels.take_receipts() {
             if let Told::ByReceipt(number) = publisher.told {
                 let frame = socket::receipt(number, result);
-                // One that has gone, or does not read, is told nothing.
+                // A socket that has closed or does not read is not told.
                 let _told = context.queue(publisher.process, &frame.into(), SOCKET_BEHIND_BYTES);
             }
         }
     }
 
-    /// The place of a listener of this scheduler in the configuration.
+    /// The configured listener for a listener of this scheduler.
     fn configured(&self, listener: ListenerIndex) -> ListenerIndex {
         let place = self.listeners.get(usize::from(listener.0));
         place.and_then(|place| u16::try_from(*place).ok()).map_or(listener, ListenerIndex)

@@ -21,27 +21,27 @@ use crate::site::{Upgrade, Upgraded};
 /// A process of a scheduler.
 #[derive(Debug)]
 pub enum Process {
-    /// A client's connection that speaks HTTP/1.1.
+    /// An HTTP/1.1 connection of a client.
     Http(Connection),
     /// A connection to another server.
     Outbound(Box<Outbound>),
-    /// A client's WebSocket.
+    /// A WebSocket of a client.
     Socket(Box<Socket>),
-    /// A client's event stream.
+    /// An event stream of a client.
     Events(Box<EventStream>),
     /// A Redis client.
     Resp(Box<Session>),
 }
 
-// A slot holds any of them, and there may be a million of the first kind. A larger state is boxed.
+// Each slot has room for any variant, and there may be a million HTTP connections, so larger states are boxed.
 const _: () = assert!(size_of::<Process>() <= 48);
 
 impl Process {
-    /// The kinds, for statistics.
+    /// The names of the kinds, for statistics.
     pub(super) const KINDS: &'static [&'static str] =
         &["http", "outbound", "websocket", "event_stream", "resp"];
 
-    /// Which of them it is.
+    /// The index of its kind.
     #[inline]
     pub(super) fn kind(&self) -> usize {
         match self {
@@ -53,7 +53,7 @@ impl Process {
         }
     }
 
-    /// Whether it does nothing now. A subscriber waits for messages.
+    /// Whether it is idle. A subscriber is not: it waits for messages.
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Http(connection) => connection.is_idle(),
@@ -63,7 +63,7 @@ impl Process {
         }
     }
 
-    /// Bytes of input that may wait until the rest of a command has come.
+    /// Bytes of input that may wait until a command is complete.
     pub(super) fn inbox_bytes(&self) -> usize {
         match self {
             Self::Resp(_) => RESP_COMMAND_SIZE + INBOX_BYTES,
@@ -71,7 +71,7 @@ impl Process {
         }
     }
 
-    /// Whether the client has begun something whose rest has not come.
+    /// Whether the client has begun something that is incomplete.
     pub(super) fn is_beginning(&self) -> bool {
         matches!(self, Self::Http(connection) if connection.is_beginning())
     }
@@ -129,7 +129,7 @@ impl Process {
         }
     }
 
-    /// An HTTP connection whose answer says that it becomes something else does so.
+    /// Turns an HTTP connection into another process, if its answer says so.
     fn change(
         &mut self,
         connections: &mut Connections,
@@ -138,7 +138,7 @@ impl Process {
         let site = connections.http.application_mut();
         let upgraded = site.take_upgraded();
         if context.is_draining() {
-            // A client that comes now is not told again that the server stops.
+            // The client is not told again that the server stops.
             return Next::Finish;
         }
         let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
@@ -154,7 +154,7 @@ impl Process {
                 Ok(Self::Socket(Box::new(Socket::talking((lease, extension), context))))
             }
             Upgrade::Events(name, since) => {
-                // Its head is sent: a client that gets no event comes again.
+                // Its head was sent: a client that gets no event reconnects.
                 let Ok(stream) = EventStream::open(name, since, lease, site, context) else {
                     return Next::Finish;
                 };

@@ -24,21 +24,21 @@ use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
 use crate::message::Message;
 use crate::site::{Site, Verdict, wish_of};
 
-/// What the sockets of a scheduler share.
+/// State that all WebSockets of a scheduler share.
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
-    /// Where payload is unmasked.
+    /// The buffer in which payload is unmasked.
     scratch: Vec<u8>,
-    /// Bytes of messages whose end has not come.
+    /// Bytes of incomplete messages.
     partial_bytes: usize,
-    /// Bytes of messages of this turn that came compressed, or may have.
+    /// Bytes of messages in this turn that were, or may have been, compressed.
     inflated_bytes: usize,
-    /// Sockets that go on in the next turn.
+    /// Sockets that continue in the next turn.
     resting: Vec<ProcessId>,
 }
 
 impl Sockets {
-    /// A turn ends.
+    /// Ends a turn.
     pub(super) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.inflated_bytes = 0;
         for process in self.resting.drain(..) {
@@ -55,17 +55,17 @@ pub struct Socket {
     subscriptions: Vec<Subscription>,
     sign: Sign,
     lease: Lease,
-    // Seldom there, and there may be a million sockets.
+    // Boxed because few sockets have it, and there may be a million sockets.
     asked: Option<Box<Asked>>,
-    /// A message of the client about which a module is asked.
+    /// A message of the client about which a module is being asked.
     held: Option<Box<Held>>,
-    /// Its process, for who talks with the client.
+    /// Its process, for modules that talk with the client.
     process: ProcessId,
-    /// The code of its end, as far as it is known (RFC 6455, section 7.1.5).
+    /// The close code of its end, as far as it is known (RFC 6455, section 7.1.5).
     end: u16,
 }
 
-/// The members that a client has asked for.
+/// The list of members that a client has requested.
 #[derive(Debug)]
 struct Asked {
     process: ProcessId,
@@ -74,32 +74,32 @@ struct Asked {
     id: Option<u64>,
 }
 
-/// What its messages are.
+/// The format of its messages.
 #[derive(Debug)]
 enum Speaks {
-    /// Those of this channel, as they were published.
+    /// Messages of this channel, as they were published.
     Plain(Box<str>),
-    /// Objects in JSON; the names of its subscriptions, in their order.
+    /// JSON objects; contains the names of its subscriptions, in order.
     Json(Vec<Box<str>>),
-    /// What a module says; the names of its subscriptions, in their order.
+    /// Messages of a module; contains the names of its subscriptions, in order.
     Talk(Vec<Box<str>>),
 }
 
-/// The codes of a connection that ended without a close, and of a close without a code (RFC 6455, section 7.4.1).
+/// The codes of a connection that ended without a close frame, and of a close frame without a code (RFC 6455, section 7.4.1).
 const LOST: u16 = 1006;
 const NO_CODE: u16 = 1005;
 
-/// Whether the client has shown that it is there.
+/// Whether the client is known to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
-    /// It has sent something since it was last asked.
+    /// It has sent something since the last ping.
     Heard,
-    /// It was asked.
+    /// It was pinged.
     Asked,
 }
 
 impl Socket {
-    /// A socket that gets a channel's messages as they were published, and publishes to it what it sends.
+    /// A socket that gets the messages of one channel as they were published, and publishes what it sends.
     pub(super) fn plain(
         name: Box<str>,
         client: (Lease, Extension),
@@ -117,7 +117,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// A socket that speaks objects.
+    /// A socket with JSON objects.
     pub(super) fn json(
         name: Option<Box<str>>,
         client: (Lease, Extension),
@@ -151,7 +151,7 @@ impl Socket {
         }
     }
 
-    /// What it gets the messages of channels as.
+    /// The format in which it gets messages of channels.
     fn format(&self) -> Format {
         match (&self.speaks, self.reader.extension()) {
             (Speaks::Json(_), Extension::None) => Format::WebSocketJson,
@@ -191,7 +191,7 @@ impl Socket {
         progress
     }
 
-    /// Bytes of what the client has sent that are kept.
+    /// Bytes of input that are kept.
     fn held_bytes(&self) -> usize {
         self.reader.held_bytes() + self.held.as_ref().map_or(0, |held| held.bytes.len())
     }
@@ -210,7 +210,7 @@ impl Socket {
                 return Progress { consumed, next: Next::Park };
             }
             if sockets.inflated_bytes > INFLATED_PER_TURN && consumed < input.len() {
-                // A few bytes may be a megabyte each.
+                // A few compressed bytes may expand to a megabyte.
                 sockets.resting.push(context.id);
                 return Progress { consumed, next: Next::Park };
             }
@@ -290,7 +290,7 @@ impl Socket {
                 close(CloseCode::GOING_AWAY, "the server stops", context)
             }
             Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
-            // It can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1): nobody waits for the module's answer.
+            // The client can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1), so the module's answer is not needed.
             Event::PeerFinished if self.is_busy(site) => Next::Finish,
             Event::PeerFinished => self.unchanged(site, context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
@@ -313,7 +313,7 @@ impl Socket {
         }
     }
 
-    /// Something has come for the process from elsewhere.
+    /// Something has arrived for the process from another part of the server.
     fn on_resumed(
         &mut self,
         sockets: &mut Sockets,
@@ -332,7 +332,7 @@ impl Socket {
         self.take_held(sockets, site, context)
     }
 
-    /// What the client says.
+    /// Handles a message of the client.
     fn on_message(
         &mut self,
         kind: Kind,
@@ -353,7 +353,7 @@ impl Socket {
                     Ok(Verdict::No(_)) => {
                         return After::Close(CloseCode::POLICY, "publishing is not allowed");
                     }
-                    // What the rules say against it is told as what else is wrong with it.
+                    // A refusal by the rules is reported like other errors of the message.
                     Ok(Verdict::Yes) | Err(_) => {}
                 }
                 let now_ms = context.now.monotonic_ms();
@@ -380,18 +380,18 @@ impl Socket {
     }
 }
 
-/// Says why the connection ends. The client answers and ends it; what it sends until then is discarded.
+/// Sends a close frame. The client answers it and ends the connection; its input until then is discarded.
 pub(super) fn close(code: CloseCode, reason: &str, context: &mut Context<'_, Message>) -> Next {
     write_close(context.output.buffer(), Some(code), reason);
     Next::Linger
 }
 
-/// An object for the client.
+/// Sends an object to the client.
 fn tell(text: &str, context: &mut Context<'_, Message>) {
     write_frame(context.output.buffer(), Opcode::Text, text.as_bytes());
 }
 
-/// What became of a message that went to another scheduler, as a frame for its publisher.
+/// The frame that tells a publisher the result of a message that went to another scheduler.
 pub(super) fn receipt(number: u64, result: Result<channels::Published, Refusal>) -> Vec<u8> {
     let mut out = Vec::new();
     write_frame(&mut out, Opcode::Text, orders::published(number, result).as_bytes());

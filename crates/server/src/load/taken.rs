@@ -10,16 +10,16 @@ use config::{Config, RouteAction};
 
 use crate::site_data::SiteData;
 
-/// What makes a directory unfit for uploads.
+/// Why a directory cannot be used for uploads.
 #[derive(Debug)]
 pub enum Taken {
-    /// A file that the server goes by lies in it or further down: the configuration, or the keys.
+    /// It contains, at any depth, a file that the server uses: the configuration, or the keys.
     Own(PathBuf),
-    /// It is a served directory with its pages, or one such lies in it; where the configuration says that it is served.
+    /// It is a served directory with pages, or contains one; with the place in the configuration that serves it.
     Root(PathBuf, String),
-    /// A page lies in it.
+    /// It contains a page.
     Page(PathBuf),
-    /// It is the directory of app modules, lies in it, or has it in it.
+    /// It is, is in, or contains the directory of app modules.
     App(PathBuf),
 }
 
@@ -37,13 +37,13 @@ impl fmt::Display for Taken {
 }
 
 impl Taken {
-    /// What takes this directory, if anything does. A directory within a served one is free when no page lies in it.
+    /// The reason why this directory cannot be used, if any. A directory inside a served one is allowed if it contains no page.
     pub(super) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
-        // What is not there takes nothing.
+        // A file that does not exist cannot be replaced.
         let place = uploads.canonicalize().ok()?;
         let below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&place));
         let own = [config, data.config.pages.secret_file.as_deref()];
-        // Of a link its own place counts, too: it could be replaced there.
+        // For a link, the directory of the link counts too, because the link could be replaced there.
         let lies_below = |path: &Path| below(path) || path.parent().is_some_and(below);
         if let Some(file) = own.into_iter().flatten().find(|path| lies_below(path)) {
             return Some(Self::Own(file.to_path_buf()));
@@ -69,7 +69,7 @@ impl Taken {
     }
 }
 
-/// What of the configuration says that a directory is served.
+/// The part of the configuration that serves a directory.
 fn served_by(root: &Path, config: &Config) -> String {
     for host in std::iter::once(&config.default_host).chain(&config.hosts) {
         if host.files.root == root {

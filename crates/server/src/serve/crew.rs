@@ -24,7 +24,7 @@ use crate::message::Message;
 use crate::site::Helpers;
 use crate::store_writer::StoreWriter;
 
-/// What a server needs threads for.
+/// What the server needs threads for.
 pub(super) struct Wanted<'w> {
     pub(super) schedulers: usize,
     pub(super) log: Option<&'w LogTarget>,
@@ -56,7 +56,7 @@ impl Crew {
         let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
         let log = wanted.log.map(|_| helper());
         let store = wanted.store.map(|_| helper());
-        // The main thread has to reach the log writer, and helpers do not reach each other.
+        // The main thread has to reach the log writer, which is a helper, and helpers do not reach each other.
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
@@ -102,7 +102,7 @@ impl Crew {
             let seat = self.take(usize::from(endpoint.0))?;
             let directory = directory.to_path_buf();
             let unique = RandomState::new().hash_one(number);
-            // What it leaves in the middle of a form is removed at the next start.
+            // A form that is incomplete when the process ends is removed at the next start.
             let _detached = helper::spawn(&format!("uploads-{number}"), seat, move || {
                 UploadWriter::new(directory, unique, room)
             })
@@ -110,7 +110,7 @@ impl Crew {
         }
         for (number, endpoint) in self.files.clone().into_iter().enumerate() {
             let seat = self.take(usize::from(endpoint.0))?;
-            // A file helper holds nothing that must be finished: it ends with the process.
+            // A file helper holds nothing that must be finished, so it ends with the process.
             let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
                 .map_err(ServeError::Thread)?;
         }

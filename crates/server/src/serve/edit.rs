@@ -10,15 +10,15 @@ use pages::{PageRoot, PageSet};
 
 use crate::limits::EDIT_NAMES_MAX;
 
-/// Files whose code is in force since an edit, or no longer.
+/// Files whose code takes effect with an edit, or is removed by it.
 pub(super) struct Edit {
     named: Vec<String>,
-    /// More than are named.
+    /// The number of files that are not named.
     more: usize,
 }
 
 impl Edit {
-    /// What is other than before; none where nothing is that can be run.
+    /// The difference between two versions; `None` if no runnable code changed.
     pub(super) fn between(
         roots: &[PageRoot],
         before: &[Arc<PageSet>],
@@ -26,7 +26,7 @@ impl Edit {
     ) -> Option<Self> {
         let mut edit = Self { named: Vec::new(), more: 0 };
         for (root, (before, after)) in roots.iter().zip(before.iter().zip(after)) {
-            // Of a module the directory says that it is one.
+            // The directory shows that a file is a module.
             let directory = root.root.path.file_name().filter(|_| after.is_app());
             let directory =
                 directory.map(|name| format!("{}/", name.display())).unwrap_or_default();

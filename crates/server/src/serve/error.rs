@@ -9,7 +9,7 @@ use sys::credentials::CredentialsError;
 
 use crate::load::LoadError;
 
-/// Why a server does not stand, or did not end well.
+/// Why the server did not start, or did not end properly.
 #[derive(Debug)]
 pub enum ServeError {
     /// Directory or configuration.
@@ -18,21 +18,21 @@ pub enum ServeError {
     Log(io::Error),
     /// The directory for uploads cannot be used.
     Uploads {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
     /// The store cannot be opened.
     Store {
         /// Its directory.
         path: PathBuf,
-        /// Why.
+        /// The error.
         failure: store::Failure,
     },
-    /// The user to become.
+    /// The configured user cannot be used.
     User(CredentialsError),
-    /// The kernel does not say how many processors there are.
+    /// The kernel does not report the number of processors.
     Processors(io::Error),
     /// Mailboxes could not be made.
     Mailboxes(io::Error),
@@ -40,18 +40,18 @@ pub enum ServeError {
     Thread(io::Error),
     /// A scheduler has too few descriptors.
     Descriptors {
-        /// How many.
+        /// How many it would have.
         share: u64,
     },
-    /// systemd passed no such socket.
+    /// systemd did not pass this socket.
     NoInheritedSocket(String),
     /// Schedulers or listeners.
     Launch(LaunchError),
     /// A scheduler's pollset failed while it ran.
     Pollset(io::Error),
-    /// The kernel did not give signals.
+    /// The kernel did not deliver signals.
     Signals(io::Error),
-    /// Schedulers did not finish their turn, long after the drain was to be over: which, and what they did.
+    /// Schedulers did not finish their turn long after the end of the drain: which ones, and what they were running.
     Stuck(Vec<String>),
 }
 

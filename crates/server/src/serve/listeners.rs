@@ -20,13 +20,13 @@ const FIRST_INHERITED: RawFd = 3;
 pub(super) struct Inherited(Vec<(RawFd, String)>);
 
 impl Inherited {
-    /// Their numbers.
+    /// Their descriptor numbers.
     pub(super) fn descriptors(&self) -> Vec<RawFd> {
         self.0.iter().map(|(number, _)| *number).collect()
     }
 }
 
-/// What systemd passed to this very process: `LISTEN_PID`, `LISTEN_FDS`, `LISTEN_FDNAMES`.
+/// The sockets that systemd passed to this process: `LISTEN_PID`, `LISTEN_FDS`, `LISTEN_FDNAMES`.
 pub(super) fn inherited() -> Inherited {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
     let ours = number("LISTEN_PID") == Some(std::process::id());
@@ -40,11 +40,11 @@ pub(super) fn inherited() -> Inherited {
     Inherited((0..count).map(named).collect())
 }
 
-/// The listeners of the data plane, and whose rules each of them keeps.
+/// The listeners of the data plane, and the configured rules for each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DataListeners {
     opened: Vec<ListenOptions>,
-    /// For each, its place in the configuration: `systemd` alone stands for several.
+    /// For each listener, its index in the configuration: one `systemd` entry may stand for several listeners.
     configured: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl DataListeners {
         self.configured.push(configured);
     }
 
-    /// What is to be opened.
+    /// The listeners to open.
     pub(super) fn opened(&self) -> &[ListenOptions] {
         &self.opened
     }
@@ -67,7 +67,7 @@ impl DataListeners {
         self.configured.iter().map(protocol).collect()
     }
 
-    /// The place in the configuration of each listener that a scheduler opens: Unix sockets are the first one's.
+    /// The configured index of each listener that a scheduler opens. Only the first scheduler opens Unix sockets.
     pub(super) fn configured(&self, scheduler: Endpoint) -> Vec<usize> {
         let all = self.opened.iter().zip(&self.configured);
         let is_its_own = |options: &ListenOptions| {
@@ -83,7 +83,7 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
     for (place, listener) in config.listeners.iter().enumerate() {
         let first = Speaks::Client { defer: listener.defer_accept };
         let silent = match listener.protocol {
-            // No deadline ends a Redis client that has subscribed, and the protocol gives the server no question for it.
+            // No deadline ends a Redis client that has subscribed, and the protocol has no ping from the server.
             Protocol::Resp => Silence::Probed,
             Protocol::Http => Silence::Trusted,
         };
@@ -116,8 +116,8 @@ pub(super) fn data(config: &Config, inherited: &Inherited) -> Result<DataListene
     Ok(listeners)
 }
 
-/// Puts the listener of an address behind one that covers it (`0.0.0.0:80` covers `127.0.0.1:80`): the first to be
-/// opened makes sure that nobody else listens there, and the second listens beside it.
+/// Sorts the listener of an address after one that covers it (`0.0.0.0:80` covers `127.0.0.1:80`): the first one opened
+/// checks that no other program listens there, and the second shares the port with it.
 fn put_behind_what_covers(listeners: &mut DataListeners) {
     let all: Vec<SocketAddr> =
         listeners.opened.iter().filter_map(|options| options.address.tcp()).collect();

@@ -18,19 +18,19 @@ use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site_data::SiteData;
 use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
 
-/// The pages in force.
+/// The current pages.
 pub(super) struct LivePages {
     sets: Arc<[Arc<PageSet>]>,
     problems: Vec<PageProblem>,
     edits: u64,
-    /// Why the pages could not be read when they were to be read last.
+    /// Why the pages could not be read at the last attempt.
     failure: Option<String>,
-    /// None before there are others to tell.
+    /// `None` until there are schedulers to inform.
     follower: Option<Follower>,
 }
 
 impl LivePages {
-    /// Those of the first configuration. What is wrong with them is told.
+    /// The pages of the first configuration. Their problems are logged.
     pub(super) fn new(data: &SiteData) -> Self {
         let mut pages = Self {
             sets: Arc::default(),
@@ -51,12 +51,12 @@ impl LivePages {
         self.report(post);
     }
 
-    /// For a configuration that is read anew.
+    /// The current pages, for a reload of the configuration.
     pub(super) fn before<'a>(&'a self, data: &'a SiteData) -> Before<'a> {
         Before { roots: &data.page_roots, sets: &self.sets, secret: Some(&data.secret) }
     }
 
-    /// Another configuration is in force, and the schedulers have its pages.
+    /// A new configuration is in force, and the schedulers have its pages.
     pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
         self.take_over(&data.page_roots, data.pages.clone().into());
         warn(data);
@@ -64,29 +64,29 @@ impl LivePages {
         self.report(post);
     }
 
-    /// The pages in force.
+    /// The current pages.
     pub(super) fn sets(&self) -> &[Arc<PageSet>] {
         &self.sets
     }
 
-    /// What is readable when there is something to [`look`](Self::look) at.
+    /// A descriptor that becomes readable when [`look`](Self::look) should be called.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.follower.as_ref()?.descriptor()
     }
 
-    /// Looks at what changed.
+    /// Reads the changes.
     pub(super) fn look(&mut self) {
         if let Some(follower) = &mut self.follower {
             follower.look(monotonic_ns());
         }
     }
 
-    /// How long until [`read_again`](Self::read_again) is to be called.
+    /// The time until [`read_again`](Self::read_again) should be called.
     pub(super) fn due_in(&self) -> Option<Duration> {
         self.follower.as_ref()?.due_in(monotonic_ns())
     }
 
-    /// Reads the pages again, and hands them to the schedulers when there is anything new.
+    /// Reads the pages again, and sends them to the schedulers if anything changed.
     pub(super) fn read_again(&mut self, data: &SiteData, post: &mut Post) {
         let before_ns = thread_cpu_ns();
         let loaded = pages::load(data.places(), self.before(data), &data.config.pages);
@@ -110,14 +110,14 @@ impl LivePages {
         for scheduler in post.schedulers() {
             post.send(scheduler, ToScheduler::Pages { generation, sets: Arc::clone(&self.sets) });
         }
-        // What is broken instead was told.
+        // Pages that are now broken were reported.
         if let Some(edit) = edit {
             diagnostic::write(Level::Info, format_args!("{edit}; {}", self.in_force()));
         }
         self.report(post);
     }
 
-    /// Nobody edits a page once more because it could not be read: that is tried again, and told once.
+    /// The next attempt must not depend on another edit, so the pages are read again later. The failure is logged once.
     fn fail(&mut self, failure: String) {
         if let Some(follower) = &mut self.follower {
             follower.retry(monotonic_ns());
@@ -129,7 +129,7 @@ impl LivePages {
         self.failure = Some(failure);
     }
 
-    /// Takes pages over; what is newly wrong with some is told.
+    /// Makes pages current, and logs their new problems.
     fn take_over(&mut self, roots: &[PageRoot], sets: Arc<[Arc<PageSet>]>) {
         let problems = pages::problems(roots, &sets);
         for problem in problems.iter().filter(|problem| !self.problems.contains(problem)) {
@@ -155,7 +155,7 @@ impl LivePages {
         self.sets.iter().filter(|set| set.kind == kind).map(|set| set.pages.len()).sum()
     }
 
-    /// How many can be run, in words.
+    /// The number of runnable pages, in words.
     fn in_force(&self) -> String {
         let count = |kind| {
             let sets = self.sets.iter().filter(|set| set.kind == kind);

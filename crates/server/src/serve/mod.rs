@@ -55,10 +55,10 @@ use pages::{AtWork, Before};
 pub use error::ServeError;
 pub use paths::{control_directory, control_sockets};
 
-/// Serves until told to stop. `announce` is called with what to tell the user once the server stands.
+/// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
 ///
 /// # Errors
-/// Everything that keeps the server from standing, with its place and the mend.
+/// Everything that prevents the start, with its place and the fix.
 pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
     sys::signal::block_all();
     sys::signal::ignore_broken_pipe();
@@ -85,7 +85,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
-    // Held until the server ends: who starts meanwhile removes nothing of it.
+    // Held until the server ends, so that another server removes nothing of it.
     let _held = uploads.map(openings::hold_uploads).transpose()?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
@@ -123,16 +123,16 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     served
 }
 
-/// What stands once everything is open.
+/// The server when everything is open.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// The served directory.
     pub directory: String,
-    /// Where it listens.
+    /// The addresses of the listeners.
     pub addresses: Vec<String>,
     /// The protocol of each.
     pub protocols: Vec<Protocol>,
-    /// How many schedulers there are.
+    /// The number of schedulers.
     pub schedulers: usize,
     facts: Facts,
 }
@@ -161,7 +161,7 @@ impl Started {
     }
 }
 
-/// What was found at the start, for whoever looks for a fault.
+/// Logs what was found at start, for finding faults.
 fn tell(facts: &Facts, control: Option<&Path>) {
     let tables = if facts.private_tables { "private" } else { "shared" };
     let control = control.map_or_else(|| "none".into(), Path::to_string_lossy);
@@ -255,7 +255,7 @@ fn format_of(format: LogFormat) -> http::LogFormat {
     }
 }
 
-/// Launches the control scheduler; without any listener there is none to launch.
+/// Launches the control scheduler, if it has a listener.
 fn launch_control(
     data: &Arc<SiteData>,
     crew: &mut Crew,

@@ -13,19 +13,19 @@ use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
 
-/// Holds the directory for uploads, and sweeps it.
+/// Takes the lock on the upload directory, and removes leftovers from it.
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
     uploads::hold(directory)
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
 }
 
-/// Opens the store, if there is one, for so many schedulers.
+/// Opens the store, if one is configured, for this many schedulers.
 pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
     let settings = store::Settings {
         databases: config.store.all_databases(),
         size: config.store.size,
-        // The writer looks for keys whose time is over.
+        // The writer reads too: it searches for expired keys.
         readers: schedulers + 1,
         sync: match config.store.sync {
             StoreSync::Commit => store::Sync::Commit,
@@ -51,7 +51,7 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
     Ok(Some(store))
 }
 
-/// What the sandbox leaves open.
+/// The exceptions from the sandbox.
 pub(super) fn of(
     source: &Source,
     data: &SiteData,
@@ -61,7 +61,7 @@ pub(super) fn of(
     let mut openings = Openings::default();
     for directory in data.directories().chain([source.directory.as_path()]) {
         openings.read.push(directory.to_path_buf());
-        // A root that is a link leads to another release tomorrow: to a neighbour of the one of today.
+        // A root that is a link may lead to another release tomorrow, next to today's.
         if directory.is_symlink() {
             openings.read.extend(directories_of(directory));
         }
@@ -69,7 +69,7 @@ pub(super) fn of(
     if let Some(path) = source.config_path() {
         openings.read.extend(directories_of(&path));
     }
-    // Read again by a reload; a new one is a new file of that name.
+    // A reload reads them again, and a replaced key file is a new file with the same name.
     let channel_keys = &data.config.channel_settings.keys;
     let secrets =
         [&data.config.pages.secret_file, &channel_keys.token_keys, &channel_keys.api_keys];
@@ -97,7 +97,7 @@ pub(super) fn of(
     openings
 }
 
-/// The directory of a file, and where it is a link the one it leads to.
+/// The directory of a file; if it is a link, also the directory of its target.
 fn directories_of(path: &Path) -> impl Iterator<Item = PathBuf> {
     let places = [Some(path.to_path_buf()), path.canonicalize().ok()];
     places.into_iter().flatten().map(|place| match place.parent() {

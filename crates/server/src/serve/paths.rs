@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use config::{Address, Config};
 use runtime::diagnostic::{self, Level};
 
-/// The directory of control sockets of this user: `/run/velodrome` for root, below `XDG_RUNTIME_DIR` where there is
-/// one, else below the directory for temporary files.
+/// The directory of this user's control sockets: `/run/velodrome` for root, otherwise below `XDG_RUNTIME_DIR`, or if that is not set
+/// below the directory for temporary files.
 pub fn control_directory() -> PathBuf {
     if sys::credentials::is_root() {
         return PathBuf::from("/run/velodrome");
@@ -27,7 +27,7 @@ pub fn control_sockets(directory: &Path) -> Vec<PathBuf> {
     sockets
 }
 
-/// The configured control socket, or one named after the first address. `None` when its directory cannot be had.
+/// The configured control socket, or one named after the first address. `None` if its directory cannot be created.
 pub(super) fn control_socket(config: &Config) -> Option<PathBuf> {
     if let Some(path) = &config.admin.socket {
         return Some(path.clone());

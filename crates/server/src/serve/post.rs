@@ -12,16 +12,16 @@ pub(super) fn endpoint(number: usize) -> Endpoint {
     Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"))
 }
 
-/// The main thread's way to the others.
+/// The main thread's connection to the other threads.
 pub(super) struct Post {
     pub(super) mailbox: Mailbox<Message>,
     pub(super) schedulers: usize,
-    /// The control scheduler, where there is one.
+    /// The control scheduler, if there is one.
     pub(super) control: Option<Endpoint>,
 }
 
 impl Post {
-    /// All schedulers but the control scheduler.
+    /// All schedulers except the control scheduler.
     pub(super) fn schedulers(&self) -> impl Iterator<Item = Endpoint> + use<> {
         (0..self.schedulers).map(endpoint)
     }

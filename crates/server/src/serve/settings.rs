@@ -11,7 +11,7 @@ use runtime::scheduler::Settings as SchedulerSettings;
 use super::error::ServeError;
 use crate::limits;
 
-/// The least level of messages that are written.
+/// The minimum level of messages that are written.
 pub(super) fn level_of(level: LogLevel) -> Level {
     match level {
         LogLevel::Error => Level::Error,

@@ -35,12 +35,12 @@ pub(super) struct StoreHelper {
     pub(super) store: Store,
 }
 
-/// Threads besides the schedulers.
+/// Threads other than the schedulers.
 pub(super) struct Helpers {
     pub(super) store: Option<StoreHelper>,
     /// The log writer.
     pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
-    /// The number of the control scheduler's endpoint; schedulers are those before it.
+    /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
     pub(super) control: usize,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn run(
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
                 pages.look();
-                // Also when changes do not end, and there is always something to read.
+                // Also when changes keep coming and there is always something to read.
                 if pages.due_in().is_some_and(|left| left.is_zero()) {
                     pages.read_again(&data, &mut post);
                 }
@@ -98,7 +98,7 @@ pub(super) fn run(
     drain((&data, pages.sets()), &mut post, (launched, watch), control, helpers)
 }
 
-/// Reads the configuration again; a bad one is refused and the old one stays in force.
+/// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
     (data, pages): (&mut Arc<SiteData>, &mut LivePages),
@@ -192,14 +192,14 @@ fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), Serve
             );
             return Ok(());
         }
-        // Not on a scheduler: the main thread, when all of them have ended.
+        // Not on a scheduler: the main thread, after they have ended.
         thread::sleep(limits::STORE_END_LOOK);
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the writer of the store panicked"));
     writer.join().map_err(panicked)
 }
 
-/// Waits for the schedulers until the drain deadline is over. A scheduler that is stuck in a turn then is left behind, and ends with the
+/// Waits for the schedulers until the drain deadline. A scheduler that is then stuck in a turn is abandoned, and ends with the
 /// process.
 fn join(
     launched: Launched,
@@ -219,11 +219,11 @@ fn join(
 }
 
 fn notify(states: &[NotifyState<'_>]) {
-    // Without a service manager there is nobody to tell.
+    // Without a service manager there is no receiver.
     let _nobody_to_tell = sd_notify::notify(states);
 }
 
-/// `RELOADING=1` wants the time it began (sd_notify(3)), or `systemctl reload` waits for ever.
+/// `RELOADING=1` must carry its start time (sd_notify(3)), otherwise `systemctl reload` waits forever.
 fn notify_reloading() {
     if let Ok(time) = NotifyState::monotonic_usec_now() {
         notify(&[NotifyState::Reloading, time]);

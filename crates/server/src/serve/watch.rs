@@ -27,12 +27,12 @@ struct Scheduler {
     told: Option<Told>,
 }
 
-/// What the log was told of a turn.
+/// What the log says about a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Told {
-    /// Which turn.
+    /// When the turn began.
     began_ns: NonZeroU64,
-    /// When it is told of again.
+    /// When it is reported again.
     again_ns: u64,
 }
 
@@ -46,13 +46,13 @@ impl Watch {
         Self { schedulers: schedulers.collect(), looked_ns: monotonic_ns() }
     }
 
-    /// Looks at all of them: every [`TURN_LOOK`].
+    /// Checks all schedulers, every [`TURN_LOOK`].
     pub(super) fn look(&mut self, sets: &[Arc<PageSet>]) {
         let now_ns = monotonic_ns();
         let missed = now_ns.saturating_sub(self.looked_ns) > nanoseconds(2 * TURN_LOOK);
         self.looked_ns = now_ns;
         if missed {
-            // The whole server stood (stopped by a signal, or without a core): that is no scheduler's fault.
+            // The whole server was stopped (by a signal, or without a core), so no scheduler is at fault.
             return;
         }
         for (number, scheduler) in self.schedulers.iter_mut().enumerate() {
@@ -78,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// The schedulers whose turn lasts too long, and what they do in it.
+    /// The schedulers whose turn lasts too long, and what they are running.
     pub(super) fn stuck(&self, sets: &[Arc<PageSet>]) -> Vec<String> {
         let now_ns = monotonic_ns();
         let lasts = |scheduler: &Scheduler| {
@@ -92,18 +92,18 @@ impl Watch {
     }
 }
 
-/// What there is to tell of a scheduler.
+/// What to report about a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     None,
-    /// Its turn has lasted so many seconds.
+    /// Its turn has lasted this many seconds.
     Lasts(u64),
-    /// The turn that was told of is over.
+    /// The reported turn has ended.
     GoesOn,
 }
 
-/// Decides what the log is told of a scheduler, by when its turn began and what the log was told before. A turn that goes on is reported
-/// again each time it has lasted twice as long.
+/// Decides what to report about a scheduler, from the start of its turn and the last report. A turn that continues is reported
+/// again each time its duration has doubled.
 fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Option<Told>, News) {
     let told_of_this = told.filter(|told| Some(told.began_ns) == began_ns);
     let Some(began_ns) = began_ns else {
@@ -123,7 +123,7 @@ fn judge(told: Option<Told>, began_ns: Option<NonZeroU64>, now_ns: u64) -> (Opti
     }
 }
 
-/// What a scheduler does now, in words.
+/// What a scheduler is running now, in words.
 fn work_of(at_work: &AtWork, sets: &[Arc<PageSet>]) -> String {
     let mut pages = sets.iter().flat_map(|set| &set.pages);
     match pages.find(|page| at_work.is(page)) {

@@ -23,7 +23,7 @@ use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
 
 impl Site {
-    /// Answers a request, or has it wait.
+    /// Answers a request, or lets it wait.
     pub(super) fn answer(
         &mut self,
         request: &Request<'_>,
@@ -36,7 +36,7 @@ impl Site {
             return answer;
         }
         if reply.is_begun() && !self.is_page_underway(context.id) {
-            // Only pages answer in parts, and this one is gone.
+            // Only pages answer in parts, and this page no longer exists.
             return Answer::Cut;
         }
         if request.head.target == Target::Asterisk {
@@ -67,13 +67,13 @@ impl Site {
         let found = data.table.find(&route_request(request, path, query));
         let mut exchange =
             Exchange { request, reply, headers: found.headers, cache_control: found.cache_control };
-        // The end of a chunked body is known when it is here.
+        // The end of a chunked body is known once the body is complete.
         let body_size = match request.head.framing {
             Framing::Length(size) => size,
             Framing::None | Framing::Chunked => request.body.len() as u64,
         };
         let place = self.place_of(path, query);
-        // A page that has begun to answer has the body. Of a form with files its fields are bounded by it, which is seen
+        // A page that has begun to answer has received the body. In a form with files, the limit applies to the fields, and is checked
         // where they are read.
         let most = if place.is_some() { STORE_BODY_SIZE } else { found.body_size };
         if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
@@ -108,7 +108,7 @@ impl Site {
         if !matches!(found.action, Ok(RouteAction::Files { .. } | RouteAction::Module(_)))
             && self.is_page_underway(context.id)
         {
-            // A reload took the path from a page that runs: it ends as it began.
+            // A reload assigned the path to something else while a page runs: the page still finishes.
             let asked = Asked::whole(exchange.request.path());
             return self.answer_with_page((SetIndex(0), 0), asked, found, exchange, context);
         }
@@ -157,7 +157,7 @@ impl Site {
     }
 }
 
-/// `OPTIONS *`: what the server as a whole can do (RFC 9110 section 9.3.7).
+/// `OPTIONS *`: the capabilities of the server as a whole (RFC 9110 section 9.3.7).
 fn answer_server_options(reply: &mut Reply<'_>) -> Answer {
     reply.begin(Status::NO_CONTENT);
     reply.prepared_fields(FILE_METHODS);

@@ -35,15 +35,15 @@ use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
 impl Site {
-    /// A site of this scheduler's own: its roots are opened in its descriptor table.
+    /// A site for one scheduler, with its roots opened in that scheduler's descriptor table.
     ///
     /// # Errors
-    /// When a root cannot be opened.
+    /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
         let roots = Roots::open(&data.roots)?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
-        // Of a scheduler that is alone; `join_schedulers` says otherwise.
+        // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
         let uploads = Desk::new(helpers.uploads.clone());
         Ok(Self {
@@ -72,15 +72,15 @@ impl Site {
         })
     }
 
-    /// The scheduler begins: so may processes of the site.
+    /// The scheduler starts, so processes of the site may start.
     pub(crate) fn begin(&self, context: &mut ServiceContext<'_, Message>) {
         if !self.data.processes.is_empty() {
             context.wake_after_ms(0);
         }
     }
 
-    /// A helper has answered, so it has room for one: the first who waits asks again. A mailbox is full of messages
-    /// that are still to be answered, so nobody waits for an answer that does not come.
+    /// A helper has answered, so it has room: the first waiting request asks again. A full mailbox contains messages
+    /// that will still be answered, so every waiting request is eventually resumed.
     pub(crate) fn resume_postponed(&mut self, context: &mut ServiceContext<'_, Message>) {
         if let Some(process) = self.postponed.pop_front() {
             context.command(Command::Resume(process));
@@ -106,7 +106,7 @@ impl Site {
         match Roots::open(&data.roots) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
-                // It could be opened when the configuration was checked a moment ago; keep what works.
+                // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
                 diagnostic::write(
                     Level::Error,
                     format_args!("a scheduler keeps its old site: {error}"),
@@ -130,14 +130,14 @@ impl Site {
         }
     }
 
-    /// Pages of roots that are not served here are those of a configuration that this scheduler could not take over.
+    /// Pages of roots that are not served here belong to a configuration that this scheduler could not adopt.
     pub(crate) fn on_pages(&mut self, generation: u64, sets: &[Arc<PageSet>]) {
         if generation == self.data.generation {
             self.load_pages(sets);
         }
     }
 
-    /// Where no page was ever run there is no process that a letter could be for.
+    /// If no page was ever run, there is no process that a letter could be for.
     pub(crate) fn on_letter(
         &mut self,
         from: Endpoint,
@@ -148,12 +148,12 @@ impl Site {
             runner.take_letter(from, letter);
         } else if let Letter::Message { from: to, number, .. } = letter {
             let receipt = Letter::Receipt { to, number, outcome: Err(Undelivered::Ended) };
-            // Where there is no room, the sender hears in the end that nobody answers.
+            // If there is no room, the sender's deadline tells it that there is no answer.
             let _told = context.mail.send_part(from, Box::new(receipt));
         }
     }
 
-    /// A helper has brought a region into memory for a process.
+    /// A helper has read a region into memory for a process.
     pub(crate) fn on_warmed(
         &mut self,
         process: ProcessId,
@@ -163,7 +163,7 @@ impl Site {
         context.command(Command::Resume(process));
     }
 
-    /// A turn ends.
+    /// Ends a turn.
     pub(crate) fn end_turn(
         &mut self,
         client: &mut Client,
@@ -217,7 +217,7 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let answer = self.answer(request, reply, context);
-        // An answer that is cut is over as well, and so is a request whose connection becomes something else.
+        // An answer that was cut has ended too, and so has a request whose connection changes its protocol.
         let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade);
         if !self.uploads.is_empty() && is_over {
             self.uploads.finish(context.id);
@@ -235,7 +235,7 @@ impl Application for Site {
             return Interest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
-        // A page may wait for long.
+        // A page may run for a long time.
         if runs_page { Interest::Doubted } else { Interest::Kept }
     }
 
@@ -261,7 +261,7 @@ impl Application for Site {
             offset: region.offset,
             length: region.length,
         };
-        // The head of the answer has been sent: there is no refusing any more, only waiting.
+        // The head of the answer was sent, so the request can only wait, no longer be refused.
         self.send_warm(context.id, warm, context.mail) || self.postpone(context.id)
     }
 }

@@ -16,33 +16,33 @@ use wire::http::status::Status;
 use super::state::Site;
 use crate::limits::VETO_SIZE;
 
-/// What a client wants of a channel.
+/// What a client wants to do with a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'q> {
-    /// The process of its connection, which is resumed when the answer is there.
+    /// The process of its connection, which is resumed when the answer is known.
     pub(crate) process: ProcessId,
     pub(crate) channel: &'q str,
     pub(crate) wish: Wish<'q>,
-    /// What it has shown.
+    /// The rights it has shown.
     pub(crate) rights: &'q Rights,
-    /// What its request said.
+    /// The kept part of its request.
     pub(crate) request: &'q KeptRequest,
 }
 
-/// What a module says.
+/// The decision of a module.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     Yes,
     No(Veto),
-    /// The same question is to be asked again when the process is resumed.
+    /// Not known yet: ask the same question again when the process is resumed.
     Later,
 }
 
-/// A no.
+/// A refusal.
 #[derive(Debug)]
 pub(crate) struct Veto {
     pub(crate) status: Status,
-    /// Why, for the client.
+    /// The reason for the client.
     pub(crate) why: String,
 }
 
@@ -53,17 +53,17 @@ impl Veto {
 }
 
 impl Site {
-    /// Whether a module is asked about any channel.
+    /// Whether modules decide about any channel.
     pub(crate) fn asks(&self) -> bool {
         self.data.rulebook.asks()
     }
 
-    /// Whether a module is asked about this one.
+    /// Whether a module decides about this channel.
     pub(crate) fn asks_about(&self, channel: &str) -> bool {
         self.data.rulebook.of(channel).module.is_some()
     }
 
-    /// What the module of the channel says; yes where there is none to ask, and to a program that may do everything.
+    /// The decision of the channel's module. It is yes if there is no module, and for programs, which may do everything.
     pub(crate) fn ask(
         &mut self,
         question: Question<'_>,
@@ -95,7 +95,7 @@ impl Site {
             Some(Turnout::Done(_)) => verdict_of(runner.output()),
             Some(Turnout::Wait) => Verdict::Later,
             Some(Turnout::Part(_) | Turnout::Accept(_) | Turnout::Say(_)) => {
-                // There is nobody to send a part to, and nobody to talk with.
+                // The question has no client to send parts to or talk with.
                 runner.forget(process);
                 runner.forget_talk(process);
                 failed()
@@ -108,7 +108,7 @@ impl Site {
         }
     }
 
-    /// A client that has asked something is gone.
+    /// A client with a pending question has closed.
     pub(crate) fn forget_question(&mut self, process: ProcessId) {
         if let Some(runner) = &mut self.runner {
             runner.forget(process);
@@ -119,7 +119,7 @@ impl Site {
 fn verdict_of(output: &Output) -> Verdict {
     let status = match output.author {
         Author::Page => output.status.filter(|status| *status >= 400),
-        // It has no handler for the question.
+        // The module has no handler for the question.
         Author::Server => Some(output.status.unwrap_or(403).max(400)),
     };
     let Some(status) = status else { return Verdict::Yes };

@@ -12,7 +12,7 @@ use super::state::Site;
 use crate::site_data::SiteData;
 
 impl Site {
-    /// Sets where another thread sees which page runs here.
+    /// Sets where this scheduler shows other threads which page it runs.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
         self.at_work = at_work;
         self.set_at_work();
@@ -43,7 +43,7 @@ impl Site {
     }
 }
 
-/// An engine with all pages, where there are any.
+/// An engine with all pages, if there are any.
 pub(super) fn runner_of(
     data: &SiteData,
     sets: &[Arc<PageSet>],

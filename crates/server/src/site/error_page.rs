@@ -23,7 +23,7 @@ use super::state::Site;
 use super::waiting::Refusal;
 use crate::message::Message;
 
-/// A page from the cache: its media type and bytes.
+/// A cached page: its media type and bytes.
 type Page = (Arc<str>, Arc<[u8]>);
 
 impl Site {
@@ -58,7 +58,7 @@ impl Site {
         }
     }
 
-    /// Goes on with a refusal that waits for its page, if this request has one.
+    /// Continues a refusal that waits for its page, if this request has one.
     #[inline]
     pub(super) fn refuse_on(
         &mut self,
@@ -90,7 +90,7 @@ impl Site {
         let entry = match self.look(key, &Accepted::default(), context) {
             Ok(entry) => entry,
             Err(NotNow::Wait) => return Err(Answer::Wait),
-            // Better the built-in page of this error than another error.
+            // The built-in page of this error is better than another error.
             Err(NotNow::Busy) => return Ok(None),
         };
         let Content::File(file) = entry.content() else { return Ok(None) };
@@ -101,7 +101,7 @@ impl Site {
         }))
     }
 
-    /// Sends the client elsewhere, with a page for who is not taken there.
+    /// Redirects the client, with a page for clients that do not follow.
     pub(super) fn redirect(
         &mut self,
         status: Status,
@@ -109,13 +109,13 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
         exchange.reply.begin(status);
-        // Percent-encoded by whoever made it: there is nothing in it to refuse.
+        // It was percent-encoded by the code that made it, so it is valid.
         let _valid = exchange.reply.field("Location", location.as_bytes());
         exchange.configured_fields_under(policy::ERROR_PAGE, b"");
         finish_page(&self.error_pages.redirect(status.code(), location), exchange.reply)
     }
 
-    /// The built-in page of a status with the route's fields.
+    /// The built-in page for a status, with the route's fields.
     fn page_with_fields(
         &mut self,
         status: Status,
@@ -134,7 +134,7 @@ impl Site {
         finish_page(self.error_pages.page(status.code()), exchange.reply)
     }
 
-    /// A page for the author of one that failed.
+    /// The page shown to the author of a page that failed.
     pub(super) fn fault_page(
         status: Status,
         fields: &[u8],
@@ -147,7 +147,7 @@ impl Site {
         finish_page(page, exchange.reply)
     }
 
-    /// The built-in page of a status, where no route was found.
+    /// The built-in page for a status, when no route was found.
     pub(super) fn builtin_page(
         &mut self,
         status: Status,

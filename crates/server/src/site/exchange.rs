@@ -8,14 +8,14 @@ use files::policy;
 use http::{Reply, Request};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
 
-/// Dot files are hidden by the rules of the files, where they can be configured.
+/// Dot files are hidden by the rules for files, where they can be configured.
 pub(super) const PATH_RULES: PathRules = PathRules {
     encoded_slash: EncodedSlash::Refuse,
     backslash: Backslash::Refuse,
     dot_files: DotFiles::Show,
 };
 
-/// What a route is found by.
+/// The parts of a request by which its route is found.
 pub(super) fn route_request<'a>(
     request: &Request<'a>,
     path: &'a str,
@@ -34,7 +34,7 @@ pub(super) fn route_request<'a>(
 pub(super) struct Asked<'a> {
     /// The whole path.
     pub(super) path: &'a str,
-    /// What of it a module's routes are compared with.
+    /// The part of it that is compared with a module's routes.
     pub(super) rest: &'a str,
 }
 
@@ -58,17 +58,17 @@ pub(super) struct Exchange<'a, 'r> {
 }
 
 impl Exchange<'_, '_> {
-    /// Adds what the configuration adds to every answer of the route.
+    /// Adds the fields that the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
         self.configured_fields_but(|_| false);
     }
 
-    /// The same for an answer with fields of its own, which go in the place of configured ones. Cookies are told apart by
-    /// their own names, so those of both are sent.
+    /// The same for an answer with fields of its own, which replace configured ones. Cookies are distinguished by
+    /// their names, so those of both are sent.
     pub(super) fn configured_fields_but(&mut self, is_set: impl Fn(&str) -> bool) {
         for header in self.headers {
             if header.name.eq_ignore_ascii_case("set-cookie") || !is_set(&header.name) {
-                // Checked when the configuration was read.
+                // Checked when the configuration was loaded.
                 let _valid = self.reply.field(&header.name, header.value.as_bytes());
             }
         }
@@ -84,7 +84,7 @@ impl Exchange<'_, '_> {
         self.configured_fields_but(|name| is_among(prepared, name));
     }
 
-    /// The same for a page of the server's own, whose policy goes in the place of a configured one.
+    /// The same for one of the server's own pages, whose policy replaces a configured one.
     pub(super) fn configured_fields_under(&mut self, policy: &str, prepared: &[u8]) {
         self.configured_fields_but(|name| {
             name.eq_ignore_ascii_case(policy::FIELD) || is_among(prepared, name)
@@ -93,7 +93,7 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// Whether there is a field of this name among prepared lines.
+/// Whether prepared lines contain a field with this name.
 fn is_among(prepared: &[u8], name: &str) -> bool {
     prepared.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(name.len())).any(
         |(start, rest)| start.eq_ignore_ascii_case(name.as_bytes()) && rest.first() == Some(&b':'),

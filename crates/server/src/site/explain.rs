@@ -20,7 +20,7 @@ use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
 use pages::{PageSet, SetIndex};
 
 impl SiteData {
-    /// Tells step by step which rule takes a request, and what answers it. The query takes no part.
+    /// Explains step by step which rule handles a request, and what answers it. The query does not matter.
     pub fn explain(&self, host: Option<&str>, method: &str, target: &str) -> Explanation {
         let (path, _) = target::split(target.as_bytes());
         let mut scratch = Vec::new();
@@ -49,7 +49,7 @@ impl SiteData {
         explanation
     }
 
-    /// What of channels answers a path: they go before all routes.
+    /// The part of channels that answers a path. They take precedence over all routes.
     fn channel_at(&self, path: &str) -> Option<String> {
         if self.rulebook.is_empty() {
             return None;
@@ -65,7 +65,7 @@ impl SiteData {
         })
     }
 
-    /// What a rule that serves files has for a path: a page, a file, or why there is neither.
+    /// What a rule that serves files finds for a path: a page, a file, or the reason why there is neither.
     fn below_root(
         &self,
         rules: &config::FileRules,
@@ -107,14 +107,14 @@ impl SiteData {
         })
     }
 
-    /// The main module where it answers what no file does.
+    /// The main module, if it answers paths without a file.
     fn main_of(&self, found: &Found<'_>) -> Option<String> {
-        // As in `script.rs`: a route that serves files says that files answer below it.
+        // As in `script.rs`: a route that serves files means that files answer below it.
         let set = self.app_set().filter(|_| self.table.place_of(found.rule).is_none())?;
         Some(format!("the module `{APP_MAIN}`: {}", self.state_of(set, APP_MAIN)?))
     }
 
-    /// The file of the page or module that answers, and whether it can.
+    /// The file of the page or module that answers, and whether it is usable.
     fn state_of(&self, set: SetIndex, path: &str) -> Option<String> {
         let index = usize::from(set.0);
         let (place, pages) = (self.page_roots.get(index)?, self.pages.get(index)?);
@@ -135,7 +135,7 @@ impl SiteData {
     }
 }
 
-/// Why a client gets no file.
+/// Why a client does not get the file.
 fn why_missing(absence: Absence, relative: &str, rules: &FileRules, pages: &PageSet) -> String {
     let part = pages.pages.iter().find(|page| {
         let name = &page.name;

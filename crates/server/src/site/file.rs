@@ -23,11 +23,11 @@ use super::look::NotNow;
 use super::state::Site;
 use crate::message::Message;
 
-/// Methods that files take, as `Allow` names them.
+/// The methods for files, as an `Allow` line.
 pub(super) const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
 
 impl Site {
-    /// Answers with what is below a root: a page, or a file by the methods that files take.
+    /// Answers with the page or file below a root. Files support only some methods.
     pub(super) fn answer_below(
         &mut self,
         rules: &FileRules,
@@ -46,7 +46,7 @@ impl Site {
         if matches!(exchange.request.method(), Method::Get | Method::Head) {
             return self.answer_file(Key { root, path }, query, found, exchange, context);
         }
-        // What no file takes may be the main module's.
+        // A method that files do not support may be handled by the main module.
         match self.main_module(found) {
             Some(main) => self.answer_with_page(main, Asked::whole(path), found, exchange, context),
             None => self.answer_other_method(found, exchange, context),
@@ -94,7 +94,7 @@ impl Site {
         Answer::Done
     }
 
-    /// Answers a method that files do not take.
+    /// Answers a method that files do not support.
     pub(super) fn answer_other_method(
         &mut self,
         found: &Found<'_>,
@@ -112,7 +112,7 @@ impl Site {
         Answer::Done
     }
 
-    /// What a request gets whose file is not to be had now.
+    /// The answer when the file is not available now.
     fn put_off(
         &mut self,
         not_now: NotNow,
@@ -146,7 +146,7 @@ impl Site {
                 _ => {}
             }
         }
-        // A linear congruential step: a boundary has to differ from the content, not to keep a secret; the start
+        // A linear congruential step: a boundary must not occur in the content but need not be secret. The start
         // value is random.
         self.unique =
             self.unique.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);

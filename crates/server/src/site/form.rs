@@ -20,7 +20,7 @@ use super::state::Site;
 use crate::message::Message;
 
 impl Site {
-    /// The body of a request is collected for a page, as far as its route allows.
+    /// The body of a request is collected for a page, up to the limit of its route.
     pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
         let Some(limit) = self.body_size_of_page(request) else { return BodyPolicy::Ignore };
         let is_form = boundary_of(request) != Ok(None);
@@ -29,14 +29,14 @@ impl Site {
             false => limit,
         };
         match request.head.framing {
-            // It is refused as its host has it, which takes no body.
+            // It is refused as by its host, which accepts no body.
             Framing::Length(size) if size > most.max(limit) => BodyPolicy::Ignore,
             _ if is_form => BodyPolicy::Stream { limit: most },
             _ => BodyPolicy::Collect { limit },
         }
     }
 
-    /// How large a body may be whose request a page answers.
+    /// The maximum body size if a page answers the request.
     fn body_size_of_page(&mut self, request: &Request<'_>) -> Option<u64> {
         self.runner.as_ref()?;
         let (path, query) = request.head.split_target();
@@ -56,7 +56,7 @@ impl Site {
         (page.is_some() || self.main_module(&found).is_some()).then_some(found.body_size)
     }
 
-    /// A form with files begins to come.
+    /// A form with files begins to arrive.
     pub(super) fn begin_form(&mut self, request: &Request<'_>, process: ProcessId) -> Intake {
         let allowance = self.body_size_of_page(request).unwrap_or_default();
         let boundary = boundary_of(request);
@@ -83,8 +83,8 @@ impl Site {
         }
     }
 
-    /// What is cached of a file that a page has saved is not served any more, where its directory is a served one: neither
-    /// what was there before nor that nothing was, and no listing without it.
+    /// Removes cache entries for a file that a page has saved in a served directory: the old content, its absence,
+    /// and listings without it.
     fn expire_saved(&mut self, name: &str) {
         let data = Rc::clone(&self.data);
         let Some(uploads) = &data.config.pages.uploads else { return };

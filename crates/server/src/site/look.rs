@@ -20,17 +20,17 @@ use wire::http::encoding::Accepted;
 use super::state::Site;
 use crate::message::Message;
 
-/// Processes remembered as warmed or rewritten.
+/// Processes that are remembered as warmed or rewritten.
 ///
-/// Limit: beyond it the oldest is forgotten; its request then waits for a helper once more.
+/// Limit: beyond it the oldest is forgotten; its request then waits for a helper again.
 const REMEMBERED: usize = 1024;
 
-/// Why a file is not to be had now.
+/// Why a file is not available now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotNow {
-    /// A helper looks; the request is asked again.
+    /// A helper is reading; the request is asked again.
     Wait,
-    /// No helper can: 503.
+    /// No helper has room: 503.
     Busy,
 }
 
@@ -45,7 +45,7 @@ impl Site {
         Some(root)
     }
 
-    /// The entry of a path, or that the request has to wait, or that it cannot.
+    /// The entry for a path, or whether the request has to wait or cannot be served.
     pub(super) fn look(
         &mut self,
         key: Key<'_>,
@@ -57,7 +57,7 @@ impl Site {
         match self.cache.look(key, accepted, now_ms) {
             Looked::Fresh(entry) => Ok(entry),
             Looked::Refresh(entry, errand) => {
-                // Not sent: what is served is still within its second, and the next request tries again.
+                // If it is not sent, the entry is still valid for its second, and the next request tries again.
                 let _later = self.send_look_up(key, errand, unix_ms, context.mail);
                 Ok(entry)
             }
@@ -107,7 +107,7 @@ impl Site {
     }
 }
 
-/// Puts a process into a list, once: a long download of a cold file is warmed many times.
+/// Adds a process to a list, once: a long download of a cold file is warmed many times.
 pub(super) fn remember(list: &mut Vec<ProcessId>, process: ProcessId) {
     if list.contains(&process) {
         return;
@@ -118,7 +118,7 @@ pub(super) fn remember(list: &mut Vec<ProcessId>, process: ProcessId) {
     list.push(process);
 }
 
-/// Whether a process was in a list; it is not afterwards.
+/// Removes a process from a list. Returns whether it was in it.
 fn forget(list: &mut Vec<ProcessId>, process: ProcessId) -> bool {
     match list.iter().position(|known| *known == process) {
         Some(index) => {

@@ -17,21 +17,21 @@ use serde_json::value::RawValue;
 
 use crate::limits::PROGRAM_ORDERS;
 
-/// The requests of programs whose orders are under way.
+/// Requests of programs whose orders are being executed.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     pub(super) under_way: HashMap<ProcessId, Batch>,
-    /// Those that have had their share of the turn.
+    /// Those that have used their share of the turn.
     pub(super) yielded: Vec<ProcessId>,
 }
 
 impl Programs {
-    /// A request is over.
+    /// A request has ended.
     pub(super) fn forget(&mut self, process: ProcessId) {
         self.under_way.remove(&process);
     }
 
-    /// A turn ends: those that had their share of it go on in the next.
+    /// At the end of a turn: requests that have used their share continue in the next.
     pub(super) fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for process in self.yielded.drain(..) {
             context.command(Command::Resume(process));
@@ -43,7 +43,7 @@ impl Programs {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) left: VecDeque<Order>,
-    /// What has been answered: objects in JSON with commas between them.
+    /// The answers so far: JSON objects separated by commas.
     pub(super) answers: String,
     pub(super) is_list: bool,
 }
@@ -66,7 +66,7 @@ impl Order {
     }
 }
 
-/// An order as it is written: one of its first seven is there.
+/// An order as written. Exactly one of the first seven fields is present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'o> {
@@ -95,7 +95,7 @@ struct Written<'o> {
 }
 
 impl Written<'_> {
-    /// The orders that it stands for: of a broadcast, one for each channel.
+    /// The orders it stands for: a broadcast is one order per channel.
     fn orders(self) -> Result<Vec<Order>, String> {
         let mut verbs = 0;
         for is_there in [
@@ -152,7 +152,7 @@ fn checked(name: &str) -> Result<&str, String> {
     check_name(name.as_bytes()).map_err(|problem| problem.to_string())
 }
 
-/// The orders of a body. One of a list that is wrong is answered in its place; the others are done.
+/// The orders in a body. An invalid one in a list is answered in its place; the others are executed.
 pub(super) fn read(body: &[u8]) -> Result<Batch, String> {
     let is_list = body.trim_ascii_start().first() == Some(&b'[');
     let written: Vec<&RawValue> = if is_list {
@@ -178,13 +178,13 @@ pub(super) fn read(body: &[u8]) -> Result<Batch, String> {
     Ok(Batch { is_list: is_list || is_broadcast, left, answers: String::new() })
 }
 
-/// By which a message is known when it is sent again.
+/// The key by which a message that is sent again is recognised.
 pub(super) fn check_key(key: &[u8]) -> Result<Arc<str>, KeyProblem> {
     let text = str::from_utf8(key).ok().filter(|key| (1..=KEY_SIZE).contains(&key.len()));
     text.map(Arc::from).ok_or(KeyProblem)
 }
 
-/// A key that is none.
+/// An invalid key.
 pub(super) struct KeyProblem;
 
 impl fmt::Display for KeyProblem {

@@ -5,17 +5,17 @@
 
 use http::{Reply, Request};
 
-/// Whether a request comes from a page of a site that may use the channels.
+/// Whether a request comes from a page that may use the channels.
 pub(super) enum Origin<'r> {
-    /// From no page, or one of this server.
+    /// From no page, or from a page of this server.
     Own,
-    /// From one of a site that is configured: its browser has to be told so.
+    /// From a page of a configured site; its browser has to be told.
     Allowed(&'r [u8]),
-    /// From another.
+    /// From any other page.
     Strange,
 }
 
-/// RFC 6454: a browser tells whose page sends the request.
+/// RFC 6454: a browser sends the origin of the page.
 pub(super) fn origin_of<'r>(request: &Request<'r>, allowed: &[String]) -> Origin<'r> {
     let Some(origin) = request.field("origin") else { return Origin::Own };
     let host = request.host().unwrap_or_default();

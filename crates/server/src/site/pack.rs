@@ -16,10 +16,10 @@ use super::packer::{CODINGS, PackState, Packed, Packer};
 use super::page_fields::{status_set, write_fields};
 use crate::limits::PACK_FROM;
 
-/// Fields of a page with which its answer stays as it is: it is coded already, a part of something, or named by its bytes.
+/// Fields of a page that prevent compression: the answer is encoded already, is a part of something, or is identified by its bytes.
 const AS_IT_IS: [&str; 3] = ["content-encoding", "content-range", "etag"];
 
-/// Writes the whole answer of a page, compressed where it may be and the client takes that. None: it is not for this.
+/// Writes the whole answer of a page, compressed if allowed and accepted by the client. `None`: not applicable.
 pub(super) fn write(
     packer: &mut Packer,
     process: ProcessId,
@@ -56,7 +56,7 @@ pub(super) fn write(
     Some(Answer::Done)
 }
 
-/// Goes on with an answer whose head was sent, if this is one.
+/// Continues an answer whose head was sent, if it is one of these.
 #[inline]
 pub(super) fn go_on(
     packer: &mut Packer,
@@ -83,7 +83,7 @@ fn write_fields_with(
     if coding != Coding::Identity {
         let _valid = exchange.reply.field("Content-Encoding", coding.token().as_bytes());
     }
-    // Also of an answer that goes as it is: the next client may take it compressed.
+    // Also for an answer that is not compressed, because the next client may accept compression.
     let _valid = exchange.reply.field("Vary", b"Accept-Encoding");
 }
 
@@ -116,7 +116,7 @@ fn may_be_compressed(
     is_transformable && str::from_utf8(media_type).is_ok_and(is_compressible)
 }
 
-/// What the client wants of what there is.
+/// The client's choice among the available codings.
 fn wanted(request: &Request<'_>) -> Coding {
     let mut accepted = Accepted::default();
     for (name, value) in request.head.fields.iter() {

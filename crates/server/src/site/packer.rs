@@ -14,52 +14,52 @@ use zstd::stream::raw::{Encoder as ZstdEncoder, InBuffer, Operation, OutBuffer};
 
 use crate::limits::{PACK_PER_TURN, PACK_QUEUED};
 
-/// Each answer of a page is compressed anew for one client, so the cheapest level pays most.
+/// Each answer of a page is compressed for one client only, so the cheapest level is best.
 const LEVEL: u32 = 1;
 
-/// As a reader of gzip expects it.
+/// The window that gzip readers expect.
 const WINDOW_BITS: u8 = 15;
 
-/// Room that an encoder is given for what it writes, at least.
+/// The minimum room for the output of an encoder.
 const OUTPUT_ROOM: usize = 16 * 1024;
 
-/// The codings that answers can be compressed with.
+/// The codings in which answers can be compressed.
 pub(super) const CODINGS: Available = Available::IDENTITY.with(Coding::Gzip).with(Coding::Zstd);
 
-/// What becomes of an answer.
+/// The result of compressing an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Packed {
     /// It is compressed.
     Now(Vec<u8>),
-    /// It will be: its process is resumed then.
+    /// It will be compressed; then its process is resumed.
     Later,
-    /// It goes as it is: compressed it would be no shorter, or there is no room for it.
+    /// It is sent uncompressed, because it would not shrink or there is no room.
     Never,
 }
 
-/// How an answer stands that was to be compressed later.
+/// The state of an answer that is compressed over several turns.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PackState {
     Queued,
     Done(Vec<u8>),
-    /// The encoder has no memory, or was wrong: the rest of the answer will not come.
+    /// The encoder had no memory or failed: the rest of the answer will not come.
     Failed,
 }
 
 /// The answers of one scheduler that are being compressed.
 pub(super) struct Packer {
-    /// Of answers that are compressed at once.
+    /// For answers that are compressed at once.
     whole: Encoders,
-    /// Of the first of the queue.
+    /// For the first answer in the queue.
     parts: Encoders,
-    /// An answer whose client has closed stays in it until it is first, and is passed over then.
+    /// An answer whose client has closed stays in the queue until it is first, and is then skipped.
     queue: VecDeque<Packing>,
-    /// Bytes of those in the queue.
+    /// Bytes in the queue.
     queued: usize,
-    /// The number in the queue of each process's answer, and how it stands.
+    /// The queue number and state of each process's answer.
     answers: HashMap<ProcessId, (u64, PackState)>,
     last: u64,
-    /// Bytes that may be compressed in this turn still.
+    /// Bytes that may still be compressed in this turn.
     left: usize,
 }
 
@@ -69,7 +69,7 @@ struct Packing {
     number: u64,
     coding: Coding,
     body: Vec<u8>,
-    /// How much of it has been read.
+    /// How many bytes were read.
     read: usize,
     packed: Vec<u8>,
 }
@@ -89,7 +89,7 @@ impl Default for Packer {
 }
 
 impl Packer {
-    /// Compresses an answer, or has it wait for its turn.
+    /// Compresses an answer, or queues it.
     pub(super) fn pack(&mut self, process: ProcessId, coding: Coding, body: &[u8]) -> Packed {
         if body.len() <= self.left {
             self.left -= body.len();
@@ -110,7 +110,7 @@ impl Packer {
         Packed::Later
     }
 
-    /// How the answer of a process stands, where it is one of these. One that is over is given out.
+    /// The state of a process's answer, if it is being compressed. A finished one is handed out.
     #[inline]
     pub(super) fn standing(&mut self, process: ProcessId) -> Option<PackState> {
         if self.answers.is_empty() {
@@ -122,7 +122,7 @@ impl Packer {
         }
     }
 
-    /// The client has closed: its answer is not compressed any further.
+    /// The client has closed: its answer is not compressed further.
     #[inline]
     pub(super) fn forget(&mut self, process: ProcessId) {
         if !self.answers.is_empty() {
@@ -130,7 +130,7 @@ impl Packer {
         }
     }
 
-    /// A turn ends: some of the queue is compressed.
+    /// Compresses some of the queue at the end of a turn.
     #[inline]
     pub(super) fn on_turn_end<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         self.left = PACK_PER_TURN;
@@ -145,7 +145,7 @@ impl Packer {
         }
     }
 
-    /// Compresses as much as a turn may; gives whose answers are over.
+    /// Compresses as much as a turn may; returns the processes whose answers are finished.
     fn go_on(&mut self) -> Vec<ProcessId> {
         let (mut left, mut over) = (PACK_PER_TURN, Vec::new());
         while left > 0
@@ -184,14 +184,14 @@ impl Packer {
     }
 }
 
-/// Whether an answer ends with a part of it.
+/// Whether a part is the last of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Partial,
     Whole,
 }
 
-/// An encoder of each coding, made when it is first wanted, and used again.
+/// One encoder for each coding, created when first needed and reused.
 #[derive(Default)]
 struct Encoders {
     gzip: Option<Encoder>,
@@ -199,7 +199,7 @@ struct Encoders {
 }
 
 impl Encoders {
-    /// None where there is none, or no memory for it.
+    /// `None` for codings without an encoder, or if there is no memory.
     fn of(&mut self, coding: Coding) -> Option<&mut Encoder> {
         let place = match coding {
             Coding::Gzip => &mut self.gzip,
@@ -212,7 +212,7 @@ impl Encoders {
         place.as_mut()
     }
 
-    /// Drops an encoder in the middle of an answer: the next answer gets a new one.
+    /// Drops an encoder in the middle of an answer; the next answer gets a new one.
     fn reset(&mut self, coding: Coding) {
         match coding {
             Coding::Gzip => self.gzip = None,
@@ -236,7 +236,7 @@ impl Encoder {
         })
     }
 
-    /// Compresses a part behind those before; after the last one it is ready for another answer. None: the encoder failed.
+    /// Compresses the next part; after the last one the encoder is ready for another answer. `None`: the encoder failed.
     fn run(&mut self, part: &[u8], end: End, packed: &mut Vec<u8>) -> Option<()> {
         match self {
             Self::Gzip(gzip) => run_gzip(gzip, part, end, packed),
@@ -258,7 +258,7 @@ fn run_gzip(gzip: &mut Compress, part: &[u8], end: End, packed: &mut Vec<u8>) ->
                 gzip.reset();
                 return Some(());
             }
-            // With room left it has nothing more to write.
+            // If there is room left, it has nothing more to write.
             (End::Partial, _) if is_read && packed.len() < packed.capacity() => return Some(()),
             _ => {}
         }
@@ -316,7 +316,7 @@ mod tests {
         bytes
     }
 
-    /// Bytes by chance, of which each has so many values.
+    /// Random bytes with this many different values.
     fn bytes(length: usize, seed: u64, values: u8) -> Vec<u8> {
         let mut state = seed | 1;
         let next = |_| {
@@ -326,12 +326,12 @@ mod tests {
         (0..length).map(next).collect()
     }
 
-    /// Text in which something comes again.
+    /// Text with repetitions.
     fn text(length: usize, seed: u64) -> Vec<u8> {
         bytes(length, seed, 4)
     }
 
-    /// Turns until a process has its answer.
+    /// Runs turns until a process has its answer.
     fn wait(packer: &mut Packer, of: ProcessId) -> (usize, Vec<u8>) {
         for turn in 1.. {
             packer.left = PACK_PER_TURN;
@@ -358,7 +358,7 @@ mod tests {
                     other => panic!("{other:?}"),
                 }
             }
-            // The turn has had its share.
+            // The turn has used its share.
             assert_eq!(packer.pack(process(2), coding, &small), Packed::Later);
             let large = text(3 * PACK_PER_TURN, 2);
             assert_eq!(packer.pack(process(3), coding, &large), Packed::Later);
@@ -391,7 +391,7 @@ mod tests {
             assert_eq!(packer.go_on(), []);
             packer.forget(process(1));
             assert_eq!(packer.standing(process(1)), None);
-            // Its connection asks for something else meanwhile.
+            // Its connection meanwhile asks for something else.
             assert_eq!(packer.pack(process(1), coding, &first), Packed::Later);
             assert_eq!(unpacked(coding, &wait(&mut packer, process(2)).1), second);
             assert_eq!(unpacked(coding, &wait(&mut packer, process(1)).1), first);
@@ -413,7 +413,7 @@ mod tests {
         ) {
             for coding in [Coding::Gzip, Coding::Zstd] {
                 let mut encoder = Encoder::of(coding).unwrap();
-                // Twice: it is used again.
+                // Twice, because the encoder is reused.
                 for _ in 0..2 {
                     let (mut packed, mut expected) = (Vec::new(), Vec::new());
                     for size in &sizes {

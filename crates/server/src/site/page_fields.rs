@@ -9,7 +9,7 @@ use wire::http::status::Status;
 
 use super::exchange::Exchange;
 
-/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6): a page that sets one sets nothing.
+/// Fields that belong to the connection (RFC 9110 section 7.6.1, RFC 9112 section 6). They are ignored if a page sets them.
 const FRAMING: [&str; 8] = [
     "connection",
     "content-length",
@@ -31,8 +31,8 @@ pub(super) fn status_set(output: &Output) -> Status {
     output.status.and_then(Status::from_code).unwrap_or(Status::OK)
 }
 
-/// The fields that the configuration and the page set, those of the page before those of the same name, and the type of a
-/// page that set none.
+/// Writes the fields of the configuration and of the page, which takes precedence for equal names, and the default type if the
+/// page set none.
 pub(super) fn write_fields(
     output: &Output,
     typed_by: Option<&Page>,
@@ -45,7 +45,7 @@ pub(super) fn write_fields(
     for (name, value) in output.fields() {
         typed |= name.eq_ignore_ascii_case("content-type");
         if is_of_page(name) {
-            // Its form was looked at where the page set it.
+            // It was checked when the page set it.
             let _valid = exchange.reply.field(name, value);
         }
     }

@@ -28,7 +28,7 @@ use crate::limits::APP_MAIN;
 use crate::message::Message;
 
 impl Site {
-    /// The page that answers a path, if one does. Who has begun one goes on with it, whatever the path means now.
+    /// The page that answers a path, if there is one. A request that a page has begun continues with it, whatever the path means now.
     #[inline]
     pub(super) fn page_at(
         &self,
@@ -41,17 +41,17 @@ impl Site {
         Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
     }
 
-    /// The app module of this name, if there is one. Who has begun with one goes on with it.
+    /// The app module with this name, if there is one. A request that began with a module continues with it.
     pub(super) fn module_at(&self, name: &str, process: ProcessId) -> Option<(SetIndex, usize)> {
         let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
         let found = runner.find(set, name);
         Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
     }
 
-    /// The app module that answers what no route takes and no file, if there is one.
+    /// The app module that answers requests without a route or file, if there is one.
     pub(super) fn main_module(&self, found: &Found<'_>) -> Option<(SetIndex, usize)> {
         let (runner, set) = (self.runner.as_ref()?, self.data.app_set()?);
-        // A route that serves files says that files answer below it.
+        // A route that serves files means that files answer below it.
         let is_routed = self.data.table.place_of(found.rule).is_some();
         let main = runner.find(set, APP_MAIN).filter(|_| !is_routed)?;
         Some((set, main))
@@ -62,7 +62,7 @@ impl Site {
         self.runner.as_ref().is_some_and(|runner| runner.is_underway(process))
     }
 
-    /// Answers with a page, or has the request wait for it.
+    /// Answers with a page, or lets the request wait for it.
     pub(super) fn answer_with_page(
         &mut self,
         (set, index): (SetIndex, usize),
@@ -89,7 +89,7 @@ impl Site {
         self.answer_turnout(turnout, set, found, exchange, context)
     }
 
-    /// Runs a page as far as it gets. The runner stays where it is: who panics in here takes a page with it, and not all.
+    /// Runs a page as far as possible. The runner stays in place, so a panic in here loses this page, not all pages.
     fn run_page(
         &mut self,
         place: (SetIndex, usize),
@@ -122,8 +122,8 @@ impl Site {
         turnout
     }
 
-    /// The module that its author is to see is broken, rather than what the modules before do. Of a broken page there is no
-    /// code then.
+    /// For the author, the broken module is shown instead of the previous version's behaviour. A broken page has no
+    /// code at all.
     fn broken_module(
         &self,
         (set, index): (SetIndex, usize),
@@ -132,7 +132,7 @@ impl Site {
         let runner = self.runner.as_ref()?;
         let is_shown = self.data.config.pages.errors == PageErrors::Shown;
         let page = runner.page(set, index).filter(|_| is_shown)?;
-        // Modules are taken over together: one holds up all. Which of them a page requires is not known before it runs.
+        // Modules take effect together: a broken one holds up all. The modules that a page requires are not known before it runs.
         let is_held_up = match page.kind {
             PageKind::Page => page.lua.is_some() && runner.pages(set)?.names_modules(),
             PageKind::Module => true,
@@ -172,7 +172,7 @@ impl Site {
                     runner.note_sent(context.id);
                 }
                 if !exchange.reply.sends_body() {
-                    // The head is the whole answer (RFC 9110 section 9.3.2): the rest would be made for nobody.
+                    // For HEAD the head is the whole answer (RFC 9110 section 9.3.2), so the rest is not produced.
                     runner.end_answered(context.id);
                     return Answer::Done;
                 }
@@ -193,7 +193,7 @@ impl Site {
         self.answer_fault(status, shown, found, exchange, context)
     }
 
-    /// Tells the log of a page that failed; gives the status of its answer, and what its author is shown.
+    /// Logs the failure of a page; returns the status of its answer, and what its author is shown.
     pub(super) fn failure(
         &self,
         page: &Page,
@@ -215,7 +215,7 @@ impl Site {
         (status, self.shown(&report, status, set))
     }
 
-    /// Tells the log of a page, unless that fails too often.
+    /// Logs a line about a page, unless it fails too often.
     pub(super) fn tell_at(&self, level: Level, page: &Page, what: &str) {
         let kind = match page.kind {
             PageKind::Page => "page",
@@ -232,12 +232,12 @@ impl Site {
         }
     }
 
-    /// The pages of a root, as they are run.
+    /// The current pages of a root.
     fn pages(&self, set: SetIndex) -> Option<&PageSet> {
         self.runner.as_ref()?.pages(set)
     }
 
-    /// A module has no answer of its own.
+    /// The module has no answer of its own.
     fn answer_for_module(
         &mut self,
         status: Status,
@@ -257,7 +257,7 @@ impl Site {
         self.refuse(status, fields, found, exchange, context)
     }
 
-    /// What the author of a page is shown, where clients are its authors.
+    /// What the author of a page is shown, if the configuration says that clients are its authors.
     fn shown(&self, report: &FaultReport<'_>, status: Status, set: SetIndex) -> Option<Vec<u8>> {
         match self.data.config.pages.errors {
             PageErrors::Hidden => None,
@@ -281,7 +281,7 @@ impl Site {
     }
 }
 
-/// What a module says of an answer that the server gives for it: the status, and fields.
+/// What a module has set for an answer that the server gives in its place: the status, and fields.
 fn said_by_module(output: &Output) -> (Status, Vec<u8>) {
     let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
     let mut fields = Vec::new();
@@ -295,13 +295,13 @@ fn said_by_module(output: &Output) -> (Status, Vec<u8>) {
     (status, fields)
 }
 
-/// The fields that belong to a status.
+/// The fields that a status requires.
 fn fields_of(status: Status) -> &'static [u8] {
     let is_busy = status == Status::SERVICE_UNAVAILABLE;
     if is_busy { b"Retry-After: 1\r\n" } else { b"" }
 }
 
-/// What a client learns of a page that was ended.
+/// The status for a page that was ended.
 fn status_of(fault: Fault) -> Status {
     match fault {
         Fault::Memory | Fault::CpuBudget | Fault::Stalled | Fault::Deadline => {
@@ -313,7 +313,7 @@ fn status_of(fault: Fault) -> Status {
     }
 }
 
-/// An error with the way to it, in one line.
+/// An error with its stack, in one line.
 pub(super) fn told(error: &ScriptError) -> String {
     let mut text = error.to_string();
     for frame in &error.traceback {
@@ -322,7 +322,7 @@ pub(super) fn told(error: &ScriptError) -> String {
     text
 }
 
-/// How much a failure matters to who runs the server: nothing where only the client is at fault.
+/// The log level of a failure: the lowest if only the client is at fault.
 pub(super) fn level_of(fault: Fault) -> Level {
     if fault.is_of_client() { Level::Debug } else { Level::Error }
 }
@@ -345,7 +345,7 @@ fn write(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) {
     exchange.reply.body(&output.body);
 }
 
-/// A part of the answer of a page, with the head where that was not sent.
+/// A part of a page's answer, with the head if it was not sent yet.
 fn write_part(output: &Output, page: &Page, exchange: &mut Exchange<'_, '_>) -> Added {
     if !exchange.reply.is_begun() {
         let status = status_set(output);
@@ -374,7 +374,7 @@ mod tests {
     use crate::load::Source;
     use pages::Before;
 
-    /// A server of these pages, and the world that it is in.
+    /// A server with these pages, in a simulated world.
     struct Server {
         world: World,
         scheduler: Scheduler<Sim, Connections>,
@@ -425,7 +425,7 @@ mod tests {
             client
         }
 
-        /// What came for a client after so long.
+        /// What a client has received after this time.
         fn answer(&mut self, client: ClientId, after_ns: u64) -> String {
             self.world.advance(after_ns);
             for _ in 0..10 {

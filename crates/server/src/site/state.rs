@@ -44,41 +44,41 @@ pub struct Site {
     pub(super) roots: Roots,
     pub(super) waiting: Waiting,
     pub(super) error_pages: ErrorPages,
-    /// Which root a rule serves, found once.
+    /// The root of each rule, found once.
     pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
-    /// Decoded paths are made here.
+    /// The buffer for decoded paths.
     pub(super) path: Vec<u8>,
     pub(super) unique: u128,
-    /// Processes whose file a helper has just warmed.
+    /// Processes for which a helper has just read a file.
     pub(super) warmed: Vec<ProcessId>,
-    /// Processes whose file was found changed once already.
+    /// Processes whose file was once found to have changed.
     pub(super) rewritten: Vec<ProcessId>,
-    /// Processes whose file is cold and whom no helper had room for, in the order in which they asked.
+    /// Processes whose file is cold and for which no helper had room, in the order of their requests.
     pub(super) postponed: VecDeque<ProcessId>,
-    /// Requests that are refused when the file of their error page was looked up.
+    /// Requests that are refused once the file of their error page has been looked up.
     pub(super) refused: HashMap<ProcessId, Refusal>,
-    /// Forms with files that are under way.
+    /// Forms with files that are being received.
     pub(super) uploads: Desk,
     /// Answers of pages that are being compressed.
     pub(super) packer: Packer,
-    /// Runs pages; none where there are none.
+    /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
-    /// The store, where there is one.
+    /// The store, if there is one.
     pub(crate) store: Option<Box<StoreDesk>>,
-    /// Orders of programs that wait for something.
+    /// Pending orders of programs.
     pub(super) programs: Programs,
-    /// What the connection whose request is being answered becomes.
+    /// What the connection whose request is being answered changes to.
     pub(super) upgraded: Option<Upgraded>,
-    /// Where another thread sees which page runs.
+    /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
-    /// The counters of Redis clients, of all schedulers.
+    /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
 }
 
 impl Site {
-    /// Sends a look-up to a helper. `false`: none takes it, and nobody needs to wait.
+    /// Sends a lookup to a helper. `false`: none has room, and no request has to wait.
     pub(super) fn send_look_up(
         &mut self,
         key: Key<'_>,
@@ -96,7 +96,7 @@ impl Site {
         sent
     }
 
-    /// Sends to the helper whose turn it is, or to any that has room.
+    /// Sends to the next helper, or to any that has room.
     fn send_to_helper(&mut self, message: ToFileHelper, mail: &mut Mailbox<Message>) -> bool {
         let mut message = message;
         for _ in 0..self.helpers.files.len() {
@@ -121,7 +121,7 @@ impl Site {
         self.send_to_helper(ToFileHelper::Warm(warm), mail)
     }
 
-    /// Lets a process wait for room with the helpers. `false`: there are too many, or no helper at all.
+    /// Lets a process wait for room with the helpers. `false`: too many wait, or there is no helper.
     pub(super) fn postpone(&mut self, process: ProcessId) -> bool {
         let waits = !self.helpers.files.is_empty() && self.postponed.len() < limits::POSTPONED_MAX;
         if waits {
@@ -140,25 +140,25 @@ impl Site {
         self.cache.stats()
     }
 
-    /// This scheduler is one of several, whose channels are one: the seed is the same for all of them.
+    /// Joins the other schedulers: channels span all of them. The seed is the same on each.
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
     }
 
-    /// Redis clients of this scheduler are counted there.
+    /// Sets the counters for Redis clients.
     pub fn count_redis_clients(&mut self, resp: RespCounts) {
         self.resp = resp;
     }
 
-    /// There is a store.
+    /// Adds the store.
     pub fn open_store(&mut self, store: Store) {
         let store = Rc::new(TurnStore::new(store));
         self.store = self.helpers.store.map(|writer| Box::new(StoreDesk::new(store, writer)));
         self.show_store();
     }
 
-    /// Pages can read it, too.
+    /// Lets pages use the store.
     pub(super) fn show_store(&mut self) {
         if let (Some(runner), Some(desk)) = (&mut self.runner, &self.store) {
             runner.records().open(Rc::clone(desk.turn_store()));
@@ -170,7 +170,7 @@ impl Site {
         self.channels.stats()
     }
 
-    /// The counters of pages; `None` where no page can run.
+    /// The counters of pages; `None` if there are none.
     pub(crate) fn pages_report(&self) -> Option<PagesReport> {
         self.runner.as_ref().map(|runner| runner.report())
     }
@@ -180,7 +180,7 @@ impl Site {
         self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
-    /// Which configuration is in force, counted from 1.
+    /// The number of the current configuration, from 1.
     pub(crate) fn generation(&self) -> u64 {
         self.data.generation
     }

@@ -22,20 +22,20 @@ use super::state::Site;
 use super::upgraded::{Upgrade, Upgraded};
 use crate::message::Message;
 
-/// What came of a conversation for now.
+/// The next step of a conversation.
 pub(crate) enum Said {
-    /// This is to be done with the WebSocket, with this text.
+    /// Do this with the WebSocket, with this text.
     This(Saying, Vec<u8>),
-    /// It waits: for the next message of its client, or for something else.
+    /// It waits for the next message of its client, or for something else.
     Nothing,
-    /// It is over.
+    /// It has ended.
     Over,
-    /// It has failed, which the log has.
+    /// It has failed; the failure was logged.
     Failure,
 }
 
 impl Site {
-    /// A module has given a conversation as its answer: the connection becomes a WebSocket, if the client has asked for one.
+    /// A module has answered with a conversation: the connection becomes a WebSocket, if the client requested one.
     pub(super) fn accept_talk(
         &mut self,
         exchange: &mut Exchange<'_, '_>,
@@ -89,7 +89,7 @@ impl Site {
         Ok(extension)
     }
 
-    /// Goes on with a conversation.
+    /// Continues a conversation.
     pub(crate) fn talk(&mut self, process: ProcessId, (now, endpoint): (Now, Endpoint)) -> Said {
         let Some(runner) = self.runner.as_mut() else { return Said::Over };
         if !runner.talks(process) {
@@ -126,14 +126,14 @@ impl Site {
         }
     }
 
-    /// What was to be done with the WebSocket is not done.
+    /// An operation on the WebSocket was not possible.
     pub(crate) fn refuse_saying(&mut self, process: ProcessId, why: &'static str) {
         if let Some(runner) = &mut self.runner {
             runner.refuse_saying(process, why);
         }
     }
 
-    /// The connection of a conversation is over.
+    /// The connection of a conversation has ended.
     pub(crate) fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
         if let Some(runner) = &mut self.runner {
             runner.end_talk(process, code, reason);

@@ -15,7 +15,7 @@ use super::state::Site;
 use crate::message::Message;
 
 impl Site {
-    /// Lets pages go on, and what they fetch.
+    /// Continues pages, and what they fetch.
     pub(super) fn end_turn_of_pages(
         &mut self,
         client: &mut Client,
@@ -33,7 +33,7 @@ impl Site {
         self.ask_names(client, context.mail);
     }
 
-    /// Gives pages the messages of channels that they wait for, and does what they want of channels.
+    /// Delivers channel messages to pages that wait for them, and executes the channel operations of pages.
     pub(super) fn hear_channels(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(runner) = &mut self.runner else { return };
         let mut asked = self.channels.take_news();
@@ -69,12 +69,12 @@ impl Site {
     pub(super) fn publish_of_pages(&mut self, now_ms: u64) {
         let Some(runner) = &self.runner else { return };
         for (channel, body) in runner.publications().take() {
-            // What a page can mend it was told. The rest is counted: there is no room for it.
+            // The page was told about errors that it can fix. The rest (no room) is counted.
             let _refused = self.channels.publish(&channel, body, Sender::SERVER, None, now_ms);
         }
     }
 
-    /// Tells pages what became of their orders to the store.
+    /// Tells pages the results of their orders to the store.
     pub(super) fn tell_pages_of_orders(&mut self) {
         let (Some(runner), Some(store)) = (&mut self.runner, &mut self.store) else { return };
         for (number, executed) in store.take_for_pages() {
@@ -82,7 +82,7 @@ impl Site {
         }
     }
 
-    /// The store has another commit.
+    /// The store has a new commit.
     pub(crate) fn on_committed(&mut self, now_ms: u64) {
         if let Some(store) = &mut self.store {
             store.note_committed(now_ms);
@@ -92,7 +92,7 @@ impl Site {
         }
     }
 
-    /// Hands the orders of pages on, and ends the turn of the store.
+    /// Sends the orders of pages, and ends the turn of the store.
     pub(super) fn order_for_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(store) = &mut self.store else { return };
         let orders = self.runner.as_mut().map(|runner| runner.take_record_orders());
@@ -108,7 +108,7 @@ impl Site {
         }
     }
 
-    /// Has names looked up; those for which no helper has room wait for the next turn.
+    /// Looks up names; those for which no helper has room wait for the next turn.
     fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
         let questions = client.questions();
         while let Some(name) = questions.pop()

@@ -8,30 +8,30 @@ use channels::{Position, Rights};
 use pages::KeptRequest;
 use wire::websocket::Extension;
 
-/// What a connection becomes once its head is sent.
+/// What a connection changes to once its head is sent.
 #[derive(Debug)]
 pub(crate) struct Upgraded {
-    /// What it becomes.
+    /// The new protocol.
     pub(crate) to: Upgrade,
-    /// What its client may do.
+    /// The rights of its client.
     pub(crate) rights: Rights,
     /// The address of its client.
     pub(crate) address: IpAddr,
-    /// What its request said, where modules are asked about channels.
+    /// The kept part of its request, if modules decide about channels.
     pub(crate) request: Option<Box<KeptRequest>>,
-    /// What is agreed about the messages of a WebSocket.
+    /// The agreed compression of a WebSocket.
     pub(crate) extension: Extension,
 }
 
-/// What a connection becomes.
+/// What a connection changes to.
 #[derive(Debug)]
 pub(crate) enum Upgrade {
     /// A WebSocket that gets a channel's messages as they were published.
     Socket(Box<str>),
-    /// A WebSocket that speaks objects, and subscribes to this channel at once if there is one.
+    /// A WebSocket with JSON objects, which subscribes to this channel at once if there is one.
     JsonSocket(Option<Box<str>>),
-    /// A WebSocket with whose client a module talks.
+    /// A WebSocket whose client a module talks with.
     Talk,
-    /// An event stream of a channel, from a position on.
+    /// An event stream of a channel, starting at a position.
     Events(Box<str>, Option<Position>),
 }

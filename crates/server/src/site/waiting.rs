@@ -1,11 +1,11 @@
-//! Which requests wait for which file, and what is kept of them meanwhile.
+//! Requests that wait for files, and what is kept of them meanwhile.
 
 use ahash::HashMap;
 use files::{Key, RootIndex};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-/// Processes that wait, by root and path.
+/// Waiting processes, by root and path.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     by_root: HashMap<RootIndex, HashMap<Box<str>, Vec<ProcessId>>>,
@@ -23,21 +23,21 @@ impl Waiting {
         }
     }
 
-    /// Everybody who waited for a path.
+    /// Removes all processes that wait for a path.
     pub(super) fn take(&mut self, key: Key<'_>) -> Vec<ProcessId> {
         let paths = self.by_root.get_mut(&key.root);
         paths.and_then(|paths| paths.remove(key.path)).unwrap_or_default()
     }
 
-    /// Everybody who waited for anything.
+    /// Removes all waiting processes.
     pub(super) fn take_all(&mut self) -> Vec<ProcessId> {
         let paths = std::mem::take(&mut self.by_root).into_values().flatten();
         paths.flat_map(|(_, processes)| processes).collect()
     }
 }
 
-/// What a request is refused with. It is decided: who waits for the page of it is not answered by other ways any more, such
-/// as by running what has failed once again.
+/// The status with which a request is refused. This is final: while its page is looked up, the request is not answered in any other way,
+/// such as by running the failed page again.
 pub(super) struct Refusal {
     pub(super) status: Status,
     pub(super) fields: Vec<u8>,

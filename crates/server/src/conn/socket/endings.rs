@@ -10,11 +10,11 @@ use super::{After, Socket, Speaks, orders, tell};
 use crate::message::Message;
 use crate::site::Site;
 
-/// What a close tells of a subscriber that was too slow.
+/// The code for a subscriber that was too slow.
 pub(super) const TOO_SLOW: CloseCode = of_application(4008);
-/// Of one whose token is over.
+/// The code for a client whose token has expired.
 const TOKEN_OVER: CloseCode = of_application(4001);
-/// Of a user that a program has sent away.
+/// The code for a user that a program has disconnected.
 const DISMISSED: CloseCode = of_application(4003);
 
 const fn of_application(number: u16) -> CloseCode {
@@ -24,11 +24,11 @@ const fn of_application(number: u16) -> CloseCode {
     }
 }
 
-/// Why a subscription ends with the token that it stood on.
+/// The reason given when a subscription ends with its token.
 pub(super) const EXPIRED: &str = "the token has expired";
 
 impl Socket {
-    /// The client has other rights than before: what it may not have any more ends.
+    /// The client's rights have changed: ends the subscriptions it is no longer allowed.
     pub(super) fn lose(
         &mut self,
         why: &'static str,
@@ -40,7 +40,7 @@ impl Socket {
         self.end(is_lost, (TOKEN_OVER, why), site, context)
     }
 
-    /// A program has sent the user away.
+    /// A program has disconnected the user.
     pub(super) fn leave(
         &mut self,
         dismissal: &Dismissal,
@@ -56,7 +56,7 @@ impl Socket {
         }
     }
 
-    /// Ends subscriptions; a socket that has only one ends with it.
+    /// Ends subscriptions. A socket that can have only one ends too.
     fn end(
         &mut self,
         is_lost: impl Fn(&Site, &str) -> bool,

@@ -18,7 +18,7 @@ use super::{After, Asked, Socket, Speaks, tell};
 use crate::message::Message;
 use crate::site::{Site, Verdict, members_object, wish_of};
 
-/// An order: one of its first five is there.
+/// An order. Exactly one of the first five fields is present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order<'o> {
@@ -41,7 +41,7 @@ struct Order<'o> {
 }
 
 impl Socket {
-    /// Does what an object orders.
+    /// Executes an order.
     pub(super) fn obey(
         &mut self,
         text: &[u8],
@@ -85,7 +85,7 @@ impl Socket {
         After::More
     }
 
-    /// Whether the client may subscribe to this channel, and what its module says.
+    /// Whether the client may subscribe to this channel, including the answer of its module.
     fn may_begin(
         &self,
         name: &str,
@@ -98,7 +98,7 @@ impl Socket {
         Ok(self.lease.ask((name, Wish::Subscribe), site, context))
     }
 
-    /// Whether there may be another subscription, to this channel.
+    /// Whether another subscription is allowed, to this channel.
     fn check(&self, name: &str, site: &Site) -> Result<(), String> {
         check_configured(name, site)?;
         let Speaks::Json(names) = &self.speaks else { return Ok(()) };
@@ -147,7 +147,7 @@ impl Socket {
         tell(&unsubscribed(name, None), context);
     }
 
-    /// The client asks for the members of a channel.
+    /// The client requests the members of a channel.
     fn ask_members(
         &mut self,
         name: &str,
@@ -171,7 +171,7 @@ impl Socket {
         refuse(&problem, Some(name), id, context);
     }
 
-    /// Tells the members that the client has asked for, when all schedulers have answered.
+    /// Sends the requested members when all schedulers have answered.
     pub(super) fn tell_members(&mut self, site: &mut Site, context: &mut Context<'_, Message>) {
         let Some(asked) = self.asked.take() else { return };
         let question = Question::Members((&*asked.channel).into(), MEMBERS_TOLD);
@@ -185,7 +185,7 @@ impl Socket {
         tell(&text, context);
     }
 
-    /// The client shows a token, perhaps in the place of another one.
+    /// The client sends a token, which may replace another.
     fn take_token(
         &mut self,
         token: &str,
@@ -239,7 +239,7 @@ impl Socket {
                 return After::More;
             }
         };
-        // A client that gives a number wants to hear what became of its message.
+        // A client that gives a number wants to know the result of its message.
         let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
         let (sender, now_ms) = (self.lease.sender(), context.now.monotonic_ms());
         match site.channels.publish(name, body, sender, publisher, now_ms) {
@@ -255,7 +255,7 @@ impl Socket {
     }
 }
 
-/// `{"unsubscribed":"NAME"}`, with the reason where it was not the client's wish.
+/// `{"unsubscribed":"NAME"}`, with the reason if the client did not request it.
 pub(super) fn unsubscribed(name: &str, why: Option<&str>) -> String {
     let mut text = format!("{{\"unsubscribed\":{}", json(name));
     if let Some(why) = why {
@@ -265,7 +265,7 @@ pub(super) fn unsubscribed(name: &str, why: Option<&str>) -> String {
     text
 }
 
-/// With the number of the order that it answers.
+/// Ends an object, with the number of the order it answers.
 fn end_object(text: &mut String, id: Option<u64>) {
     if let Some(id) = id {
         text.push_str(&format!(",\"id\":{id}"));
@@ -273,14 +273,14 @@ fn end_object(text: &mut String, id: Option<u64>) {
     text.push('}');
 }
 
-/// Clients of HTTP reach the channels that are configured.
+/// HTTP clients can only use configured channels.
 fn check_configured(name: &str, site: &Site) -> Result<(), String> {
     check_name(name.as_bytes()).map_err(|problem| problem.to_string())?;
     let configured = site.channels.rulebook().configured(name);
     configured.map(drop).ok_or_else(|| "no [[channel]] has a pattern for this name".to_owned())
 }
 
-/// What a client is told of the message with this number.
+/// The text that tells a client the result of the message with this number.
 pub(super) fn published(id: u64, result: Result<Published, Refusal>) -> String {
     match result {
         Ok(Published { position, receivers }) => {

@@ -10,17 +10,17 @@ use super::{Socket, Sockets, Speaks, close};
 use crate::message::Message;
 use crate::site::Site;
 
-/// What follows a message of the client.
+/// What to do after a message of the client.
 pub(super) enum After {
-    /// The next one.
+    /// Read the next one.
     More,
-    /// The same one again, when a module has answered.
+    /// Handle the same one again when a module has answered.
     Wait,
-    /// The next one when a module waits for it.
+    /// Read the next one when a module waits for it.
     Busy,
-    /// A close with this code and reason.
+    /// Close with this code and reason.
     Close(CloseCode, &'static str),
-    /// The end: a close was written.
+    /// End: a close was written.
     Closed,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Held {
 }
 
 impl Socket {
-    /// The module that was asked about a message may have answered.
+    /// Returns the held message if the module asked about it may have answered.
     pub(super) fn take_held(
         &mut self,
         sockets: &mut Sockets,
@@ -56,7 +56,7 @@ impl Socket {
         }
     }
 
-    /// What follows, where no message is held.
+    /// What the process does next, if no message is held.
     pub(super) fn next(&mut self, after: After, context: &mut Context<'_, Message>) -> Next {
         match after {
             After::More if context.output_is_full() => Next::Park,
@@ -70,12 +70,12 @@ impl Socket {
         }
     }
 
-    /// It goes on as it was: one whose output is full reads nothing, and neither does one about whose message a module is asked.
+    /// The process continues as before: it does not read while its output is full or a module is being asked about its message.
     pub(super) fn unchanged(&self, site: &Site, context: &Context<'_, Message>) -> Next {
         if context.output_is_full() || self.is_busy(site) { Next::Park } else { Next::Read }
     }
 
-    /// Whether a module is asked about a message, or does not wait for one.
+    /// Whether a module is being asked about a message, or does not wait for one.
     pub(super) fn is_busy(&self, site: &Site) -> bool {
         match &self.speaks {
             Speaks::Talk(_) => !site.hears(self.process),

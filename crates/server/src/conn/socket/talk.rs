@@ -16,7 +16,7 @@ use crate::message::Message;
 use crate::site::{Said, Site};
 
 impl Socket {
-    /// A socket whose messages are a module's. It begins at the end of the turn.
+    /// A socket whose messages a module handles. The conversation begins at the end of the turn.
     pub(in crate::conn) fn talking(
         client: (Lease, Extension),
         context: &mut Context<'_, Message>,
@@ -40,7 +40,7 @@ impl Socket {
         self.talk(site, context)
     }
 
-    /// Goes on until the module waits, or the client is to take something.
+    /// Continues until the module waits, or the client has to read its output.
     pub(super) fn talk(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> After {
         loop {
             if context.output_is_full() {
@@ -81,7 +81,7 @@ impl Socket {
         }
     }
 
-    /// Has the client get the messages of a channel, as they were published.
+    /// Subscribes the client to a channel, whose messages it gets as they were published.
     fn join(
         &mut self,
         name: &[u8],

@@ -11,7 +11,7 @@ use super::Refused;
 use crate::site::exchange::Exchange;
 use crate::site::origin::{Origin, write_origin};
 
-/// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`; subscribers without a token of a user are no members.
+/// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`. Subscribers whose token names no user are not members.
 pub(crate) fn members_object(name: &str, found: &Findings) -> String {
     let json = |text: &str| serde_json::Value::String(text.to_owned());
     let subscribers: u64 = found.counts.iter().map(|(_, subscribers)| subscribers).sum();
@@ -32,7 +32,7 @@ pub(crate) fn members_object(name: &str, found: &Findings) -> String {
     text
 }
 
-/// A browser asks whether a page of another site may (Fetch, section 4.8).
+/// A browser asks whether a page of another site may send a request (Fetch, section 4.8).
 pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {
     exchange.reply.begin(Status::NO_CONTENT);
     exchange.configured_fields();

@@ -31,16 +31,16 @@ use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 
-/// The path below which channels are.
+/// The path prefix of channels.
 const PREFIX: &str = "/channels";
 
-/// The channel that a path names; an empty name for all channels together. `None`: it is none's.
+/// The channel in a path; an empty name stands for all channels. `None`: the path is not below the prefix.
 pub(super) fn channel_in(path: &str) -> Option<&str> {
     let rest = path.strip_prefix(PREFIX)?;
     if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
 }
 
-/// What became of a request for a channel.
+/// Why a request for a channel is not answered.
 enum Refused {
     Name(NameProblem),
     Unknown,
@@ -94,7 +94,7 @@ impl Refused {
         }
     }
 
-    /// What a client is to show (RFC 6750, section 3).
+    /// The challenge that says how to authenticate (RFC 6750, section 3).
     fn challenge(&self) -> &'static [u8] {
         match self {
             Self::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
@@ -107,23 +107,23 @@ impl Refused {
     }
 }
 
-/// Refuses a page of a site that may not use channels and WebSockets.
+/// Refuses a page from a site that may not use channels and WebSockets.
 pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {
     refuse(&Refused::Origin, origin, exchange)
 }
 
 impl Site {
-    /// The channel that a path names where there are channels.
+    /// The channel in a path, if channels are configured.
     pub(super) fn channel_of<'p>(&self, path: &'p str) -> Option<&'p str> {
         if self.data.rulebook.is_empty() { None } else { channel_in(path) }
     }
 
-    /// What the connection whose request was just answered becomes.
+    /// What the connection whose request was just answered changes to.
     pub(crate) fn take_upgraded(&mut self) -> Option<Upgraded> {
         self.upgraded.take()
     }
 
-    /// Answers a request for a channel, or has it wait.
+    /// Answers a request for a channel, or lets it wait.
     pub(super) fn answer_channel(
         &mut self,
         name: &str,
@@ -134,7 +134,7 @@ impl Site {
     ) -> Answer {
         let answer = self.answer_asked(name, query, found, exchange, context);
         if !matches!(answer, Answer::Wait) {
-            // What it waited for is not for the next request of the connection, also where a token has expired meanwhile.
+            // A result it waited for must not be given to the next request of the connection, even if a token has expired meanwhile.
             self.channels.forget(context.id);
             self.programs.forget(context.id);
         }
@@ -189,7 +189,7 @@ impl Site {
         }
     }
 
-    /// The name, if it is one of a channel that is configured.
+    /// Checks that the name is that of a configured channel.
     fn check_channel(&self, name: &str) -> Result<(), Refused> {
         check_name(name.as_bytes()).map_err(Refused::Name)?;
         self.data.rulebook.configured(name).map(drop).ok_or(Refused::Unknown)
@@ -200,7 +200,7 @@ impl Site {
         self.may_subscribe(name, rights).map_err(Refused::Rules)
     }
 
-    /// Asks the module of the channel about a request. None: the answer comes later.
+    /// Asks the channel's module about a request. `None`: the answer comes later.
     fn ask_about(
         &mut self,
         (name, query): (&str, Option<&[u8]>),
@@ -232,23 +232,23 @@ impl Site {
         rights.to_publish(name, self.data.rulebook.of(name))
     }
 
-    /// What a client may do that shows a key or a token.
+    /// The rights that a key or token gives.
     pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
         self.data.channel_keys.rights(shown, unix_seconds)
     }
 
-    /// Whether a request shows the key of a program.
+    /// Whether a request has the key of a program.
     fn is_program(&self, request: &Request<'_>) -> bool {
         bearer_of(request).is_some_and(|shown| self.data.channel_keys.is_program(shown))
     }
 
-    /// Whether there is anything that a client can show.
+    /// Whether any key is configured with which a client could authenticate.
     pub(crate) fn has_channel_keys(&self) -> bool {
         self.data.channel_keys.are_there()
     }
 
-    /// What a request shows: `Authorization: Bearer`, or `token` in the query, as browsers let a page send no field with an event stream
-    /// and a WebSocket (RFC 6750, sections 2.1 and 2.3).
+    /// The key or token in a request: `Authorization: Bearer`, or `token` in the query, because browsers let a page send no field with an event
+    /// stream or a WebSocket (RFC 6750, sections 2.1 and 2.3).
     pub(in crate::site) fn rights_shown(
         &self,
         request: &Request<'_>,

@@ -21,7 +21,7 @@ use crate::site::origin::Origin;
 use crate::site::state::Site;
 
 impl Site {
-    /// Does what a program orders.
+    /// Executes the orders of a program.
     pub(super) fn answer_orders(
         &mut self,
         rights: &Rights,
@@ -70,7 +70,7 @@ impl Site {
         answer_json(Status::OK, &text, origin, exchange)
     }
 
-    /// The answer to an order; `None` while another scheduler has not answered.
+    /// The answer to an order; `None` until another scheduler has answered.
     fn obey_program(
         &mut self,
         order: &Order,
@@ -106,7 +106,7 @@ impl Site {
                 }
             }
             Order::Dismiss { user, channel } => {
-                // The program is answered once all schedulers have sent the user away: no message that it publishes then reaches the user.
+                // The program gets its answer once all schedulers have disconnected the user: its later messages no longer reach the user.
                 let question = Question::Dismiss(Arc::clone(user), channel.clone());
                 self.channels.survey(process, &question)?;
                 Some("{}".to_owned())

@@ -25,7 +25,7 @@ impl Site {
             return None;
         }
         let limit = match self.channel_of(request.path())? {
-            // Orders of a program; a client that is none is answered without them.
+            // Orders of a program. The orders of a client that is not a program are not read.
             "" if self.is_program(request) => PROGRAM_BODY_SIZE,
             "" => return None,
             _ => config::limits::CHANNEL_MESSAGE_SIZE_MAX,
@@ -96,7 +96,7 @@ impl Site {
     }
 }
 
-/// What a client wants that publishes this.
+/// The wish of a client that publishes this.
 pub(crate) fn wish_of(body: &Body) -> Wish<'_> {
     let value = if body.kind() == Kind::Json { MessageValue::Json } else { MessageValue::Text };
     Wish::Publish { message: body.bytes(), value }

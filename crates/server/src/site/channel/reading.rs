@@ -22,7 +22,7 @@ use crate::site::origin::{Origin, write_origin};
 use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
 
-/// The subprotocol of sockets that speak objects in JSON.
+/// The subprotocol of WebSockets with JSON objects.
 const JSON_PROTOCOL: &str = "velodrome.json";
 
 impl Site {
@@ -84,7 +84,7 @@ impl Site {
         Answer::Upgrade
     }
 
-    /// Accepts compressed messages, where the configuration has them and the client offers them.
+    /// Accepts compressed messages, if they are configured and the client offers them.
     pub(in crate::site) fn write_extension(&self, exchange: &mut Exchange<'_, '_>) -> Extension {
         let offers = exchange.request.head.fields.all("sec-websocket-extensions");
         let is_on = self.data.config.channel_settings.compress;
@@ -97,7 +97,7 @@ impl Site {
         }
     }
 
-    /// An event stream where the client asks for one, else a long poll.
+    /// An event stream if the client asks for one, otherwise a long poll.
     pub(super) fn answer_reader(
         &mut self,
         (name, query): (&str, Option<&[u8]>),
@@ -109,7 +109,7 @@ impl Site {
         if let Err(refused) = self.check_reader(name, &rights) {
             return refuse(&refused, origin, exchange);
         }
-        // A long poll that waits was allowed.
+        // A waiting long poll was already allowed.
         if !self.channels.is_polling(context.id) {
             let asked = (exchange.request, found);
             match self.ask_about((name, query), Wish::Subscribe, &rights, asked, context) {
@@ -150,14 +150,14 @@ impl Site {
     }
 }
 
-/// What a reader asks for besides the channel.
+/// What a reader requests in addition to the channel.
 struct Wanted {
     since: Option<Position>,
     wait_ms: u64,
 }
 
 impl Wanted {
-    /// Of the query; `Last-Event-ID`, which a browser sends when it comes back, goes before it (HTML, section 9.2.4).
+    /// From the query. `Last-Event-ID`, which a browser sends when it reconnects, takes precedence (HTML, section 9.2.4).
     fn of(request: &Request<'_>, query: Option<&[u8]>) -> Self {
         let mut wanted = Self { since: None, wait_ms: POLL_MS };
         let position = |text: &[u8]| str::from_utf8(text).ok().and_then(|text| text.parse().ok());

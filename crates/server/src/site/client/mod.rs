@@ -8,18 +8,18 @@ use wire::http::status::Status;
 
 use super::exchange::Exchange;
 
-/// The paths, their media types and what they answer.
+/// The paths, their media types and their content.
 const FILES: [(&str, &str, &str); 2] = [
     ("/velodrome.js", "text/javascript; charset=utf-8", include_str!("velodrome.js")),
     ("/velodrome.d.ts", "text/plain; charset=utf-8", include_str!("velodrome.d.ts")),
 ];
 
-/// Whether a path is one of them.
+/// Whether a path is one of these.
 pub(super) fn has(path: &str) -> bool {
     FILES.iter().any(|(known, ..)| *known == path)
 }
 
-/// Answers a request for one of them; `None` where it is for something else.
+/// Answers a request for one of these; `None` for other paths.
 pub(super) fn answer(path: &str, exchange: &mut Exchange<'_, '_>) -> Option<Answer> {
     let (_, media_type, text) = FILES.iter().find(|(known, ..)| *known == path)?;
     if !matches!(exchange.request.method(), Method::Get | Method::Head) {
