@@ -10,7 +10,7 @@ use super::limits::PAGE_STRANGERS_MAX;
 use super::mark::column_of;
 use super::set::{Page, PageKind, PageSet, Problem};
 
-/// The functions that take the name of a part, or of a module.
+/// The functions that take the name of a part or a module.
 const FUNCTIONS: [&str; 4] = ["include", "layout", "render", "require"];
 
 /// The parts and modules that exist.
@@ -30,7 +30,7 @@ impl<'s> Present<'s> {
         }
     }
 
-    /// The problems of a page of this set: the parts and modules that it names and that do not exist.
+    /// The problems of a page in this set: parts and modules that it names but that do not exist.
     pub(super) fn missing(&self, page: &Page, set: &PageSet) -> Vec<Problem> {
         let Some(lua) = page.lua.as_deref().filter(|_| page.problem.is_none()) else {
             return Vec::new();
@@ -68,7 +68,7 @@ fn parts(set: &PageSet) -> impl Iterator<Item = &str> {
     pages.map(|page| &*page.name.full)
 }
 
-/// Resolves a name as `parts.lua` does, and says the same words. A name that leads out of the root is left to the run.
+/// Resolves a name as `parts.lua` does, with the same error text. A name that leads out of the root is left to run time.
 fn missing_part(known: &HashSet<&str>, directory: &str, target: &str) -> Option<String> {
     let mut names: Vec<&str> = match target.starts_with('/') {
         true => Vec::new(),

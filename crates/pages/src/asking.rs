@@ -20,13 +20,13 @@ use super::request_parts::{each_argument, list_cookies, list_headers, list_value
 /// A name, and a value.
 type Field = (Box<str>, Box<[u8]>);
 
-/// What a client's request said, kept for as long as the client is there.
+/// The content of a client's request, kept as long as the client is connected.
 #[derive(Debug)]
 pub struct KeptRequest {
     query: Box<[u8]>,
     fields: Box<[Field]>,
     peer: IpAddr,
-    /// The name of the host that it was for, where it is one of `[[host]]`.
+    /// The name of its host, if it is one of `[[host]]`.
     site: Option<HostName>,
 }
 
@@ -43,13 +43,13 @@ impl KeptRequest {
         }
     }
 
-    /// Nothing but an address: a client of another protocol.
+    /// Only an address, for a client of another protocol.
     #[must_use]
     pub fn of_address(peer: IpAddr) -> Self {
         Self { query: Box::default(), fields: Box::default(), peer, site: None }
     }
 
-    /// Its bytes.
+    /// Its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         let fields = self.fields().map(|(name, value)| name.len() + value.len());
@@ -61,12 +61,12 @@ impl KeptRequest {
     }
 }
 
-/// What a client wants.
+/// What a client wants to do.
 #[derive(Clone, Copy, Debug)]
 pub enum Wish<'w> {
-    /// To subscribe to a channel.
+    /// Subscribe to a channel.
     Subscribe,
-    /// To publish a message there.
+    /// Publish a message to a channel.
     Publish {
         /// The message.
         message: &'w [u8],
@@ -75,7 +75,7 @@ pub enum Wish<'w> {
     },
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageValue {
     /// Text, or any bytes.
@@ -86,21 +86,21 @@ pub enum MessageValue {
 
 /// The host of a module that is asked.
 pub struct AskHost<'a> {
-    /// What the client wants.
+    /// What the client wants to do.
     pub wish: Wish<'a>,
     /// The channel.
     pub channel: &'a str,
-    /// The claims of its token, in JSON.
+    /// The claims of the client's token, in JSON.
     pub claims: Option<&'a str>,
-    /// What its request said.
+    /// The content of the client's request.
     pub request: &'a KeptRequest,
-    /// What the module's lines go through, and as whose.
+    /// The rate limit for the module's log lines, and their writer.
     pub gate: (&'a LogGate, Writer<'a>),
     /// The turn's time.
     pub now: Now,
-    /// Where its messages to channels go.
+    /// Receives the messages it publishes.
     pub publications: &'a Publications,
-    /// What it reads of the store.
+    /// Reads the store.
     pub records: &'a Records,
 }
 

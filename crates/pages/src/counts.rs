@@ -9,7 +9,7 @@ use super::family::Budget;
 use crate::limits::{COUNTED_PAGES_MAX, VISITS_AVERAGED};
 
 metric::counted! {
-    /// What is counted of a page, or of several.
+    /// The counters of a page, or of several.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct PageCounts {
         /// Runs of pages begun.
@@ -48,7 +48,7 @@ metric::counted! {
 }
 
 impl PageCounts {
-    /// A call to a page came back; it used so much, and holds so much.
+    /// Counts a call of a page that has returned, with what it used and holds.
     #[inline]
     pub(super) fn add_step(&mut self, step: &Step, used: Usage, held_bytes: u64) {
         self.add_usage(used);
@@ -110,37 +110,37 @@ impl PageCounts {
     }
 }
 
-/// Whose numbers: a row.
+/// The row with the counters of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowIndex(u32);
 
 #[cfg(any(test, feature = "testing"))]
 impl RowIndex {
-    /// A row that there is not.
+    /// No row.
     pub(super) const NONE: Self = Self(u32::MAX);
 }
 
 #[cfg(test)]
 impl RowIndex {
-    /// The row of this number.
+    /// The row with this number.
     pub(super) fn of(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// The row of all pages that have none of their own.
+/// The row for all pages without one of their own.
 const OTHERS: RowIndex = RowIndex(0);
 
 #[derive(Debug, Default)]
 struct Row {
-    /// None of the one for all others.
+    /// `None` in the row for all others.
     page: Option<String>,
     counts: PageCounts,
-    /// What pages take each time they go on, on the average of the last times.
+    /// The average time of the last times the page ran until it waited or ended.
     visit_ns: u64,
 }
 
-/// The numbers of all pages that were asked for.
+/// The counters of all requested pages.
 #[derive(Debug)]
 pub(super) struct Counters {
     rows: Vec<Row>,
@@ -155,7 +155,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// The row of a page, which gets one, with this name, when it has none.
+    /// The row of a page. A page without a row gets one, with this name.
     pub(super) fn row(&mut self, site: u16, file: &str, name: impl FnOnce() -> String) -> RowIndex {
         let index = usize::from(site);
         if self.of_pages.len() <= index {
@@ -174,14 +174,14 @@ impl Counters {
         RowIndex(number)
     }
 
-    /// A page began or went on, until it waited or was over, and took so much.
+    /// A page ran until it waited or ended, and took this long.
     #[inline]
     pub(super) fn add_visit(&mut self, row: RowIndex, taken_ns: u64) {
         let row = self.row_mut(row);
         row.visit_ns = row.visit_ns - row.visit_ns / VISITS_AVERAGED + taken_ns / VISITS_AVERAGED;
     }
 
-    /// What a page takes each time it goes on, on the average of the last times.
+    /// The average time of the last times a page ran until it waited or ended.
     pub(super) fn visit_ns(&mut self, row: RowIndex) -> u64 {
         self.row_mut(row).visit_ns
     }
@@ -191,14 +191,14 @@ impl Counters {
         row.expect("rows are never taken away")
     }
 
-    /// The numbers of a row.
+    /// The counters of a row.
     #[inline]
     pub(super) fn of(&mut self, row: RowIndex) -> &mut PageCounts {
         &mut self.row_mut(row).counts
     }
 
-    /// All that were asked for or begun, in that order, and their sum. `waiting` are the pages under way: the
-    /// row, whether it was spawned, and the bytes held; `families` the requests of which processes live, with what these hold.
+    /// All pages that were requested or begun, in that order, and their sum. `waiting` lists the suspended pages: the
+    /// row, whether it was spawned, and the bytes held; `families` lists the requests with living processes, and what these hold.
     pub(super) fn report(
         &self,
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
@@ -222,7 +222,7 @@ impl Counters {
             page.families += 1;
             page.spawned_held_bytes += bytes;
         }
-        // What was never asked for may be a process of the site.
+        // A page that was never requested may be a process of the site.
         pages.retain(|page| page.counts.requests > 0 || page.counts.spawned > 0);
         let mut total = PageCounts::default();
         for page in &pages {
@@ -247,30 +247,30 @@ metric::counted! {
     }
 }
 
-/// What a scheduler counted of its pages.
+/// What a scheduler counted for its pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PagesReport {
-    /// How code is run.
+    /// How code runs.
     pub code: Code,
     /// The memory of Lua.
     pub memory: EngineMemory,
-    /// Pages under way that do not run now.
+    /// Suspended pages.
     pub waiting: usize,
     /// All pages together.
     pub total: PageCounts,
-    /// Those that were asked for.
+    /// The requested pages.
     pub pages: Vec<PageReport>,
 }
 
 impl PagesReport {
-    /// A number of each page, all together.
+    /// The sum of a number over all pages.
     pub fn sum(&self, of: fn(&PageReport) -> u64) -> u64 {
         self.pages.iter().map(of).sum()
     }
 }
 
 metric::counted! {
-    /// What was counted of one page.
+    /// The counters of one page.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct PageReport {
         /// Its file; `None` for all that have no row of their own.

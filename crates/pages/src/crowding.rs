@@ -17,7 +17,7 @@ use super::site_processes::Outcome;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
 
 impl Runner {
-    /// Ends the runs that hold most, when an engine has reported that memory is short.
+    /// Ends the runs that hold the most memory, after an engine has reported that memory is short.
     pub(super) fn make_room(&mut self) {
         if let Some(missing) = self.engine.take_shortage() {
             self.end_requests(missing);
@@ -30,7 +30,7 @@ impl Runner {
         }
     }
 
-    /// Ends requests. Each goes on at once, and is answered 503.
+    /// Ends requests. Each is resumed at once and answered with 503.
     fn end_requests(&mut self, missing: u64) {
         let held = |underway: &Underway| match &underway.work {
             Work::Run(run) => self.engine.held_by(run),
@@ -50,7 +50,7 @@ impl Runner {
         }
     }
 
-    /// Ends all processes of some requests. No client waits for them; a turn ends a bounded number.
+    /// Ends all processes of some requests. No client waits for them. One turn ends a bounded number.
     fn end_families(&mut self) {
         let lives = self.underway.values().map(|underway| &underway.life);
         let held = held_by_families(self.nursery.engine(), lives);
@@ -96,7 +96,7 @@ impl Runner {
         let page = self.end(key, life);
         let _in_how_long = self.site_processes.end(key, Outcome::Failed, self.now_ns);
         of.count += 1;
-        // The log gets the place of one process; the others of its family are like it.
+        // The log names the place of one process; the others of its family are like it.
         if let (Work::Run(run), Some(engine), None) = (work, self.nursery.engine_mut(), &of.first) {
             of.first = Some((page, engine.end_for_room(run, of.held)));
         }
@@ -107,11 +107,11 @@ impl Runner {
 struct Ended {
     held: u64,
     count: usize,
-    /// The page and the place of the first.
+    /// The page and the place of the first one.
     first: Option<(Arc<Page>, Box<ScriptError>)>,
 }
 
-/// The holders of most memory, as many as together hold what is missing. A holder of next to nothing is never among them.
+/// The largest holders of memory that together hold the missing amount. A holder of next to nothing is never chosen.
 fn largest<T>(mut holders: Vec<(u64, T)>, missing: u64) -> Vec<(u64, T)> {
     holders.sort_by_key(|(held, _)| Reverse(*held));
     let mut found = 0_u64;

@@ -6,32 +6,32 @@ use script::engine::Reply;
 
 use crate::fetch::{Answer, Failure, Got, Number};
 
-/// What becomes of a wait.
+/// The outcome of a wait.
 pub(super) enum Met {
-    /// It is over.
+    /// It has ended.
     Now(Delivery),
-    /// It ends at this time, or when there is something to hand over.
+    /// It ends at this time, or when there is something to deliver.
     Later { due_ns: u64 },
 }
 
 /// What a process waited for.
 pub(super) enum Delivery {
-    /// It is this text.
+    /// A text.
     Text(Vec<u8>),
-    /// It has happened, which says it all.
+    /// An event without content.
     Done,
-    /// It was refused, which the page may handle.
+    /// A refusal, which the page may handle.
     Refused(&'static str),
-    /// It failed.
+    /// A failure.
     Failed(&'static str),
-    /// It is these texts.
+    /// Several texts.
     Texts(Box<[Vec<u8>]>),
-    /// Another server has answered, or has not.
+    /// The outcome of a request to another server.
     Fetched(Box<Fetched>),
 }
 
 impl Delivery {
-    /// As the engine takes it.
+    /// In the form of the engine.
     pub(super) fn reply_to<T>(delivery: Option<&Self>, resume: impl FnOnce(Reply<'_>) -> T) -> T {
         match delivery {
             Some(Self::Text(text)) => resume(Reply::Texts(&[text])),
@@ -47,15 +47,15 @@ impl Delivery {
     }
 }
 
-/// What came of a fetch, as its page gets it.
+/// The outcome of a fetch, as its page gets it.
 pub(super) enum Fetched {
     /// The status as text, and the rest of the answer.
     Answer(String, Answer),
-    /// The same of an answer without its body, and the number by which that is read.
+    /// The same for an answer without its body, and the number with which the body is read.
     Stream(String, Answer, String),
-    /// A piece of it.
+    /// A piece of the body.
     Piece(Vec<u8>),
-    /// The end of it.
+    /// The end of the body.
     End,
     /// Why there is no answer.
     Failure(String),
@@ -74,7 +74,7 @@ impl Fetched {
         }
     }
 
-    /// As the engine takes it.
+    /// In the form of the engine.
     pub(super) fn reply_to<T>(&self, resume: impl FnOnce(Reply<'_>) -> T) -> T {
         match self {
             Self::Answer(status, answer) => {

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 
 use script::engine::EngineError;
 
-/// Why there are no new pages: those that were there stay in force.
+/// Why there are no new pages. The current ones stay.
 #[derive(Debug)]
 pub enum PagesError {
-    /// There are pages, and nothing that can run them.
+    /// There are pages, but no engine can run them.
     Engine(EngineError),
-    /// The host was short of something, or a disk failed: nobody knows what pages there are.
+    /// The host was short of a resource, or a disk failed, so it is unknown which pages exist.
     Unread {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
 }

@@ -14,9 +14,9 @@ use crate::limits::{FAMILY_FAILURES_TOLD, FAMILY_REST_FACTOR, FAMILY_TOLD_AGAIN,
 /// Whose CPU budget a process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Budget {
-    /// Its own: it answers a request.
+    /// Its own, because it answers a request.
     Own,
-    /// That of its family: it was spawned.
+    /// That of its family, because it was spawned.
     Shared,
 }
 
@@ -24,11 +24,11 @@ pub(super) enum Budget {
 pub(super) struct Family {
     members: Cell<usize>,
     spent_ns: Cell<u64>,
-    /// Until when what was spent is paid back.
+    /// The time at which all use is paid back.
     paid_until_ns: Cell<u64>,
-    /// When all failures that were told are forgotten.
+    /// The time at which all reported failures are forgotten.
     told_until_ns: Cell<u64>,
-    /// What the spawned ones hold.
+    /// The account of the memory that spawned processes hold.
     account: Rc<Account>,
 }
 
@@ -39,17 +39,17 @@ impl Family {
         Self { members, spent_ns, paid_until_ns, told_until_ns, account }
     }
 
-    /// Whose memory the spawned ones use.
+    /// The account of the memory of spawned processes.
     pub(super) fn account(&self) -> &Rc<Account> {
         &self.account
     }
 
-    /// How many there are.
+    /// The number of members.
     pub(super) fn members(&self) -> usize {
         self.members.get()
     }
 
-    /// CPU time that counts against its budget now: what was spent is forgotten as time goes by.
+    /// CPU time that counts against its budget now. Use is forgotten over time.
     pub(super) fn spent_ns(&self, now_ns: u64) -> u64 {
         let passed_ns = now_ns.saturating_sub(self.paid_until_ns.get());
         let paid_ns = passed_ns / FAMILY_REST_FACTOR;
@@ -58,13 +58,13 @@ impl Family {
         self.spent_ns.get()
     }
 
-    /// One of them has run. More than `most_ns` is not remembered: who spends too much is ended for it, and the others begin
+    /// A member has run. At most `most_ns` is remembered: a member that uses too much is ended for it, and the others start
     /// with little debt.
     pub(super) fn spend(&self, used_ns: u64, most_ns: u64) {
         self.spent_ns.set(self.spent_ns.get().saturating_add(used_ns).min(most_ns));
     }
 
-    /// Whether the log is to have another failure of a member.
+    /// Whether another failure of a member may be logged.
     pub(super) fn may_tell(&self, now_ns: u64) -> bool {
         let again_ns = nanoseconds(FAMILY_TOLD_AGAIN);
         let told_until_ns = self.told_until_ns.get().max(now_ns).saturating_add(again_ns);
@@ -76,16 +76,16 @@ impl Family {
     }
 }
 
-/// One process of a family, counted as long as it lives.
+/// One process of a family. It is counted as long as it lives.
 pub(super) struct Member(Rc<Family>);
 
 impl Member {
-    /// The first one of a family that begins now.
+    /// The first member of a new family.
     pub(super) fn first(now_ns: u64, account: Rc<Account>) -> Self {
         Self::of(&Rc::new(Family::new(now_ns, account)))
     }
 
-    /// Another one; none when there are too many.
+    /// Another member; `None` if there are too many.
     pub(super) fn join(&self) -> Option<Self> {
         (self.0.members.get() < PAGE_FAMILY_MAX).then(|| Self::of(&self.0))
     }
@@ -124,7 +124,7 @@ mod tests {
         family.spend(100 * MS, u64::MAX);
         assert_eq!(family.spent_ns(5 * MS), 100 * MS);
         assert_eq!(family.spent_ns(5 * MS + FAMILY_REST_FACTOR * 40 * MS), 60 * MS);
-        // However often it is asked for, nothing is lost by rounding.
+        // However often this is called, rounding loses nothing.
         let mut now_ns = 5 * MS + FAMILY_REST_FACTOR * 40 * MS;
         for _ in 0..FAMILY_REST_FACTOR * MS {
             now_ns += 1;
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_family_has_so_many_members_and_no_more() {
         let first = Member::first(0, account());
-        // Who only looks at the family is none of them.
+        // A reference to the family is not a member.
         let _looked_at = Rc::clone(first.family());
         let mut members = Vec::new();
         while let Some(member) = first.join() {

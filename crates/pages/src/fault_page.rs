@@ -13,20 +13,20 @@ use crate::limits::{FAULT_LINE_CHARACTERS, FAULT_LINES, FAULT_MESSAGE_CHARACTERS
 
 const STYLE: &str = include_str!("fault_page.css");
 
-/// The policy of this page: it lets in that style.
+/// The policy of this page, which allows its style.
 pub const FAULT_POLICY: &str = files::only_style!("e1WyGBnfN0KyJYLAKb1QNRypqChIg8iVlhjd4h/nAuE=");
 
-/// Where something happened. Lines and columns count from 1; 0 where they are not known.
+/// A place in a source. Lines and columns count from 1; 0 means unknown.
 struct Place<'a> {
     file: &'a str,
     line: u32,
     column: u32,
 }
 
-/// Which text of a page the lines of a report are lines of.
+/// The version of a page to which a report's lines refer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
-    /// The newest, which has something wrong.
+    /// The newest, which has a problem.
     NewestText,
     /// The one that ran.
     RunText,
@@ -43,7 +43,7 @@ pub struct FaultReport<'a> {
 }
 
 impl<'a> FaultReport<'a> {
-    /// There is something wrong with its newest text, which is not run.
+    /// The newest text has a problem and is not run.
     pub fn of_text(page: &'a Page) -> Self {
         let (message, line, column) = match &page.problem {
             Some(problem) => (&*problem.what, problem.line, problem.column),
@@ -54,12 +54,12 @@ impl<'a> FaultReport<'a> {
         Self { page, of, title, message, place, traceback: &[] }
     }
 
-    /// There is something wrong with the text of a page that the one that ran includes.
+    /// A page that the running page includes has a problem in its text.
     pub fn of_part(part: &'a Page, error: &'a ScriptError) -> Self {
         Self { traceback: &error.traceback, ..Self::of_text(part) }
     }
 
-    /// It was ended by an error.
+    /// The page was ended by an error.
     pub fn of_run(page: &'a Page, error: &'a ScriptError) -> Self {
         let title = match error.fault {
             Fault::Compile => "The page cannot be run",
@@ -75,7 +75,7 @@ impl<'a> FaultReport<'a> {
         Self { page, of: Of::RunText, title, message, place, traceback }
     }
 
-    /// The page in the browser. `pages` are those of its root, whose sources are shown.
+    /// The page for the browser. `pages` are the pages of its root, whose sources are shown.
     pub fn render(&self, status: Status, pages: &PageSet) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 * 1024);
         let place = self.place.spoken();
@@ -104,7 +104,7 @@ impl<'a> FaultReport<'a> {
         out
     }
 
-    /// The column; of an error that names only a line, that of the name in its message where it stands in the line once.
+    /// The column. For an error that only names a line, it is that of the name in its message, if that occurs exactly once in the line.
     fn column(&self, source: Option<&Page>) -> u32 {
         match (self.place.column, source, self.message.split('\'').nth(1)) {
             (0, Some(page), Some(name)) => column_of(&page.source, self.place.line, name),
@@ -112,14 +112,14 @@ impl<'a> FaultReport<'a> {
         }
     }
 
-    /// The page of that file, when the text is there that the report is about.
+    /// The page with that file, if its source is the version that the report is about.
     fn source_of<'b>(&'b self, pages: &'b PageSet, file: &str) -> Option<&'b Page> {
         let page = if *self.page.name.file == *file {
             self.page
         } else {
             pages.pages.get(pages.index_of(file)?)?
         };
-        // A page with a problem and code has code of an older text.
+        // If a page has both a problem and code, its code is from an older text.
         let is_known = self.of == Of::NewestText || page.problem.is_none();
         is_known.then_some(page)
     }
@@ -165,14 +165,14 @@ fn line_of(source: &str, line: u32) -> Option<&str> {
     source.split('\n').nth(index)
 }
 
-/// The lines around one, which is marked; below it a mark under the column.
+/// Writes the lines around a line, which is marked; a mark below it shows the column.
 fn write_lines(out: &mut Vec<u8>, page: &Page, line: u32, column: u32) {
     let Ok(line) = usize::try_from(line) else { return };
     if line == 0 {
         return;
     }
     let first = line.saturating_sub(FAULT_LINES).max(1);
-    // After the last line end there is a line only when it is meant.
+    // After the last line end there is another line only if the error is in it.
     let ended = page.source.strip_suffix('\n').filter(|text| text.split('\n').count() >= line);
     let lines = ended.unwrap_or(&page.source).split('\n').enumerate();
     let lines = lines.skip(first - 1).take(line + FAULT_LINES + 1 - first);
@@ -195,7 +195,7 @@ fn write_lines(out: &mut Vec<u8>, page: &Page, line: u32, column: u32) {
     push(out, "</table></figure>\n");
 }
 
-/// At most so many characters.
+/// At most this many characters.
 fn cut(text: &str, characters: usize) -> std::borrow::Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
@@ -241,7 +241,7 @@ mod tests {
     fn rendered(report: &FaultReport<'_>, set: &PageSet) -> String {
         let text = report.render(Status::INTERNAL_SERVER_ERROR, set);
         let text = String::from_utf8(text).unwrap();
-        // As a browser decides it (CSP3 section 6.7.3.3): what stands between the tags, to the byte.
+        // As a browser computes it (CSP3 section 6.7.3.3): from the exact bytes between the tags.
         let (_, rest) = text.split_once("<style>").unwrap();
         let (style, rest) = rest.split_once("</style>").unwrap();
         assert!(

@@ -9,21 +9,21 @@ use script::engine::{BodyDelivery, Fetch};
 use super::process::Key;
 use crate::fetch::{Asked, Client, Number, Owner, Wanted};
 
-/// The fetches of pages, each of which waits for one at a time.
+/// The fetches of pages. Each page waits for one at a time.
 #[derive(Default)]
 pub(super) struct Fetches {
     of: HashMap<Key, Number>,
     waiting: HashMap<Number, Key>,
-    /// Answers that pages read piece by piece and have not come to the end of, those whose heads have not come among them.
+    /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not arrived.
     streams: HashMap<Key, Vec<Number>>,
     wanted: Vec<(Key, Asked)>,
-    /// Of which answers the next piece is wanted.
+    /// The answers of which the next piece is wanted.
     wanted_pieces: Vec<(Key, Number)>,
     unwanted: Vec<Number>,
 }
 
 impl Fetches {
-    /// Has something fetched, at the end of the turn.
+    /// Requests a fetch, which begins at the end of the turn.
     pub(super) fn want(&mut self, key: Key, fetch: Fetch) {
         let Fetch { method, url, fields, body, timeout, delivery } = fetch;
         let wanted = match delivery {
@@ -37,7 +37,7 @@ impl Fetches {
         self.wanted.push((key, Asked { method, url, fields, body, timeout, wanted, owner }));
     }
 
-    /// How many answers a page reads piece by piece.
+    /// The number of answers that a page reads piece by piece.
     pub(super) fn streams(&self, key: Key) -> usize {
         self.streams.get(&key).map_or(0, Vec::len)
     }
@@ -46,7 +46,7 @@ impl Fetches {
         self.streams.get(&key).is_some_and(|numbers| numbers.contains(&number))
     }
 
-    /// A page wants the next piece of an answer. Whether there is such an answer, of this page.
+    /// A page wants the next piece of an answer. Returns whether this page has such an answer.
     pub(super) fn want_piece(&mut self, key: Key, number: Number) -> bool {
         let has_stream = self.has_stream(key, number);
         if has_stream {
@@ -63,7 +63,7 @@ impl Fetches {
         }
     }
 
-    /// A page has come to the end of an answer, or gives it up.
+    /// A page has read an answer to its end, or gives it up.
     pub(super) fn forget_stream(&mut self, key: Key, number: Number) {
         let Some(numbers) = self.streams.get_mut(&key) else { return };
         numbers.retain(|known| *known != number);
@@ -72,7 +72,7 @@ impl Fetches {
         }
     }
 
-    /// A page has ended; perhaps it waited, or had not come to the end of an answer.
+    /// A page has ended, perhaps while it waited or before the end of an answer.
     pub(super) fn unwant(&mut self, key: Key) {
         if let Some(numbers) = self.streams.remove(&key) {
             self.wanted_pieces.retain(|(of, _)| *of != key);
@@ -86,12 +86,12 @@ impl Fetches {
         }
     }
 
-    /// Says what is wanted, and what is not any more.
+    /// Tells the client which fetches are wanted, and which no longer are.
     pub(super) fn tell(&mut self, client: &mut Client, now_ns: u64) {
         for number in self.unwanted.drain(..) {
             client.give_up(number);
         }
-        // Taken, so that a turn in which many began leaves no large list behind.
+        // Taken, so that a turn in which many fetches began leaves no large list behind.
         for (key, asked) in std::mem::take(&mut self.wanted) {
             let number = client.begin(&asked, now_ns);
             if asked.wanted == Wanted::Pieces {
@@ -107,7 +107,7 @@ impl Fetches {
         }
     }
 
-    /// A fetch has an outcome: who waits for it, and does no more.
+    /// A fetch has an outcome: returns the page that waited for it.
     pub(super) fn settle(&mut self, number: Number) -> Option<Key> {
         let key = self.waiting.remove(&number)?;
         self.of.remove(&key);

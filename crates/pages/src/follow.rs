@@ -25,23 +25,23 @@ use files::rules::Root;
 
 /// The directories that are watched.
 pub struct Follower {
-    /// None where the kernel gives none: pages are read again when the configuration is.
+    /// `None` if the kernel provides no watch: then pages are read again only when the configuration is.
     watch: Option<Watch>,
     watched: HashMap<WatchId, Interest>,
     edits: Edits,
     coverage: Coverage,
 }
 
-/// What of a directory is of matter.
+/// What matters in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Interest {
-    /// Whether it was looked into for pages.
+    /// Whether it may contain pages.
     has_pages: bool,
-    /// The names that lead to a root.
+    /// The names in it that lead to a root.
     ways: Vec<OsString>,
 }
 
-/// Directories as they come to be watched.
+/// Collects the directories to watch.
 struct Watching<'a> {
     watch: &'a Watch,
     watched: HashMap<WatchId, Interest>,
@@ -52,7 +52,7 @@ struct Watching<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Coverage {
     Whole,
-    /// It was said that some are not.
+    /// Some are not, which was logged.
     Partial,
 }
 
@@ -74,8 +74,8 @@ impl Follower {
         }
     }
 
-    /// Watches the directories of these pages and no others. What happened in a directory before it was watched is
-    /// found by reading once more, which is due when there was one.
+    /// Watches the directories of these pages, and no others. Changes in a directory before it was watched are
+    /// found by reading again, which becomes due if there is a new directory.
     pub fn follow<'a>(
         &mut self,
         pages: impl Iterator<Item = (&'a Root, &'a PageSet)>,
@@ -94,7 +94,7 @@ impl Follower {
             }
         }
         let Watching { watched, missed, .. } = watching;
-        // What was of no matter until now may have happened, too.
+        // Changes that did not matter until now may have happened.
         if watched.iter().any(|(id, interest)| self.watched.get(id) != Some(interest)) {
             self.edits.see(now_ns);
         }
@@ -105,7 +105,7 @@ impl Follower {
         self.tell(missed);
     }
 
-    /// Says once that some edits are not noticed.
+    /// Logs once that some edits will not be noticed.
     fn tell(&mut self, missed: Option<String>) {
         let coverage = if missed.is_some() { Coverage::Partial } else { Coverage::Whole };
         if let Some(why) = missed
@@ -121,18 +121,18 @@ impl Follower {
         self.coverage = coverage;
     }
 
-    /// What is readable when there is something to [`look`](Self::look) at.
+    /// A descriptor that becomes readable when [`look`](Self::look) should be called.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.watch.as_ref().map(Watch::descriptor)
     }
 
-    /// Looks at what the kernel has told.
+    /// Reads the kernel's events.
     pub fn look(&mut self, now_ns: u64) {
         let Some(watch) = &self.watch else { return };
         let (edits, watched) = (&mut self.edits, &mut self.watched);
         let looked = watch.read(|id, change| match change {
             Change::Ended => _ = watched.remove(&id),
-            // Of what is watched no longer nothing is of matter.
+            // Events for directories that are no longer watched do not matter.
             change if watched.get(&id).is_some_and(|interest| interest.is_about(change)) => {
                 edits.see(now_ns);
             }
@@ -148,18 +148,18 @@ impl Follower {
         }
     }
 
-    /// How long until the pages are to be read again; none when nothing changed.
+    /// The time until the pages should be read again; `None` if nothing changed.
     pub fn due_in(&self, now_ns: u64) -> Option<Duration> {
         let due_ns = self.edits.due_ns()?;
         Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
     }
 
-    /// The pages have been read again, which took so much CPU time; what changes from now on is another edit.
+    /// The pages have been read again, which took this much CPU time. Changes from now on are another edit.
     pub fn rest(&mut self, used_ns: u64, now_ns: u64) {
         self.edits.rest(used_ns, now_ns);
     }
 
-    /// The pages could not be read: they are to be read again later, whether they change until then or not.
+    /// The pages could not be read: read them again later, even without another change.
     pub fn retry(&mut self, now_ns: u64) {
         self.edits.retry(now_ns);
     }
@@ -188,7 +188,7 @@ impl Interest {
 }
 
 impl Watching<'_> {
-    /// Watches what leads to a root: it may be there only later, or be another directory then.
+    /// Watches the path to a root: it may be created later, or replaced by another directory.
     fn add_way(&mut self, root: &Path) {
         for step in way_to(root) {
             let Some(interest) = self.add(&step.directory, root) else { continue };
@@ -198,7 +198,7 @@ impl Watching<'_> {
         }
     }
 
-    /// Watches a directory, for what happens at a place.
+    /// Watches a directory for changes that concern a place.
     fn add(&mut self, directory: &Path, place: &Path) -> Option<&mut Interest> {
         if self.watched.len() == PAGE_WATCHES_MAX {
             self.missed = Some("there are too many directories".to_owned());
@@ -206,7 +206,7 @@ impl Watching<'_> {
         }
         match self.watch.add(directory) {
             Ok(id) => Some(self.watched.entry(id).or_default()),
-            // Gone since it was looked into, or not there yet, as the directory above it tells.
+            // It was removed since it was searched, or does not exist yet; the directory above reports that.
             Err(error) if is_absence(&error) => None,
             Err(error) => {
                 let (directory, place) = (directory.display(), place.display());
@@ -222,7 +222,7 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether a page or a module may have come, gone or changed.
+/// Whether a page or module may have appeared, disappeared or changed.
 fn may_be_a_page(change: Change<'_>) -> bool {
     match change {
         Change::File(name) => name.to_str().is_some_and(|name| {
@@ -234,12 +234,12 @@ fn may_be_a_page(change: Change<'_>) -> bool {
     }
 }
 
-/// Edits that were seen and not acted upon.
+/// Changes that were seen but not handled.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edits {
     /// When the first and the last of them were seen.
     seen_ns: Option<(u64, u64)>,
-    /// Nothing is read again before.
+    /// Pages are not read again before this time.
     rest_ns: u64,
 }
 
@@ -249,7 +249,7 @@ impl Edits {
         self.seen_ns = Some((first_ns, now_ns));
     }
 
-    /// An edit is complete when things have been quiet for a while; one that never ends is read at times.
+    /// An edit is complete when nothing has changed for a while. If changes never end, pages are read from time to time.
     fn due_ns(&self) -> Option<u64> {
         let (first_ns, last_ns) = self.seen_ns?;
         let quiet_ns = last_ns.saturating_add(nanoseconds(PAGE_QUIET));

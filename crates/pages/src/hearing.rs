@@ -11,11 +11,11 @@ use super::process::Key;
 use super::runner::Runner;
 use crate::limits::LISTENING_PER_PAGE;
 
-/// What a page is told that listens to what it has closed, or what is another's.
+/// The answer to a page that uses a subscription which it has closed, or which belongs to another page.
 const CLOSED: Delivery = Delivery::Failed("the subscription is closed");
 
 impl Runner {
-    /// A page wants to listen to a channel.
+    /// A page wants to subscribe to a channel.
     pub(super) fn listen(&mut self, key: Key, name: Vec<u8>) -> Met {
         let listening = &mut self.listening;
         let numbers = listening.of.entry(key).or_default();
@@ -40,7 +40,7 @@ impl Runner {
         Met::Later { due_ns }
     }
 
-    /// A page wants no more messages.
+    /// A page ends a subscription.
     pub(super) fn stop_listening(&mut self, key: Key, number: ListenerNumber) -> Met {
         let listening = &mut self.listening;
         if listening.has(key, number)
@@ -52,12 +52,12 @@ impl Runner {
         Met::Now(Delivery::Done)
     }
 
-    /// What pages want of the channels, since the last time.
+    /// The requests of pages to channels since the last call.
     pub fn take_channel_wishes(&mut self) -> Vec<ChannelWish> {
         std::mem::take(&mut self.listening.wishes)
     }
 
-    /// Tells a page that it listens now, or why not.
+    /// Tells a page that it is subscribed, or why not.
     pub fn tell_listening(&mut self, number: ListenerNumber, outcome: Result<(), &'static str>) {
         let Some(key) = self.listening.waiting.remove(&number) else { return };
         let delivery = match outcome {
@@ -78,14 +78,14 @@ impl Runner {
         self.listening.waiting.contains_key(&number)
     }
 
-    /// Gives a page the message that it waits for.
+    /// Gives a page the message it waits for.
     pub fn tell_heard(&mut self, number: ListenerNumber, heard: &Heard) {
         let Some(key) = self.listening.waiting.remove(&number) else { return };
         let kind: &[u8] = match heard.body.kind() {
             Kind::Json => b"json",
             Kind::Text | Kind::Binary => b"text",
         };
-        // Its number, what it is, how many before it were lost, and its bytes.
+        // Its number, its kind, how many before it were lost, and its bytes.
         let texts = [
             heard.position.offset.to_string().into_bytes(),
             kind.to_vec(),

@@ -22,34 +22,34 @@ pub struct RequestHost<'a> {
     pub request: &'a Request<'a>,
     /// The path, decoded.
     pub path: &'a str,
-    /// What of it follows the prefix of a module's route.
+    /// The part of it after the prefix of a module's route.
     pub rest: &'a str,
-    /// What its lines go through, and as whose.
+    /// The rate limit for its log lines, and their writer.
     pub gate: (&'a LogGate, Writer<'a>),
     /// The turn's time.
     pub now: Now,
-    /// The name of the host that it is for, where it is one of `[[host]]`.
+    /// The name of its host, if it is one of `[[host]]`.
     pub site: Option<&'a HostName>,
-    /// The form with files that came with it.
+    /// The form with files in its body.
     pub form: Option<&'a Form>,
-    /// Where its messages to channels go.
+    /// Receives the messages it publishes.
     pub publications: &'a Publications,
-    /// What it reads of the store.
+    /// Reads the store.
     pub records: &'a Records,
 }
 
-/// The host of modules that are loaded: there is no request.
+/// The host of modules while they are loaded: there is no request.
 pub(super) struct LoadHost {
     now: Duration,
     log: LoadLog,
 }
 
-/// Whether what modules say while they are loaded is told.
+/// Whether lines that modules log while they are loaded are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadLog {
-    /// It is: by whoever reads them, once.
+    /// Yes, once, by the code that reads the modules.
     Told,
-    /// It was told already.
+    /// No, they were written already.
     Dropped,
 }
 
@@ -156,7 +156,7 @@ impl RequestHost<'_> {
     }
 }
 
-/// The facts of a form's files, each under its number and what it is.
+/// The properties of a form's files, by number and kind.
 fn list_files(form: &Form, answer: &mut Answer) {
     let files = form.files();
     answer.field(b"form", form.number().to_string().as_bytes());
@@ -174,15 +174,15 @@ fn list_files(form: &Form, answer: &mut Answer) {
     }
 }
 
-/// The host of what answers no request, or whose request is over.
+/// The host of code that answers no request, or whose request has ended.
 pub(super) struct BackgroundHost<'a> {
-    /// The page that it is of.
+    /// The file of its page.
     pub(super) file: &'a str,
-    /// Where its lines go.
+    /// The rate limit for its log lines.
     pub(super) gate: &'a LogGate,
-    /// Where its messages to channels go.
+    /// Receives the messages it publishes.
     pub(super) publications: &'a Publications,
-    /// What it reads of the store.
+    /// Reads the store.
     pub(super) records: &'a Records,
     /// Milliseconds since 1970.
     pub(super) unix_ms: u64,
@@ -218,7 +218,7 @@ impl Host for BackgroundHost<'_> {
     }
 }
 
-/// A line of a page's log.
+/// Writes a line to a page's log.
 pub(super) fn write_line(
     level: Level,
     (gate, writer): (&LogGate, Writer<'_>),
@@ -231,7 +231,7 @@ pub(super) fn write_line(
     }
 }
 
-/// What a page logs, in one line.
+/// The text of a page's log line, in one line.
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).replace(char::is_control, " ")
 }
@@ -245,7 +245,7 @@ fn diagnostic_level(level: Level) -> diagnostic::Level {
     }
 }
 
-/// Whether the body is a form as browsers send it by themselves.
+/// Whether the body is a form in the default encoding of browsers.
 fn is_form(request: &Request<'_>) -> bool {
     let media_type = request.field("content-type").unwrap_or_default();
     let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default();

@@ -8,14 +8,14 @@ use channels::ListenerNumber;
 
 use super::process::Key;
 
-/// What a page wants of the channels.
+/// A request of a page to the channels.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ChannelWish {
-    /// To listen to the channel of this name.
+    /// Subscribe to the channel with this name.
     Listen(ListenerNumber, Vec<u8>),
-    /// To hear the next message.
+    /// Receive the next message.
     Hear(ListenerNumber),
-    /// To hear no more.
+    /// End the subscription.
     Stop(ListenerNumber),
 }
 
@@ -23,19 +23,19 @@ pub enum ChannelWish {
 #[derive(Default)]
 pub(super) struct Listening {
     pub(super) of: HashMap<Key, Vec<ListenerNumber>>,
-    /// The page that waits for a subscription, or for the next message of one.
+    /// The page that waits for a subscription, or for its next message.
     pub(super) waiting: HashMap<ListenerNumber, Key>,
     pub(super) wishes: Vec<ChannelWish>,
     pub(super) last: ListenerNumber,
 }
 
 impl Listening {
-    /// Whether a subscription is this page's.
+    /// Whether a subscription belongs to this page.
     pub(super) fn has(&self, key: Key, number: ListenerNumber) -> bool {
         self.of.get(&key).is_some_and(|numbers| numbers.contains(&number))
     }
 
-    /// A page waits no longer, as its time is over.
+    /// A page's wait has timed out.
     pub(super) fn stop_waiting(&mut self, key: Key) {
         for number in self.of.get(&key).into_iter().flatten() {
             self.waiting.remove(number);

@@ -18,19 +18,19 @@ use super::secret::Secret;
 pub use super::set::PageRoot;
 use super::set::{Compiler, LastGood, Newest, PageSet, Problem};
 
-/// Which of the sets of pages. What is served by other rules from the same directory has the same pages, and so the same
-/// set: the number is not the one of its [`Root`](files::rules::Root).
+/// The number of a set of pages. Directories that are served by several rules have one set of pages,
+/// so this is not the number of a [`Root`](files::rules::Root).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SetIndex(pub u16);
 
-/// The pages that were there before, by root, and their secret.
+/// The previous pages by root, and their secret.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before<'a> {
     /// The roots.
     pub roots: &'a [PageRoot],
     /// The pages of each of them.
     pub sets: &'a [Arc<PageSet>],
-    /// What cookies are signed with; `None` at the start.
+    /// The secret that signs cookies; `None` at the start.
     pub secret: Option<&'a Secret>,
 }
 
@@ -44,24 +44,24 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Where pages and modules are looked for.
+/// The places where pages and modules are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
-    /// The roots with pages and, behind them, the directory of the app modules if there is one.
+    /// The roots with pages, followed by the directory of app modules if there is one.
     pub roots: &'a [PageRoot],
     /// The rules of each root with pages.
     pub rules: &'a [Arc<FileRules>],
-    /// The modules that the configuration names.
+    /// The modules named in the configuration.
     pub named: &'a [NamedModule],
     /// The time, in seconds since 1970.
     pub unix_seconds: u64,
 }
 
-/// The pages of each root, in the order of the roots. A page that did not change is kept as it is; one whose new text is
-/// broken keeps its last good one, unless its author is to see what is wrong. Where pages are not enabled, nothing is looked at.
+/// Reads the pages of each root, in the order of the roots. An unchanged page is kept; if the new text of a page is
+/// broken, its last working version is kept, unless its author should see the problem. Where pages are not enabled, nothing is read.
 ///
 /// # Errors
-/// When there are pages, and there can be no engine on this host; or when it cannot be said which pages there are.
+/// If there are pages but no engine can run on this host, or if it is unknown which pages exist.
 pub fn load(
     places: Places<'_>,
     before: Before<'_>,
@@ -92,27 +92,27 @@ pub fn load(
     Ok(sets)
 }
 
-/// What is wrong with a page, and what becomes of requests for it.
+/// The problem of a page, and how requests for it are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageProblem {
     /// The file.
     pub file: String,
-    /// What is wrong with it.
+    /// Its problem.
     pub problem: Problem,
     /// What is served.
     pub served: Served,
 }
 
-/// What is served in the place of a broken page.
+/// What is served for a broken page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// Its last good version.
+    /// Its last working version.
     LastGood,
-    /// Nothing but errors: there was no good one.
+    /// Errors, because there was no working version.
     Nothing,
-    /// What is there: it fails only if it comes to that place.
+    /// The page: it fails only if it reaches that place.
     TheSame,
-    /// Of a directory: the pages that were known in it.
+    /// For a directory: the pages known in it.
     Known,
 }
 
@@ -134,7 +134,7 @@ impl fmt::Display for PageProblem {
     }
 }
 
-/// What is wrong with the pages, each told once, whatever number of routes leads to it.
+/// The problems of the pages, each reported once, however many routes lead to it.
 pub fn problems(roots: &[PageRoot], sets: &[Arc<PageSet>]) -> Vec<PageProblem> {
     let mut all = Vec::new();
     let mut known = HashSet::default();

@@ -9,21 +9,21 @@ use script::engine::{Fault, Handler, ScriptError};
 use super::counts::RowIndex;
 use super::set::{Page, PageSet};
 
-/// The pages of a root, as they are loaded.
+/// The loaded pages of a root.
 pub(super) struct Loaded {
     pub(super) set: Arc<PageSet>,
-    /// The number by which the engine and the counters know the root. It is no other root's after that, whatever a reload
-    /// puts in its place: what is under way includes parts of the root that it is of.
+    /// The number of the root for the engine and the counters. It is never given to another root, even if a reload replaces
+    /// this one, because running pages include parts of their root.
     pub(super) site: u16,
-    /// What each of them runs.
+    /// The code of each page.
     pub(super) code: Vec<Option<Code>>,
-    /// Where each is counted, from its first request on.
+    /// The counters of each page, from its first request on.
     pub(super) rows: Vec<Option<RowIndex>>,
 }
 
-/// What is loaded of a page.
+/// The loaded code of a page.
 pub(super) struct Code {
-    /// The page it is of: one before, where there was no memory for another.
+    /// The page of this code: an earlier version if there was no memory for a newer one.
     pub(super) page: Arc<Page>,
     pub(super) handler: Handler,
 }
@@ -45,18 +45,18 @@ impl Loaded {
         Self { set: Arc::clone(set), site, code, rows }
     }
 
-    /// Whether it is of the same root.
+    /// Whether it belongs to the same root.
     pub(super) fn is_of(&self, set: &PageSet) -> bool {
         self.set.kind == set.kind && (self.set.is_app() || self.set.place == set.place)
     }
 
-    /// What is loaded of the page that this file was.
+    /// Takes the loaded code of the page with this file.
     pub(super) fn take(&mut self, file: &str) -> Option<Code> {
         self.code.get_mut(self.set.index_of(file)?)?.take()
     }
 }
 
-/// What whoever asks for a page is told when there was no memory for its code.
+/// The error for requests for a page whose code had no memory.
 pub(super) fn no_room(page: &Page) -> Box<ScriptError> {
     Box::new(ScriptError {
         fault: Fault::Memory,

@@ -16,15 +16,15 @@ use crate::limits::{
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A rate of lines and bytes, and what it has let through lately.
+/// A rate of lines and bytes, and what it has recently admitted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    /// The time at which the rate has caught up with all that was let through.
+    /// The time at which the rate has caught up with everything admitted.
     paid_at_ns: u64,
 }
 
 impl Bucket {
-    /// Takes a line that costs so many nanoseconds of the rate; `false` when the rate has no room for it.
+    /// Admits a line that costs this many nanoseconds of the rate; `false` if there is no room.
     fn take(&mut self, cost_ns: u64, now_ns: u64) -> bool {
         let paid_at_ns = self.paid_at_ns.max(now_ns).saturating_add(cost_ns);
         let has_room = paid_at_ns - now_ns <= LOG_BURST_NS;
@@ -40,10 +40,10 @@ fn cost_ns(size: usize, lines_per_second: u64, bytes_per_second: u64) -> u64 {
     by_size.max(SECOND_NS / lines_per_second)
 }
 
-/// A writer of lines. Each has a rate of its own.
+/// A writer of lines. Each has its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer<'a> {
-    /// The requests for a page: that of this number, of the pages of this number.
+    /// Requests for a page: its number in the set with the other number.
     Requests(u16, usize),
     /// The processes of a page, by its file.
     Processes(&'a str),
@@ -51,7 +51,7 @@ pub enum Writer<'a> {
     Failures(&'a str),
 }
 
-/// What one writer wrote.
+/// What one writer has written.
 #[derive(Debug, Default)]
 struct Account {
     bucket: Bucket,
@@ -60,12 +60,12 @@ struct Account {
     name: Box<str>,
 }
 
-/// The gate that all lines of a scheduler's pages go through.
+/// The rate limit for all log lines of a scheduler's pages.
 #[derive(Debug, Default)]
 pub struct LogGate {
     now_ns: Cell<u64>,
     all: Cell<Bucket>,
-    /// By the hash of the writer: three for each page at most.
+    /// By the hash of the writer; at most three for each page.
     accounts: RefCell<HashMap<u64, Account>>,
     hashing: RandomState,
     left_out: Cell<u64>,
@@ -73,12 +73,12 @@ pub struct LogGate {
 }
 
 impl LogGate {
-    /// The time of the turn.
+    /// Sets the time of the turn.
     pub(super) fn set_now(&self, now_ns: u64) {
         self.now_ns.set(now_ns);
     }
 
-    /// Whether a line of so many bytes is to be written; if not, that is counted. `name` is what the log calls the writer.
+    /// Whether a line with this many bytes is written; if not, it is counted. `name` is the writer's name in the log.
     pub fn admits(&self, level: Level, writer: Writer<'_>, name: &str, size: usize) -> bool {
         if !diagnostic::is_written(level) {
             return false;
@@ -101,7 +101,7 @@ impl LogGate {
         is_admitted
     }
 
-    /// Tells of what was left out, once in a while; whether there is more to tell later.
+    /// Logs the number of lines left out, from time to time. Returns whether there is more to report later.
     pub(super) fn tell(&self, now_ns: u64) -> bool {
         if self.left_out.get() == 0 {
             return false;

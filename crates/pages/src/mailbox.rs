@@ -14,14 +14,14 @@ use crate::limits::{
     ALL_MAILBOXES_SIZE, MAILBOX_SIZE, PAGE_MESSAGE_COST, PAGE_MESSAGES_MAX, PAGE_PROCESSES_MAX,
 };
 
-/// What a process is ready to be given.
+/// What a process is ready to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     /// Nothing from outside.
     Nothing,
     /// A message.
     Message,
-    /// Word of what became of this letter.
+    /// The receipt for this letter.
     Word(LetterNumber),
 }
 
@@ -33,10 +33,10 @@ struct Mailbox {
     size: usize,
 }
 
-/// Where a message is now.
+/// Where a message went.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Put {
-    /// It waits to be asked for.
+    /// It is kept until it is received.
     Kept,
     /// This process waits for it.
     Awaited(Key, Vec<u8>),
@@ -50,50 +50,50 @@ pub(super) struct Mailboxes {
 }
 
 impl Mailboxes {
-    /// None where the operating system has no random bytes for their names.
+    /// `None` if the operating system provides no random bytes for the names.
     pub(super) fn new() -> Option<Self> {
         Some(Self { table: Slots::new(PAGE_PROCESSES_MAX), tokens: Tokens::new()?, size: 0 })
     }
 
-    /// The number of the mailbox that is opened next.
+    /// The number of the next mailbox to be opened.
     pub(super) fn next_id(&self) -> ProcessId {
         self.table.next_id()
     }
 
-    /// Opens a mailbox; none when there are too many.
+    /// Opens a mailbox; `None` if there are too many.
     pub(super) fn open(&mut self, owner: Key) -> Option<ProcessId> {
         let (awaits, messages, size) = (Awaits::Nothing, VecDeque::new(), 0);
         let token = self.tokens.next();
         self.table.insert(Mailbox { owner, token, awaits, messages, size }).ok()
     }
 
-    /// Its process has ended; nobody reads what is in it.
+    /// Its process has ended; the messages in it are dropped.
     pub(super) fn close(&mut self, id: ProcessId) {
         if let Some(mailbox) = self.table.remove(id) {
             self.size -= mailbox.size;
         }
     }
 
-    /// Its process goes on under another key.
+    /// Its process continues under another key.
     pub(super) fn set_owner(&mut self, id: ProcessId, owner: Key) {
         if let Some(mailbox) = self.table.lookup(id) {
             mailbox.owner = owner;
         }
     }
 
-    /// Says what its process waits for.
+    /// Sets what its process waits for.
     pub(super) fn set_awaits(&mut self, id: ProcessId, awaits: Awaits) {
         if let Some(mailbox) = self.table.lookup(id) {
             mailbox.awaits = awaits;
         }
     }
 
-    /// What of its name nobody can guess.
+    /// The secret part of its name.
     pub(super) fn token(&mut self, id: ProcessId) -> Option<Token> {
         self.table.lookup(id).map(|mailbox| mailbox.token)
     }
 
-    /// A message has come, from one who knows the name. To whoever does not, there is nobody.
+    /// A message has arrived from a sender that knows the name. For other senders the process does not exist.
     pub(super) fn put(
         &mut self,
         (id, token): (ProcessId, Token),
@@ -133,7 +133,7 @@ impl Mailboxes {
         self.table.lookup(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)
     }
 
-    /// Who waits for word of this letter here, and does no more.
+    /// Takes the process that waits for the receipt of this letter.
     pub(super) fn take_word(&mut self, id: ProcessId, number: LetterNumber) -> Option<Key> {
         let word = Awaits::Word(number);
         let mailbox = self.table.lookup(id).filter(|mailbox| mailbox.awaits == word)?;
@@ -150,7 +150,7 @@ mod tests {
         Key::Request(ProcessId::from_bits(7))
     }
 
-    /// From one who knows the name.
+    /// From a sender that knows the name.
     fn put(boxes: &mut Mailboxes, id: ProcessId, message: Vec<u8>) -> Result<Put, Undelivered> {
         let token = boxes.token(id).ok_or(Undelivered::Ended)?;
         boxes.put((id, token), message)
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(boxes.put((id, token), b"1".to_vec()), Err(Undelivered::Ended));
         assert_eq!(boxes.take(id), None);
         assert_eq!(boxes.put((other, token), b"1".to_vec()), Ok(Put::Kept));
-        // The slot is used again, the token is not.
+        // The slot is reused, the token is not.
         boxes.close(other);
         let next = boxes.open(owner()).unwrap();
         assert_eq!(next.index(), other.index());

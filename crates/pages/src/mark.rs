@@ -2,7 +2,7 @@
 //!
 //! Owns the search. Never guesses: if a word occurs twice, there is no column.
 
-/// The column of the only place in a line where this word stands, from 1; 0 where it is not known.
+/// The column of a word that occurs exactly once in a line, from 1; otherwise 0.
 pub(super) fn column_of(source: &str, line: u32, word: &str) -> u32 {
     let line = usize::try_from(line).ok().and_then(|line| line.checked_sub(1));
     let Some(text) = line.and_then(|line| source.split('\n').nth(line)) else { return 0 };
@@ -16,7 +16,7 @@ pub(super) fn column_of(source: &str, line: u32, word: &str) -> u32 {
     }
 }
 
-/// Whether no name goes on beyond the word.
+/// Whether the word is not part of a longer name.
 fn is_whole(text: &str, at: usize, word: &str) -> bool {
     let is_name = |byte: Option<u8>| {
         byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80)

@@ -16,34 +16,34 @@ use super::set::{
 };
 use crate::limits::APP_MAIN;
 
-/// What a module answers with, unless it says otherwise.
+/// The default media type of a module's answers.
 const MEDIA_TYPE: &str = "text/plain; charset=utf-8";
 
-/// What came of trying a set.
+/// The result of trying a set.
 struct Tried {
     newest: Newest,
     problem: Option<Problem>,
-    /// Where the code will fail, if it comes to that place.
+    /// Places at which the code will fail when it reaches them.
     strangers: Vec<Problem>,
     blame: Blame,
 }
 
-/// Whose fault a problem is, as far as it can be told.
+/// Where the fault of a problem lies, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Blame {
-    /// That of this text: it does not compile.
+    /// In this text: it does not compile.
     Text,
-    /// That of this module, which fails when it runs.
+    /// In this module, which fails when it runs.
     Module,
-    /// That of one that it requires.
+    /// In a module that it requires.
     Required,
 }
 
-/// The modules that a walk brought, after those that were there before. `named` are those that the configuration names; the time is
+/// The modules that a search found, compared with the previous ones. `named` are those named in the configuration; the time is
 /// what modules see while they are loaded.
 ///
 /// # Errors
-/// When there are modules to run, and there can be no engine on this host.
+/// If there are modules to run but no engine can run on this host.
 pub(super) fn of_walk(
     place: &PageRoot,
     walked: Walked,
@@ -94,12 +94,12 @@ pub(super) fn of_walk(
     Ok(Arc::new(set))
 }
 
-/// Whether requests come to a module; the others are only there to be required.
+/// Whether a module answers requests; the others are only required.
 fn answers(name: &PageName, named: &[NamedModule]) -> bool {
     purposes(name, named).contains(&Purpose::Answers)
 }
 
-/// What a module is loaded for; one that nothing names is there to be required.
+/// The purposes for which a module is loaded. A module that is not named can only be required.
 fn purposes(name: &PageName, named: &[NamedModule]) -> Vec<Purpose> {
     let is_main = *name.full == *APP_MAIN;
     let mut purposes: Vec<_> = is_main.then_some(Purpose::Answers).into_iter().collect();
@@ -118,7 +118,7 @@ fn purposes(name: &PageName, named: &[NamedModule]) -> Vec<Purpose> {
     purposes
 }
 
-/// Runs every module once in an engine of its own. One that a route names and that is not there is one with a problem.
+/// Runs every module once in a separate engine. A missing module that a route names counts as one with a problem.
 fn try_all(
     newest: &[Newest],
     named: &[NamedModule],
@@ -163,7 +163,7 @@ fn try_all(
     Ok(tried)
 }
 
-/// The globals that a module of the set in force names and does not have; none where there is no memory to look.
+/// Undefined globals in a module of the current set; empty if there is no memory for the search.
 fn strangers(engine: &mut State, name: &str, text: &str) -> Vec<Problem> {
     let found = engine.strangers_of_module(name).unwrap_or_default();
     if found.is_empty() {
@@ -185,7 +185,7 @@ fn breaks(tried: &[Tried], before: &PageSet) -> bool {
     })
 }
 
-/// The modules before, with what is wrong with those that should have taken their place.
+/// The previous modules, with the problems of those that should have replaced them.
 fn kept(tried: &mut Vec<Tried>, before: &PageSet) -> Vec<Page> {
     let mut pages = Vec::new();
     for known in before.pages.iter().filter(|known| known.lua.is_some()) {
@@ -247,7 +247,7 @@ impl Tried {
         let text = self.newest.text.ok();
         let source = text.as_deref().unwrap_or_default().to_owned();
         let lua = text.filter(|_| self.problem.is_none());
-        // What is not in force fails nowhere.
+        // Code that is not in force cannot fail.
         let strangers = if lua.is_some() { self.strangers } else { Vec::new() };
         Page {
             name: self.newest.name,
@@ -261,7 +261,7 @@ impl Tried {
     }
 }
 
-/// What is wrong with a module, as an error tells that may be in one that it requires.
+/// The problem of a module, from an error that may be in a module it requires.
 fn of_error(error: &ScriptError, file: &str) -> Problem {
     if error.page == file {
         return Problem { line: error.line, column: 0, what: error.message.clone() };

@@ -8,23 +8,23 @@ use runtime::mailbox::Endpoint;
 
 use super::process_name::Name;
 
-/// Most bytes of a name.
+/// Maximum bytes of a name.
 pub(super) const NAME_SIZE: usize = 255;
 
-/// What becomes of a wish for a name.
+/// The answer to a request about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// The process has the name.
+    /// The process now has the name.
     Given,
-    /// Another has it.
+    /// Another process has it.
     Taken,
-    /// This process has the name that was asked for.
+    /// This process has the requested name.
     Is(ProcessOfName),
     /// No process has it.
     Nobody,
 }
 
-/// A process, as a name leads to it.
+/// The process to which a name leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessOfName(pub(super) Name);
 
@@ -36,13 +36,13 @@ pub(super) struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        // Every scheduler has to find the same home.
+        // Every scheduler must compute the same home.
         Self { hash: RandomState::with_seeds(1, 2, 3, 4), of: HashMap::default() }
     }
 }
 
 impl Names {
-    /// The scheduler that knows whose a name is.
+    /// The scheduler that assigns a name.
     pub(super) fn home(&self, name: &str, schedulers: u16) -> Endpoint {
         Endpoint((self.hash.hash_one(name) % u64::from(schedulers.max(1))) as u16)
     }
@@ -59,12 +59,12 @@ impl Names {
         }
     }
 
-    /// Whose a name is.
+    /// The process with this name.
     pub(super) fn find(&self, name: &str) -> Naming {
         self.of.get(name).map_or(Naming::Nobody, |process| Naming::Is(ProcessOfName(*process)))
     }
 
-    /// A process has ended, or does not want its name any more.
+    /// A process has ended or released its name.
     pub(super) fn free(&mut self, name: &str, process: Name) {
         if self.of.get(name) == Some(&process) {
             self.of.remove(name);
@@ -72,7 +72,7 @@ impl Names {
     }
 }
 
-/// Whether a text can be a name: what a process is called anyway begins with a digit.
+/// Whether a text is a valid name. The built-in name of a process begins with a digit.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=NAME_SIZE).contains(&text.len())
         && !text.chars().any(|one| one.is_control() || one.is_whitespace())

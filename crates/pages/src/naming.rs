@@ -16,7 +16,7 @@ use super::runner::{Moment, Runner};
 use super::waits::word_due_ns;
 use crate::limits::NAMES_PER_PROCESS;
 
-// The text below says it.
+// The error text below states these numbers.
 const _: () = assert!(NAME_SIZE == 255 && NAMES_PER_PROCESS == 16);
 
 const NO_NAME: Delivery =
@@ -43,7 +43,7 @@ impl Runner {
         let Some(process) = self.process_name(moment.endpoint, mailbox) else {
             return Met::Now(NO_NAME);
         };
-        // It is freed with the process, whatever is answered: the home knows whose it is.
+        // It is released with the process, whatever the answer: the home knows its owner.
         life.names.push((name.into(), process));
         let home = self.names.home(name, self.schedulers);
         if home == moment.endpoint {
@@ -59,7 +59,7 @@ impl Runner {
         self.ask_home(home, letter, mailbox, number, moment)
     }
 
-    /// A process asks whose a name is.
+    /// A process asks which process has a name.
     pub(super) fn whereis(&mut self, text: &[u8], mailbox: ProcessId, moment: Moment) -> Met {
         let Some(name) = str::from_utf8(text).ok().filter(|text| is_name(text)) else {
             return Met::Now(told(Naming::Nobody));
@@ -86,7 +86,7 @@ impl Runner {
         Met::Later { due_ns: word_due_ns(moment) }
     }
 
-    /// A process has ended: its names are free.
+    /// A process has ended, so its names are released.
     pub(super) fn free_names(&mut self, names: Vec<(Box<str>, Name)>) {
         for (name, process) in names {
             let home = self.names.home(&name, self.schedulers);
@@ -104,7 +104,7 @@ impl Runner {
         if naming == Naming::Taken
             && let Some(underway) = self.underway.get_mut(&key)
         {
-            // The last that it asked for.
+            // The last one that it requested.
             underway.life.names.pop();
         }
         self.hand_over(key, told(naming));

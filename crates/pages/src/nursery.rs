@@ -10,30 +10,30 @@ use script::engine::{EngineError, Role, ScriptError, Settings, State, Usage};
 
 use super::set::{Page, PageSet};
 
-/// The engine of processes, if there was ever one.
+/// The engine of spawned processes, created when first needed.
 pub(super) struct Nursery {
     settings: Settings,
     engine: Option<State>,
 }
 
 impl Nursery {
-    /// With the settings of the engine that answers requests, and this memory.
+    /// With the settings of the engine that answers requests, but this much memory.
     pub(super) fn new(settings: Settings, memory_bytes: usize) -> Self {
         let settings = Settings { role: Role::Processes, memory_bytes, ..settings };
         Self { settings, engine: None }
     }
 
-    /// The engine, where there is one.
+    /// The engine, if it exists.
     pub(super) fn engine(&self) -> Option<&State> {
         self.engine.as_ref()
     }
 
-    /// The same, to run something.
+    /// The engine, mutable.
     pub(super) fn engine_mut(&mut self) -> Option<&mut State> {
         self.engine.as_mut()
     }
 
-    /// The engine, made now if there is none yet, with the app modules of these sets.
+    /// The engine, created now if necessary, with the app modules of these sets.
     pub(super) fn open<'a>(
         &mut self,
         sets: impl Iterator<Item = &'a Arc<PageSet>>,
@@ -41,7 +41,7 @@ impl Nursery {
         if self.engine.is_none() {
             let mut engine = State::new(self.settings)?;
             for set in sets.filter(|set| set.is_app()) {
-                // A module that finds no room is no error here: the process that requires it gets one.
+                // A module without room is not an error here: a process that requires it gets the error.
                 let _none_of_them = provide(&mut engine, set);
             }
             self.engine = Some(engine);
@@ -54,7 +54,7 @@ impl Nursery {
         self.engine.as_mut().map_or(Ok(()), |engine| provide(engine, set))
     }
 
-    /// Ends with the server's process.
+    /// Called at the end of the server's process, without freeing anything.
     pub(super) fn leave(self) {
         if let Some(engine) = self.engine {
             engine.leave();
@@ -72,7 +72,7 @@ impl Nursery {
     }
 }
 
-/// Puts a set of modules in force in an engine, as a whole; or the page for which there was no room.
+/// Loads a set of modules into an engine, as a whole; or returns the page for which there was no room.
 pub(super) fn provide(
     engine: &mut State,
     set: &PageSet,
@@ -89,7 +89,7 @@ pub(super) fn provide(
     }
     match last {
         Some(page) => Err((Arc::clone(page), error)),
-        // An empty set: without it pages would still find the modules of the set before.
+        // An empty set, because otherwise pages would still find the previous modules.
         None => Ok(()),
     }
 }

@@ -12,27 +12,27 @@ use runtime::slots::ProcessId;
 use super::names::{Naming, ProcessOfName};
 use super::process_name::Token;
 
-/// Which letter a receipt is of: a sender may have given up one before.
+/// The number of a letter, for its receipt: the sender may have given up an earlier letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LetterNumber(u64);
 
 /// A letter from one scheduler to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Letter {
-    /// A message of a process to another.
+    /// A message from a process to another.
     Message {
-        /// The mailbox it is for.
+        /// The mailbox of the receiver.
         to: ProcessId,
-        /// What of its name nobody can guess.
+        /// The secret part of the receiver's name.
         token: Token,
         /// The mailbox of the sender, which waits for the receipt.
         from: ProcessId,
-        /// The letter's number, of those of its scheduler.
+        /// The letter's number on its scheduler.
         number: LetterNumber,
         /// The message.
         message: Vec<u8>,
     },
-    /// A process of the sender wants a name, of which the receiver is the home.
+    /// A process of the sender wants a name whose home is the receiver.
     Register {
         /// The name.
         name: Box<str>,
@@ -41,14 +41,14 @@ pub enum Letter {
         /// The letter's number.
         number: LetterNumber,
     },
-    /// A process of the sender has ended, and its name is free.
+    /// A process of the sender has ended, so its name is released.
     Free {
         /// The name.
         name: Box<str>,
         /// The process.
         process: ProcessOfName,
     },
-    /// A process of the sender asks whose a name is.
+    /// A process of the sender asks which process has a name.
     Whereis {
         /// The name.
         name: Box<str>,
@@ -57,22 +57,22 @@ pub enum Letter {
         /// The letter's number.
         number: LetterNumber,
     },
-    /// What became of that.
+    /// The answer to a request about a name.
     Named {
         /// The mailbox of the process.
         to: ProcessId,
         /// The letter's number.
         number: LetterNumber,
-        /// What became of it.
+        /// The answer.
         naming: Naming,
     },
-    /// What became of a message.
+    /// The receipt for a message.
     Receipt {
         /// The mailbox of its sender.
         to: ProcessId,
         /// The letter's number.
         number: LetterNumber,
-        /// Whether it is in the mailbox it was for.
+        /// Whether it was put into the mailbox.
         outcome: Result<(), Undelivered>,
     },
 }
@@ -80,9 +80,9 @@ pub enum Letter {
 /// Why a message did not reach a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undelivered {
-    /// No process can have this name.
+    /// This cannot be the name of a process.
     Nobody,
-    /// There is no such process any more.
+    /// The process has ended.
     Ended,
     /// Its mailbox is full.
     Full,
@@ -91,7 +91,7 @@ pub enum Undelivered {
 }
 
 impl Undelivered {
-    /// As its sender is told.
+    /// The text for its sender.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nobody => "that is not the name of a process",
@@ -102,7 +102,7 @@ impl Undelivered {
     }
 }
 
-/// Letters that are to leave.
+/// Letters to be sent.
 #[derive(Default)]
 pub(crate) struct Outgoing {
     letters: VecDeque<(Endpoint, Letter)>,
@@ -120,14 +120,15 @@ impl Outgoing {
         LetterNumber(self.last)
     }
 
-    /// Takes back a letter that has not left.
+    /// Takes back a letter that was not sent yet.
     pub(super) fn withdraw(&mut self, withdrawn: LetterNumber) {
-        // One that asks for a name is not taken back: the name is freed behind it.
+        // A request for a name is not taken back, because the release of the name follows it.
         let is_it = |letter: &Letter| matches!(letter, Letter::Message { number, .. } | Letter::Whereis { number, .. } if *number == withdrawn);
         self.letters.retain(|(_, letter)| !is_it(letter));
     }
 
-    /// Hands over what there is room for, to each in its order: a name is not freed before it is given. Whether nothing is left.
+    /// Sends the letters for which there is room, in order for each receiver: a name is not released before it is given. Returns whether
+    /// none is left.
     pub(crate) fn leave<M>(&mut self, mail: &mut Mailbox<M>) -> bool
     where
         M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,

@@ -14,58 +14,58 @@ use super::family::{Budget, Family, Member};
 use super::process_name::Name;
 use super::set::Page;
 
-/// Which one, on its scheduler.
+/// The key of a run on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
-    /// What answers the request of a connection.
+    /// A run that answers the request of a connection.
     Request(ProcessId),
-    /// What talks with the client of a WebSocket, by its connection, which may be over.
+    /// A run that talks with a WebSocket client, by its connection, which may have ended.
     Socket(ProcessId),
-    /// What was spawned, by the number of its mailbox.
+    /// A spawned run, by the number of its mailbox.
     Spawned(ProcessId),
 }
 
 impl Key {
-    /// Whether it was begun by a request, and so has that engine, and a share of the time of requests.
+    /// Whether it was begun by a request: then it uses the engine of requests, and their share of a turn.
     pub(super) fn is_of_client(self) -> bool {
         matches!(self, Self::Request(_) | Self::Socket(_))
     }
 }
 
-/// What is known of it as long as it is under way, whatever it does.
+/// The state of a run as long as it lives.
 pub(super) struct Life {
     pub(super) page: Arc<Page>,
     pub(super) row: RowIndex,
-    /// When it is ended, whatever it does.
+    /// When it is ended in any case.
     pub(super) deadline_ns: u64,
-    /// Its mailbox, from the first time somebody may write to it.
+    /// Its mailbox, from the first time another process may write to it.
     pub(super) mailbox: Option<ProcessId>,
-    /// The names that it has taken.
+    /// The names it has registered.
     pub(super) names: Vec<(Box<str>, Name)>,
-    /// What it shares with those that it spawned, and with who spawned it.
+    /// What it shares with the processes it spawned and with the one that spawned it.
     pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
     pub(super) budget: Budget,
-    /// Whether its client was given something to take.
+    /// Whether its client was sent something.
     pub(super) progress: Progress,
     /// Its conversation with a client.
     pub(super) talk: Option<Box<Talk>>,
-    /// From when on it has its CPU budget anew.
+    /// When its CPU budget is renewed.
     budget_due_ns: u64,
 }
 
-/// A conversation by a WebSocket.
+/// A conversation over a WebSocket.
 #[derive(Default)]
 pub(super) struct Talk {
-    /// How the connection ended: the run is told when it waits for a message again.
+    /// How the connection ended. The run is told when it next waits for a message.
     pub(super) end: Option<Delivery>,
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     pub(super) is_over: bool,
     /// Whether it waits for a message.
     pub(super) awaits: bool,
 }
 
-/// What its client was sent since it went on last.
+/// What its client was sent since it last continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing.
@@ -91,13 +91,13 @@ impl Life {
         }
     }
 
-    /// The family whose CPU budget it uses, where that is not its own.
+    /// The family whose CPU budget it uses, if that is not its own.
     pub(super) fn shares_budget_with(&self) -> Option<&Rc<Family>> {
         self.family.as_ref().filter(|_| self.budget == Budget::Shared).map(Member::family)
     }
 
-    /// It goes on. Whose client has taken a part since has its time anew, so that there may be answers without an end; and
-    /// its CPU budget once in each such span, so that none takes more of a core for being one.
+    /// The run continues. If the client has read a part meanwhile, its time starts again, so that answers may be endless. Its
+    /// CPU budget is renewed only once in each such span, so that an endless answer gets no more of a core.
     pub(super) fn note_taken(&mut self, run: &mut Run, now_ns: u64, span_ns: u64) {
         if self.progress == Progress::None {
             return;
@@ -111,21 +111,21 @@ impl Life {
     }
 }
 
-/// What one that is under way comes back to.
+/// What a suspended run continues with.
 pub(super) enum Work {
     /// Its code.
     Run(Run),
-    /// It was ended where it was, which it hears when it goes on.
+    /// It was ended where it was; it gets this error when it continues.
     Ended(Box<ScriptError>),
 }
 
-/// One that does not run now.
+/// A suspended run.
 pub(super) struct Underway {
     pub(super) work: Work,
     pub(super) life: Life,
-    /// When it goes on, whatever happens.
+    /// When it continues in any case.
     pub(super) due_ns: u64,
-    /// What it waited for, once it is here.
+    /// What it waited for, once it has arrived.
     pub(super) delivery: Option<Delivery>,
     pub(super) standing: ProcessState,
 }
@@ -135,18 +135,18 @@ impl Underway {
         Self { work: Work::Run(run), life, due_ns, delivery, standing: ProcessState::Waits }
     }
 
-    /// Whether what it waits for is here, or it waits for nothing any more.
+    /// Whether what it waits for has arrived, or its wait is over.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         let is_ended = matches!(self.work, Work::Ended(_));
         self.due_ns <= now_ns || self.delivery.is_some() || is_ended
     }
 }
 
-/// Whether one that does not run is to.
+/// Whether a suspended run should continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProcessState {
-    /// It waits, or was told to go on.
+    /// It waits, or its connection was told to continue it.
     Waits,
-    /// It is in the queue of those that go on.
+    /// It is in the queue of ready runs.
     Ready,
 }

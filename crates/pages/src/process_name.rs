@@ -12,24 +12,24 @@ use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 use sha2::{Digest as _, Sha256};
 
-/// What makes a name one that cannot be guessed.
+/// The part of a name that cannot be guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(u128);
 
-/// The tokens of one scheduler, each of which is given once.
+/// The tokens of one scheduler. Each is given once.
 pub(super) struct Tokens {
     key: [u8; 32],
     count: u64,
 }
 
 impl Tokens {
-    /// With a key that nobody knows; none where the operating system has no random bytes.
+    /// With a secret key; `None` if the operating system provides no random bytes.
     pub(super) fn new() -> Option<Self> {
         let mut key = [0; 32];
         script::engine::fill_with_random(&mut key).then_some(Self { key, count: 0 })
     }
 
-    /// The next one: the hash of the key and a number, both of a fixed length.
+    /// The next token: the hash of the key and a number, both of fixed length.
     pub(super) fn next(&mut self) -> Token {
         self.count += 1;
         let hash = Sha256::new().chain_update(self.key).chain_update(self.count.to_be_bytes());
@@ -44,9 +44,9 @@ impl Tokens {
 pub(super) struct Name {
     /// The scheduler.
     pub(super) endpoint: Endpoint,
-    /// The mailbox there.
+    /// The mailbox on that scheduler.
     pub(super) mailbox: ProcessId,
-    /// What whoever has the name knows.
+    /// The secret part, known to holders of the name.
     pub(super) token: Token,
 }
 
@@ -107,7 +107,7 @@ mod tests {
             for tokens in &mut tokens {
                 let token = tokens.next();
                 assert!(!seen.contains(&token));
-                // Each of its halves differs, too: it is no number with something in front.
+                // Each half differs too: it is not a number with a constant prefix.
                 assert!(seen.iter().all(|Token(other)| token.0 >> 64 != other >> 64));
                 seen.push(token);
             }

@@ -11,7 +11,7 @@ use script::engine::PublishedValue;
 
 use crate::limits::PUBLISHED_BYTES;
 
-/// The messages that pages of a scheduler have published in this turn.
+/// The messages that the pages of a scheduler have published in this turn.
 #[derive(Debug, Default)]
 pub struct Publications {
     rulebook: RefCell<Arc<Rulebook>>,
@@ -20,7 +20,7 @@ pub struct Publications {
 }
 
 impl Publications {
-    /// These rules are in force.
+    /// Sets the current rules.
     pub fn set_rulebook(&self, rulebook: Arc<Rulebook>) {
         self.rulebook.replace(rulebook);
     }
@@ -28,7 +28,7 @@ impl Publications {
     /// A page publishes.
     ///
     /// # Errors
-    /// Why not, for the page.
+    /// The reason, for the page.
     pub(crate) fn publish(&self, name: &[u8], value: PublishedValue<'_>) -> Result<(), String> {
         let name = check_name(name).map_err(|problem| problem.to_string())?;
         let body = match value {
@@ -40,7 +40,7 @@ impl Publications {
         if size as u64 > most {
             return Err(format!("the message has {size} bytes, and its channel takes {most}"));
         }
-        // A message without bytes is work as well.
+        // An empty message is work too.
         let bytes = self.bytes.get() + size + name.len();
         if bytes > PUBLISHED_BYTES {
             return Err("too much is published at once; wait a moment".to_owned());
@@ -50,7 +50,7 @@ impl Publications {
         Ok(())
     }
 
-    /// What was published since it was taken last.
+    /// The messages published since the last call.
     pub fn take(&self) -> Vec<(Box<str>, Body)> {
         self.bytes.set(0);
         self.queue.take()

@@ -24,7 +24,7 @@ pub(super) enum Used {
 }
 
 impl Used {
-    /// What this time is, of slices so long.
+    /// The class of this time, for slices of this length.
     pub(super) fn of(used_ns: u64, slice_ns: u64) -> Self {
         match used_ns {
             used if used < slice_ns => Self::Little,
@@ -34,12 +34,12 @@ impl Used {
     }
 }
 
-/// Ready runs, in their order for each page. The pages take turns.
+/// Ready runs, in order for each page. The pages take turns.
 #[derive(Default)]
 struct ByPage {
     /// No queue is empty.
     queues: HashMap<RowIndex, VecDeque<Key>>,
-    /// Each page that has a queue, once.
+    /// Each page with a queue, once.
     turns: VecDeque<RowIndex>,
     count: usize,
 }
@@ -71,14 +71,14 @@ impl ByPage {
 /// The ready runs of one kind, requests or processes.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Runs that go on in the same turn, as long as its share lasts.
+    /// Runs that continue in the same turn, as long as its share lasts.
     fresh: ByPage,
-    /// Runs that have used a slice. One run goes on in each turn, for a slice, by turns from here and from the other: a run that
-    /// needs two slices does not wait behind all that need hundreds, and each of these has its turn.
+    /// Runs that have used a slice. Each turn continues one run for a slice, alternately from here and from the other queue: a run that
+    /// needs two slices does not wait behind all those that need hundreds, and each of those still gets its turn.
     worn: ByPage,
     /// Runs that have used many slices.
     worn_out: ByPage,
-    /// Whether the next time those go first that have used many.
+    /// Whether the runs that have used many slices are next.
     is_turn_of_worn_out: bool,
 }
 
@@ -97,7 +97,7 @@ impl Queue {
         self.fresh.take()
     }
 
-    /// The first run of those that have used a slice or more.
+    /// The first run among those that have used a slice or more.
     pub(super) fn take_worn(&mut self) -> Option<Key> {
         let (first, second) = match self.is_turn_of_worn_out {
             false => (&mut self.worn, &mut self.worn_out),
@@ -107,7 +107,7 @@ impl Queue {
         first.take().or_else(|| second.take())
     }
 
-    /// How many runs are ready.
+    /// The number of ready runs.
     pub(super) fn len(&self) -> usize {
         self.fresh.count + self.worn.count + self.worn_out.count
     }
@@ -121,7 +121,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Puts a run of this page behind all of its kind and page that have used as much.
+    /// Queues a run of this page after all runs of its kind and page that have used as much.
     pub(super) fn push(&mut self, key: Key, page: RowIndex, used: Used) {
         match key {
             Key::Request(_) | Key::Socket(_) => self.requests.push(key, page, used),

@@ -14,21 +14,21 @@ use super::runner::Runner;
 use super::set::{Page, PageSet};
 use crate::limits::PAGE_LOADS_FAILED_MAX;
 
-/// Pages that could not be loaded at one edit.
+/// Pages that could not be loaded in one edit.
 #[derive(Default)]
 struct Shortage {
     count: usize,
 }
 
 impl Shortage {
-    /// Whether there is any use in trying one more.
+    /// Whether another try would be useless.
     fn is_over(&self) -> bool {
         self.count < PAGE_LOADS_FAILED_MAX
     }
 }
 
 impl Runner {
-    /// Loads other pages in the place of those that are there. What is under way goes on with the old ones.
+    /// Loads other pages in place of the current ones. Running pages continue with the old ones.
     pub fn load(&mut self, sets: &[Arc<PageSet>]) {
         let mut before = std::mem::take(&mut self.roots);
         let mut shortage = Shortage::default();
@@ -54,7 +54,7 @@ impl Runner {
         }
         let has_app = |sets: &[Arc<PageSet>]| sets.iter().any(|set| set.is_app());
         if before.iter().any(|known| known.set.is_app()) && !has_app(sets) {
-            // A set of none takes the place of what pages could require; without memory they go on finding that.
+            // An empty set replaces the modules that pages could require. Without memory for that, pages still find the old ones.
             let _no_room = self.engine.adopt_modules();
         }
         for known in before.iter().filter(|known| !known.set.is_app()) {
@@ -99,7 +99,7 @@ impl Runner {
         }
     }
 
-    /// What could not be loaded was good where it was read: it has no room here, and what is older goes on.
+    /// The text was valid when it was read, but has no room here: the older version stays.
     fn stay(
         &mut self,
         page: &Arc<Page>,
@@ -117,7 +117,7 @@ impl Runner {
         older
     }
 
-    /// Modules are loaded together: those of one set find each other. What is in force already stays.
+    /// Modules are loaded together, so that those of one set find each other. Code that is already loaded stays.
     fn load_modules(
         &mut self,
         set: &Arc<PageSet>,
@@ -143,7 +143,7 @@ impl Runner {
             page.lua.as_ref()?;
             let (name, file) = (&page.name.full, &page.name.file);
             let purpose = purpose_of(set, name);
-            // Routes may lead to it only now, while the same set stays in force.
+            // A route may lead to it only now, although the set is the same.
             let known = before.as_mut().filter(|known| purpose_of(&known.set, name) == purpose);
             let older = known.and_then(|known| known.take(file));
             if older.as_ref().is_some_and(|older| older.is_of(page)) || !shortage.is_over() {
@@ -158,7 +158,7 @@ impl Runner {
         Loaded::new(set, site, code)
     }
 
-    /// Puts a set of modules in force in both engines; or the page for which there was no room.
+    /// Loads a set of modules into both engines; or returns the page for which there was no room.
     fn take_over(&mut self, set: &PageSet) -> Result<(), (Arc<Page>, Box<ScriptError>)> {
         provide(&mut self.engine, set)?;
         self.renew_processes();
@@ -170,7 +170,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The page that answers a path of a root, or the module of that name.
+    /// The page that answers a path of a root, or the module with that name.
     #[inline]
     pub fn find(&self, set: SetIndex, path: &str) -> Option<usize> {
         self.roots.get(usize::from(set.0))?.set.find(path)
@@ -181,13 +181,13 @@ impl Runner {
         Some(&self.roots.get(usize::from(set.0))?.set)
     }
 
-    /// A page by its number.
+    /// The page with this number.
     pub fn page(&self, set: SetIndex, index: usize) -> Option<&Arc<Page>> {
         self.roots.get(usize::from(set.0))?.set.pages.get(index)
     }
 }
 
-/// What a module of a set is loaded for.
+/// The purpose for which a module of a set is loaded.
 fn purpose_of(set: &PageSet, name: &str) -> Purpose {
     if set.find(name).is_some() { Purpose::Answers } else { Purpose::Required }
 }
@@ -203,11 +203,11 @@ mod tests {
     use super::super::stage::{pages, run};
     use super::*;
 
-    /// Most of the memory.
+    /// Holds most of the memory.
     const HOLDS: &str = "<% local texts = {}
         for index = 1, 250 do texts[index] = ('x'):rep(20000) .. index end sleep(1) print(#texts) %>";
 
-    /// Little: beyond three quarters of the memory none may hold much.
+    /// Holds little: beyond three quarters of the memory no run may hold much.
     const HOLDS_SOME: &str = "<% local texts = {}
         for index = 1, 10 do texts[index] = ('x'):rep(20000) .. index .. tostring(texts) end sleep(1) print(#texts) %>";
 
@@ -252,7 +252,7 @@ mod tests {
         assert!(told[1].contains("it is not run"), "{told:?}");
         let Turnout::Failed(_, Some(error)) = run(&mut runner, 2, 1, 0) else { panic!("it ran") };
         assert_eq!(error.fault, Fault::Memory);
-        // With room it is loaded, though nothing of it has changed.
+        // With room it is loaded, although nothing of it has changed.
         for process in [1, 11, 12, 13, 14, 15, 16, 17] {
             runner.forget(ProcessId::from_bits(process));
         }

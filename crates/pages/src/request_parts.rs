@@ -4,7 +4,7 @@
 
 use script::engine::Answer;
 
-/// Fields that are read of a request: one more than the engine hands to a page, which is told that they are too many.
+/// Fields that are read from a request: one more than the engine accepts, which then reports that there are too many.
 pub(super) const FIELDS_SEEN: usize = script::limits::FIELDS_MAX + 1;
 
 /// The arguments of a query, decoded.
@@ -14,7 +14,7 @@ pub(super) fn each_argument(query: &[u8], mut take: impl FnMut(&[u8], &[u8])) {
     }
 }
 
-/// Fields of which several may have one name, each under its number and name.
+/// Fields, several of which may have the same name, each with number and name.
 pub(super) fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]))) {
     answer.fields();
     let mut number = 0_usize;
@@ -25,7 +25,7 @@ pub(super) fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(
     });
 }
 
-/// The fields of a head; those of one name are one, in their order (RFC 9110, 5.3). There are few: a head is bounded.
+/// The fields of a head. Those with the same name are combined in order (RFC 9110, 5.3). There are few, because a head is bounded.
 pub(super) fn list_headers<'f>(
     fields: impl Iterator<Item = (&'f str, &'f [u8])> + Clone,
     answer: &mut Answer,
@@ -37,7 +37,7 @@ pub(super) fn list_headers<'f>(
             continue;
         }
         answer.field(name.to_ascii_lowercase().as_bytes(), value);
-        // Commas are no separators in cookies (RFC 9113, 8.2.3).
+        // In cookies the comma is not a separator (RFC 9113, 8.2.3).
         let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") { b"; " } else { b", " };
         for (_, more) in fields.clone().skip(index + 1).filter(is_same) {
             answer.extend(separator);

@@ -31,54 +31,54 @@ use super::set::{Page, PageSet};
 use super::toll::Toll;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
 
-/// What became of a page for now.
+/// The result of running a page for a while.
 pub enum Turnout {
-    /// It is done: its answer is in [`Runner::output`].
+    /// It has finished; its answer is in [`Runner::output`].
     Done(Arc<Page>),
-    /// It goes on later: the process is resumed.
+    /// It continues later; then its process is resumed.
     Wait,
-    /// It goes on when the client has taken the part of its answer that is in [`Runner::output`].
+    /// It continues when the client has read the part of its answer in [`Runner::output`].
     Part(Arc<Page>),
-    /// Its connection is to become a WebSocket; [`Runner::output`] has the subprotocol and the fields.
+    /// Its connection becomes a WebSocket; [`Runner::output`] has the subprotocol and the fields.
     Accept(Arc<Page>),
-    /// The output tells what is to be done with the WebSocket. It goes on when that is done.
+    /// The output says what to do with the WebSocket. It continues when that is done.
     Say(Arc<Page>),
-    /// It ended badly, or there is no code of it.
+    /// It failed, or there is no code for it.
     Failed(Arc<Page>, Option<Box<ScriptError>>),
 }
 
-/// When and where pages run.
+/// The time and place at which pages run.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time of the turn.
     pub now_ns: u64,
     /// The scheduler.
     pub endpoint: Endpoint,
-    /// The CPU time that this thread has used, in ns. It is read seldom.
+    /// The CPU time that this thread has used, in ns. Rarely read.
     pub thread_cpu_ns: fn() -> u64,
-    /// A clock that goes on within the turn, in ns: what Lua used is sampled, too coarsely to end a turn by it.
+    /// A clock that advances within the turn, in ns. What Lua used is sampled too coarsely to end a turn by it.
     pub clock_ns: fn() -> u64,
 }
 
 /// The pages of one scheduler.
 pub struct Runner {
-    /// Runs what answers requests.
+    /// Runs code that answers requests.
     pub(super) engine: State,
-    /// Runs what pages spawned.
+    /// Runs spawned processes.
     pub(super) nursery: Nursery,
     pub(super) roots: Vec<Loaded>,
     /// The number of the next site.
     pub(super) next_site: u16,
     pub(super) underway: HashMap<Key, Box<Underway>>,
     pub(super) mailboxes: Mailboxes,
-    /// Requests that have not begun, as pages had their time of a turn: they do when they go on.
+    /// Requests that have not begun because pages had used their share of the turn. They begin when they continue.
     pub(super) put_off: HashMap<ProcessId, RowIndex>,
     pub(super) alarms: Alarms<Key>,
-    /// Who goes on at the end of the turn.
+    /// Runs that continue at the end of the turn.
     pub(super) ready: Ready,
     pub(super) outgoing: Outgoing,
     pub(super) fetches: Fetches,
-    /// What pages want of the files of their forms.
+    /// Operations that pages request on the files of their forms.
     pub(super) file_wishes: Vec<(ProcessId, Wait)>,
     /// Errors of processes that answer no request.
     pub(super) failures: Vec<(Arc<Page>, Box<ScriptError>)>,
@@ -86,23 +86,23 @@ pub struct Runner {
     deadline_ns: u64,
     pub(super) slice_ns: u64,
     cpu_budget_ns: u64,
-    /// The time of the last call that told it.
+    /// The time of the last call that passed it.
     pub(super) now_ns: u64,
-    /// What requests have had of this turn, by the clock.
+    /// The time that requests have used in this turn, by the clock.
     pub(super) requests_ns: u64,
     toll: Toll,
-    /// Bytes that processes have to give back.
+    /// Bytes that processes must free.
     pub(super) missing_for_processes: u64,
-    /// How many schedulers have processes: the first endpoints.
+    /// The number of schedulers with processes, which are the first endpoints.
     pub(super) schedulers: u16,
     pub(super) code: Code,
     pub(super) counters: Counters,
     pub(super) log_gate: Rc<LogGate>,
-    /// What pages publish to channels.
+    /// The messages that pages publish.
     pub(super) publications: Rc<super::publications::Publications>,
-    /// What they have to do with the store.
+    /// The pages' connection to the store.
     pub(super) recording: super::record_orders::Recording,
-    /// The channels that they listen to.
+    /// The subscriptions of pages.
     pub(super) listening: super::listening::Listening,
     pub(super) names: super::names::Names,
     pub(super) site_processes: super::site_processes::SiteProcesses,
@@ -113,7 +113,7 @@ impl Runner {
     /// An engine with all pages loaded.
     ///
     /// # Errors
-    /// When there can be no engine on this host.
+    /// If no engine can run on this host.
     pub fn new(
         sets: &[Arc<PageSet>],
         settings: Settings,
@@ -158,24 +158,24 @@ impl Runner {
         Ok(runner)
     }
 
-    /// What the page that is done wrote.
+    /// The output of the finished page.
     pub fn output(&self) -> &Output {
         &self.output
     }
 
-    /// Ends with the server's process: what is under way is not freed.
+    /// Called at the end of the server's process: suspended runs are not freed.
     pub fn leave(self) {
         let Self { engine, nursery, .. } = self;
         engine.leave();
         nursery.leave();
     }
 
-    /// What all lines of pages go through on their way to the log.
+    /// The rate limit for all log lines of pages.
     pub fn log_gate(&self) -> &Rc<LogGate> {
         &self.log_gate
     }
 
-    /// Starts a page, or goes on with the one that this process is in.
+    /// Starts a page, or continues the one that this process runs.
     pub fn run(
         &mut self,
         process: ProcessId,
@@ -201,7 +201,7 @@ impl Runner {
         let usual_ns = self.counters.visit_ns(row);
         let is_long = !was_put_off && usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
         if slices_had >= if is_long { 1 } else { SLICES_OF_A_TURN } {
-            // What takes long waits until others had their turn, the longest the most.
+            // A page that takes long waits until others have run; the slowest waits longest.
             self.put_off.insert(process, row);
             self.ready.push(key, row, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
             return Some(Turnout::Wait);
@@ -224,7 +224,7 @@ impl Runner {
         Some(self.proceed(key, life, (step, begun_ns), host, moment))
     }
 
-    /// Goes on with one that waited, if what it waited for is here.
+    /// Continues a suspended run, if what it waited for has arrived.
     pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> Turnout {
         let Some(waits) = self.underway.remove(&key) else { return Turnout::Wait };
         if !waits.is_due(moment.now_ns) {
@@ -293,19 +293,19 @@ impl Runner {
         self.at_work.begin(&life.page);
         let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
         self.at_work.end();
-        // The memory of processes counts for their family.
+        // The memory of processes is charged to their family.
         let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
         let used = self.count(life.row, &step, before, held_bytes, toll_ns);
         if let Some(family) = family {
             self.counters.of(life.row).spawned_cpu_ns += used.cpu_ns;
-            // One slice beyond it, so that whoever goes on with that is ended.
+            // One slice more, so that a process that continues with it is ended.
             let most_ns = self.cpu_budget_ns.saturating_add(self.slice_ns);
             family.spend(used.cpu_ns, most_ns);
         }
         step
     }
 
-    /// How many slices requests had of this turn.
+    /// The number of slices that requests have used in this turn.
     fn slices_had(&self) -> u64 {
         self.requests_ns / self.slice_ns.max(1)
     }
@@ -330,7 +330,7 @@ impl Runner {
         self.engine.usage().with(self.nursery.usage())
     }
 
-    /// From the first step, which began at this time, to the next, as long as what a step wants is answered at once.
+    /// Runs step after step, from the first, which began at this time, as long as each wait is answered at once.
     fn proceed(
         &mut self,
         key: Key,
@@ -370,7 +370,7 @@ impl Runner {
                 Step::Waits(run, wait) => match self.meet(wait, key, &mut life, moment) {
                     Met::Now(delivery) => (run, delivery),
                     Met::Later { due_ns } => {
-                        // Beyond its deadline it has no need to wait.
+                        // After its deadline it need not wait.
                         let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
                         self.alarms.set(due_ns, key);
                         return self.keep(key, Underway::new(run, life, due_ns, None));
@@ -385,14 +385,14 @@ impl Runner {
         }
     }
 
-    /// Bytes of a page's answer were sent: when it goes on, its client has taken them.
+    /// Bytes of a page's answer were sent. When the page continues, its client has read them.
     pub fn note_sent(&mut self, process: ProcessId) {
         if let Some(underway) = self.underway.get_mut(&Key::Request(process)) {
             underway.life.progress = Progress::PartSent;
         }
     }
 
-    /// Errors of processes that answer no request, since the last time.
+    /// Errors of processes that answer no request, since the last call.
     pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
         std::mem::take(&mut self.failures)
     }
@@ -423,7 +423,7 @@ mod tests {
         assert!(matches!(run(&mut runner, 0), Turnout::Wait));
         assert!(matches!(run(&mut runner, word_ns - 1), Turnout::Wait));
         assert!(matches!(run(&mut runner, word_ns), Turnout::Wait), "the next letter");
-        // The word of the first letter comes too late, and is not taken for that of the second.
+        // The receipt for the first letter comes too late, and is not taken for that of the second.
         let mut numbers = super::super::post::Outgoing::default();
         let (first, second) = (numbers.number(), numbers.number());
         let receipt = |number| Letter::Receipt { to, number, outcome: Ok(()) };
@@ -443,7 +443,7 @@ mod tests {
         assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 2, 1, now), Turnout::Wait));
         assert!(matches!(run(&mut runner, 3, 1, now), Turnout::Wait));
-        // Its number is another one now, and one page is gone.
+        // Its number has changed, and one page was removed.
         runner.load(&pages(&[("0.page.html", "<% error('no') %>"), ("a.page.html", "new")]));
         assert!(matches!(run(&mut runner, 1, 1, now), Turnout::Done(_)));
         assert!(matches!(run(&mut runner, 1, 0, now), Turnout::Failed(_, Some(_))));

@@ -14,12 +14,12 @@ use crate::limits::{PAGE_BYTES_MAX, PAGE_DEPTH_MAX, PAGE_ENTRIES_MAX, PAGE_READ_
 use config::PageName;
 use files::rules::Root;
 
-/// A page as it was found.
+/// A page that was found.
 #[derive(Debug)]
 pub(super) struct Source {
     /// Its name.
     pub name: PageName,
-    /// Its text, or why there is none.
+    /// Its text, or the reason why there is none.
     pub text: Result<String, Unreadable>,
 }
 
@@ -28,32 +28,32 @@ pub(super) struct Source {
 pub(super) enum Unreadable {
     /// It cannot be opened or read.
     Failed(io::Error),
-    /// It was there before, and this user may not look into its directory now.
+    /// It was there before, but this user cannot read its directory now.
     Closed,
     /// It is longer than [`PAGE_BYTES_MAX`].
     TooLong,
     /// It is not UTF-8, from this byte on.
     NotText {
-        /// The first byte that is not, counted from 0.
+        /// The first invalid byte, counted from 0.
         offset: usize,
     },
 }
 
-/// What a walk brought.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// The pages, in the order of their names.
+    /// The pages, sorted by name.
     pub sources: Vec<Source>,
-    /// The directories looked into, as paths below the root without slashes at their ends.
+    /// The directories that were searched, as paths below the root without trailing slashes.
     pub directories: Vec<String>,
-    /// Those that this user may not look into, and what the kernel said.
+    /// The directories that this user cannot read, with the kernel's error.
     pub closed: Vec<(String, io::Error)>,
-    /// Whether a bound ended the walk: there may be pages that were not found.
+    /// Whether a limit ended the search, so that there may be pages that were not found.
     pub is_cut: bool,
 }
 
 impl Walked {
-    /// What was known in directories that nobody may look into now counts as there, and as unreadable.
+    /// Pages known in directories that cannot be read now count as existing but unreadable.
     pub(super) fn recall<'a>(&mut self, known: impl Iterator<Item = &'a PageName>) {
         let closed: Vec<&str> = self.closed.iter().map(|(relative, _)| &**relative).collect();
         let is_closed =
@@ -68,10 +68,10 @@ impl Walked {
         self.sources.sort_unstable_by(|one, other| one.name.file.cmp(&other.name.file));
     }
 
-    /// What comes of a directory that cannot be read.
+    /// The consequence of a directory that cannot be read.
     fn close(&mut self, root: &Root, relative: String, error: io::Error) -> Result<(), PagesError> {
         match Obstacle::of(&error) {
-            // Gone meanwhile, or a link in its place.
+            // It was removed meanwhile, or replaced by a link.
             Obstacle::NotFound | Obstacle::Outside => Ok(()),
             Obstacle::Forbidden => {
                 self.closed.push((relative, error));
@@ -82,10 +82,10 @@ impl Walked {
     }
 }
 
-/// Looks for the files that have such a name. A root that is not there has none.
+/// Searches for files with such names. A root that does not exist has none.
 ///
 /// # Errors
-/// When a directory cannot be read though it is there and may be read, or there is nothing left to read a file with.
+/// If a directory exists and is accessible but cannot be read, or the host lacks the resources to read a file.
 pub(super) fn walk(
     root: &Root,
     name_of: fn(&str) -> Option<PageName>,
@@ -114,7 +114,7 @@ pub(super) fn walk(
             let Ok(name) = named.name.into_string() else { continue };
             let below = if relative.is_empty() { name } else { format!("{relative}/{name}") };
             match named.metadata.kind {
-                // What is hidden from clients is not looked through: `.git` alone has thousands of names.
+                // Hidden directories are not searched: `.git` alone has thousands of names.
                 Kind::Directory if is_hidden(&below) => {}
                 Kind::Directory if depth < PAGE_DEPTH_MAX => waiting.push((below, depth + 1)),
                 Kind::Directory => walked.is_cut = true,
@@ -141,12 +141,12 @@ pub(super) fn walk(
     Ok(walked)
 }
 
-/// A directory whose names are of no use, as this user may list but not open them, cannot be opened either.
+/// A directory that this user may list but not search counts as one that cannot be opened.
 fn open_directory(directory: &Directory, relative: &str, root: &Root) -> io::Result<FileHandle> {
     directory.open_beneath(&Path::new(relative).join("."), root.symlinks)
 }
 
-/// Whether the host is short of what is needed to read anything.
+/// Whether the host lacks a resource that every read needs.
 fn is_short(error: &io::Error) -> bool {
     matches!(Obstacle::of(error), Obstacle::Exhausted | Obstacle::WouldWait)
 }

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use runtime::clock::nanoseconds;
 
-/// One `[[process]]`, with its zone.
+/// One `[[process]]`, with its time zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessPlan {
     /// The module that it runs.
@@ -28,10 +28,10 @@ pub(super) enum Begin {
     Daily { hour: i8, minute: i8, zone: TimeZone },
 }
 
-/// A zone that this machine does not know.
+/// A time zone that this machine does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownZone {
-    /// Where the configuration names it.
+    /// The place in the configuration.
     pub place: Place,
     name: Option<String>,
     why: String,
@@ -60,7 +60,7 @@ impl ProcessPlan {
     /// The plans of all processes of a site.
     ///
     /// # Errors
-    /// When a zone is not known.
+    /// If a time zone is unknown.
     pub fn all_of(processes: &[SiteProcess]) -> Result<Vec<Self>, UnknownZone> {
         processes.iter().map(Self::of).collect()
     }
@@ -87,12 +87,12 @@ impl ProcessPlan {
     }
 }
 
-/// When a process begins next.
+/// When a process starts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// By the monotonic clock, in ns.
+    /// On the monotonic clock, in ns.
     At(u64),
-    /// By the calendar, in seconds since 1970: clocks are set, and machines sleep.
+    /// On the wall clock, in seconds since 1970, because clocks are set and machines sleep.
     On(u64),
 }
 
@@ -104,7 +104,7 @@ impl Due {
         }
     }
 
-    /// When to look again whether it has come, at most so long after now.
+    /// When to check again whether it is due, at most this long after now.
     pub(super) fn look_ns(self, now_ns: u64, unix_seconds: u64, most: Duration) -> u64 {
         match self {
             Self::At(ns) => ns,
@@ -117,7 +117,7 @@ impl Due {
 }
 
 impl Begin {
-    /// The first time; one that begins with the server does so now.
+    /// The first start. A process that starts with the server does so now.
     pub(super) fn first(&self, now_ns: u64, unix_seconds: u64) -> Due {
         match self {
             Self::AtStart => Due::At(now_ns),
@@ -128,7 +128,7 @@ impl Begin {
         }
     }
 
-    /// The time after that one, and after now: what was missed is not made up for. None of one that begins with the server.
+    /// The next start after this one and after now; missed starts are not made up for. `None` for a process that starts with the server.
     pub(super) fn next(&self, last: Due, now_ns: u64, unix_seconds: u64) -> Option<Due> {
         match self {
             Self::AtStart => None,
@@ -145,15 +145,15 @@ impl Begin {
     }
 }
 
-/// The next time of day after this time, in seconds since 1970. A time that clocks are put forward over comes as much later as
-/// they are put forward, and of one that comes twice the first counts (RFC 5545, section 3.3.5).
+/// The next time of day after this time, in seconds since 1970. A time that is skipped when clocks go forward is moved by the
+/// same amount, and of a time that occurs twice the first counts (RFC 5545, section 3.3.5).
 fn next_time_of_day((hour, minute): (i8, i8), zone: &TimeZone, unix_seconds: u64) -> u64 {
     let after = i64::try_from(unix_seconds).ok();
     let after = after.and_then(|seconds| Timestamp::from_second(seconds).ok());
     let Some(after) = after else { return u64::MAX };
     let time = civil::time(hour, minute, 0, 0);
     let mut date = zone.to_datetime(after).date();
-    // Where a whole day is left out (Samoa, 2011) it is the day behind it.
+    // If a whole day is skipped (Samoa, 2011), it is the day after.
     for _ in 0..4 {
         if let Ok(found) = zone.to_timestamp(date.to_datetime(time))
             && found > after
@@ -191,7 +191,7 @@ mod tests {
     fn a_time_of_day_comes_once_a_day_whatever_clocks_do() {
         let berlin = zone("CET-1CEST,M3.5.0,M10.5.0/3");
         let spring = days((2, 30), &berlin, "2026-03-28T00:00:00Z", 3);
-        // 02:30 is not there on the 29th: clocks go from 02:00 to 03:00, and it is 03:30.
+        // 02:30 does not exist on the 29th: clocks go from 02:00 to 03:00, so it becomes 03:30.
         assert_eq!(
             spring,
             ["2026-03-28T01:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]

@@ -9,25 +9,25 @@ use files::rules::Root;
 use files::secret::{SecretFault, SecretFile};
 use script::engine::Keys;
 
-/// The secret in force. All schedulers share it, so that each takes the cookies of the others.
+/// The current secret. All schedulers share it, so that each accepts the cookies of the others.
 #[derive(Clone, Debug, Default)]
 pub struct Secret {
-    /// What pages sign with.
+    /// The keys with which pages sign.
     pub keys: Keys,
-    /// A fault of the file that does not keep it from being used.
+    /// A problem of the file that does not prevent its use.
     pub warning: Option<String>,
 }
 
 /// Why there is no secret.
 #[derive(Debug)]
 pub enum SecretError {
-    /// The operating system gives no random bytes.
+    /// The operating system provides no random bytes.
     Random,
     /// The file cannot be used.
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The problem.
         fault: SecretFault,
     },
 }
@@ -46,10 +46,10 @@ impl fmt::Display for SecretError {
 impl std::error::Error for SecretError {}
 
 impl Secret {
-    /// The secret of the configured file; where there is none, the one from `before`, and at the start a new one.
+    /// The secret from the configured file; without one, the secret from `before`, or a new one at the start.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The problem of the file.
     pub fn load(
         settings: &config::Pages,
         roots: &[Root],

@@ -22,29 +22,29 @@ use super::mark::column_of;
 use super::scan::{Source, Unreadable, Walked};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
 
-/// Where the pages of a set are looked for.
+/// A place where the pages of a set are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRoot {
     /// The directory.
     pub root: Root,
-    /// The names that answer for a directory, as the rules of its files have them.
+    /// The index names of directories, from the rules of its files.
     pub index: Vec<String>,
 }
 
-/// A module as it is on the disk.
+/// A module as it is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Newest {
     pub(super) name: PageName,
     pub(super) text: Result<Arc<str>, Problem>,
 }
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageKind {
     /// Text with code in it.
     #[default]
     Page,
-    /// An app module: code alone.
+    /// An app module: code only.
     Module,
 }
 
@@ -53,35 +53,35 @@ pub enum PageKind {
 pub struct Page {
     /// Its name.
     pub name: PageName,
-    /// Which of them.
+    /// Its kind.
     pub kind: PageKind,
-    /// What it answers with, unless it says otherwise.
+    /// The default media type of its answer.
     pub media_type: Arc<str>,
-    /// The text it was made of, to show the line of an error.
+    /// Its source, for showing the line of an error.
     pub source: String,
-    /// Its code; none when it never was good.
+    /// Its code; `None` if it never compiled.
     pub lua: Option<Arc<str>>,
-    /// What is wrong with the newest text; the code is of an older one then.
+    /// The problem of the newest text. The code is then from an older text.
     pub problem: Option<Problem>,
-    /// Where the code will fail, if it comes to that place: globals that are not there.
+    /// Places at which the code will fail when it reaches them: undefined globals.
     pub strangers: Vec<Problem>,
 }
 
 impl Page {
-    /// What whoever includes it is told when there is no code of it.
+    /// The error for pages that include it while it has no code.
     pub(super) fn refusal(&self, problem: &Problem) -> String {
         format!("{}{problem}", self.name.file)
     }
 }
 
-/// What is wrong with a page. It is written behind the name of its file.
+/// The problem of a page. It is written after the name of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1; 0 where it is about the whole file.
+    /// The line, from 1; 0 if it concerns the whole file.
     pub line: u32,
-    /// The column, from 1; 0 where it is not known.
+    /// The column, from 1; 0 if unknown.
     pub column: u32,
-    /// What, and the mend.
+    /// The problem, and how to fix it.
     pub what: String,
 }
 
@@ -97,37 +97,37 @@ impl fmt::Display for Problem {
 /// The pages of a root.
 #[derive(Debug, Default)]
 pub struct PageSet {
-    /// What they are.
+    /// Their kind.
     pub kind: PageKind,
-    /// Where they were looked for.
+    /// Where they were searched.
     pub(super) place: Option<PageRoot>,
-    /// In the order of their names.
+    /// Sorted by name.
     pub pages: Vec<Arc<Page>>,
-    /// Which page answers a path; of modules, those that answer, by their names.
+    /// The page that answers each path; for modules, those that answer, by name.
     pub(super) paths: HashMap<Box<str>, usize>,
-    /// The directories they were looked for in, below the root.
+    /// The directories that were searched, below the root.
     pub directories: Vec<String>,
-    /// Directories that this user may not look into, and what is said of them.
+    /// Directories that this user cannot read, and the problem of each.
     pub(super) closed: Vec<(String, Problem)>,
-    /// Whether there may be more of them than were looked for.
+    /// Whether there may be more pages than were found.
     pub is_cut: bool,
-    /// Whether some page may require a module, as far as its text tells.
+    /// Whether any page may require a module, judging by its text.
     pub(super) names_modules: bool,
-    /// Of modules: all of them as they are on the disk, which need not be in force.
+    /// For modules: all of them as they are on disk, which need not be in force.
     pub(super) newest: Vec<Newest>,
-    /// Of modules: those that the configuration names.
+    /// For modules: those named in the configuration.
     pub(super) named: Vec<NamedModule>,
-    /// Of modules: when they were read, in seconds since 1970; all engines load them at that time.
+    /// For modules: when they were read, in seconds since 1970; every engine loads them with this time.
     pub(super) read_at: u64,
-    /// Of modules: the file that most likely is to blame when the newest texts are not in force.
+    /// For modules: the file that is most likely at fault if the newest texts are not in force.
     pub(super) culprit: Option<Box<str>>,
 }
 
 impl PageSet {
-    /// What a walk brought, after what was there before.
+    /// The pages that a search found, compared with the previous ones.
     ///
     /// # Errors
-    /// When there are pages to compile, and there can be no engine on this host.
+    /// If there are pages to compile but no engine can run on this host.
     pub(super) fn of(
         place: &PageRoot,
         walked: Walked,
@@ -149,7 +149,7 @@ impl PageSet {
             set.names_modules |= may_require(&page.source);
             let index = set.pages.len();
             for path in page.name.paths(&rules.index) {
-                // `a.page.html` and `a.page.xml` both answer `a`: the first one does.
+                // `a.page.html` and `a.page.xml` both answer `a`: the first one wins.
                 set.paths.entry(path).or_insert(index);
             }
             set.pages.push(page);
@@ -162,12 +162,12 @@ impl PageSet {
         self.kind == PageKind::Module
     }
 
-    /// Whether pages of it may be other than their author thinks while a module is not in force.
+    /// Whether its pages may behave differently than expected while a module is not in force.
     pub fn names_modules(&self) -> bool {
         self.names_modules
     }
 
-    /// The page that was broken when an error said so: the one that another page could not include.
+    /// The broken page in an error message: the one that another page could not include.
     pub fn broken_in(&self, message: &str) -> Option<&Arc<Page>> {
         self.pages.iter().find(|page| {
             let problem = page.problem.as_ref().filter(|_| page.lua.is_none());
@@ -175,7 +175,7 @@ impl PageSet {
         })
     }
 
-    /// Of modules: the one that is to be mended before the newest texts can be in force.
+    /// For modules: the one that must be fixed before the newest texts can take effect.
     pub fn culprit(&self) -> Option<&Arc<Page>> {
         self.pages.get(self.index_of(self.culprit.as_deref()?)?)
     }
@@ -186,12 +186,12 @@ impl PageSet {
         directory.unwrap_or(Path::new("")).join(&*page.name.file).display().to_string()
     }
 
-    /// The pages that have code, each with it.
+    /// The pages with code, each with it.
     pub fn texts(&self) -> impl Iterator<Item = (&Page, &Arc<str>)> {
         self.pages.iter().filter_map(|page| Some((&**page, page.lua.as_ref()?)))
     }
 
-    /// Whether the code in force is the same.
+    /// Whether the current code is the same.
     pub(super) fn is_same_code(&self, other: &Self) -> bool {
         self.texts().count() == other.texts().count()
             && self.texts().zip(other.texts()).all(|((one, text), (other, other_text))| {
@@ -206,42 +206,42 @@ impl PageSet {
             && self.pages.iter().zip(&other.pages).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
-    /// The number of the page that answers a path, which has no leading slash.
+    /// The number of the page that answers a path without a leading slash.
     #[inline]
     pub fn find(&self, path: &str) -> Option<usize> {
         self.paths.get(path).copied()
     }
 
-    /// The number of the page that a file is.
+    /// The number of the page with this file.
     pub fn index_of(&self, file: &str) -> Option<usize> {
         self.pages.binary_search_by(|page| (*page.name.file).cmp(file)).ok()
     }
 
-    /// The pages with something wrong, or something that will be.
+    /// The pages with a problem, now or when they run.
     pub fn troubled(&self) -> impl Iterator<Item = &Page> {
         let is_troubled = |page: &&Page| page.problem.is_some() || !page.strangers.is_empty();
         self.pages.iter().map(|page| &**page).filter(is_troubled)
     }
 }
 
-/// The engine that compiles each new page once, so that a broken one is known before it is asked for. There is none while
-/// no page is new.
+/// The engine that compiles each new page once, so that a broken one is known before it is requested. There is none until
+/// a page is new.
 pub(super) struct Compiler {
     settings: Settings,
     last_good: LastGood,
     engine: Option<State>,
 }
 
-/// What becomes of the last good code of a page whose newest text is broken.
+/// Whether the last working code of a page with a broken text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastGood {
     /// It is served.
     Kept,
-    /// It is not: its author sees what is wrong, and so does whoever includes the page.
+    /// It is dropped: the author sees the problem, and so do pages that include it.
     Dropped,
 }
 
-/// A text that is Lua.
+/// A text that compiled.
 struct Compiled {
     lua: Arc<str>,
     strangers: Vec<Problem>,
@@ -252,7 +252,7 @@ impl Compiler {
         Self { settings, last_good, engine: None }
     }
 
-    /// The engine, made when it is first asked for.
+    /// The engine, created when first needed.
     pub(super) fn engine(&mut self) -> Result<&mut State, EngineError> {
         if self.engine.is_none() {
             self.engine = Some(State::new(self.settings)?);
@@ -310,7 +310,7 @@ impl Compiler {
                 Ok(Compiled { lua: lowered.lua.into(), strangers })
             }
             Err(error) => {
-                // LuaJIT names the token at which it gave up.
+                // LuaJIT names the token at which it stopped.
                 let token = error.message.rsplit_once(" near '").map(|(_, token)| token);
                 let token = token.and_then(|token| token.strip_suffix('\''));
                 let column = token.map_or(0, |token| column_of(text, error.line, token));
@@ -320,9 +320,9 @@ impl Compiler {
     }
 }
 
-/// The globals that a page names and does not have.
+/// The undefined globals of a page.
 fn strangers_of_page(engine: &mut State, page: &Handler, source: &str, lua: &str) -> Vec<Problem> {
-    // Where there is no memory to look, none are told: the page may be served all the same.
+    // Without memory for the search none are reported. The page may be served anyway.
     let found = engine.strangers(page).unwrap_or_default();
     if found.is_empty() {
         return Vec::new();
@@ -330,8 +330,8 @@ fn strangers_of_page(engine: &mut State, page: &Handler, source: &str, lua: &str
     told(&found, &engine.globals(page).unwrap_or_default(), source, lua)
 }
 
-/// What is said of globals that are not there, each with the name that was meant, where that is plain: in the text, or among
-/// the globals that are `known`.
+/// The problems for undefined globals, each with the name that was probably meant if that is clear: from the text, or from
+/// the `known` globals.
 pub(super) fn told(found: &[Stranger], known: &[String], source: &str, lua: &str) -> Vec<Problem> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let problem_of = |stranger: &Stranger| {
@@ -343,7 +343,7 @@ pub(super) fn told(found: &[Stranger], known: &[String], source: &str, lua: &str
     found.iter().take(PAGE_STRANGERS_MAX).map(problem_of).collect()
 }
 
-/// Whether a text has the word `require` in it.
+/// Whether a text contains the word `require`.
 fn may_require(source: &str) -> bool {
     const WORD: &str = "require";
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -351,7 +351,7 @@ fn may_require(source: &str) -> bool {
         .any(|at| !source.as_bytes().get(at + WORD.len()).is_some_and(is_name))
 }
 
-/// Whether a page would become what it is already: broken texts are not compiled again, either.
+/// Whether compiling would give the same page. Broken texts are not compiled again either.
 fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
     match text {
         // A problem of the whole file may have gone although its text is the same.
@@ -362,7 +362,7 @@ fn is_unchanged(page: &Page, text: &Result<String, Unreadable>) -> bool {
     }
 }
 
-/// What is said of a directory that this user may not look into.
+/// The problem of a directory that this user cannot read.
 pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Problem) {
     let what = format!(
         "cannot be read: {error}; allow the server's user to list it and to open its files"
@@ -370,7 +370,7 @@ pub(super) fn closed_of((directory, error): (String, io::Error)) -> (String, Pro
     (directory, Problem { line: 0, column: 0, what })
 }
 
-/// What is said of a file without a text.
+/// The problem of a file without a text.
 pub(super) fn problem_of(unreadable: &Unreadable) -> Problem {
     let what = match unreadable {
         Unreadable::Failed(error) if error.kind() == io::ErrorKind::CrossesDevices => {

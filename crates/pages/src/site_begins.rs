@@ -16,7 +16,7 @@ use super::set::Page;
 use super::site_processes::{Outcome, Standing, again};
 
 impl Runner {
-    /// Sets which processes the site has from now on.
+    /// Sets the processes of the site.
     pub fn set_processes(&mut self, plans: &[ProcessPlan]) {
         let ended = self.site_processes.replace(plans);
         self.end_all(ended);
@@ -36,7 +36,7 @@ impl Runner {
         }
     }
 
-    /// A process that answers no request has run; how long until it begins again, where it is one of the site and has failed.
+    /// A process that answers no request has ended. Returns how long until it starts again, if it belongs to the site and failed.
     pub(super) fn end_site_process(&mut self, key: Key, turnout: &Turnout) -> Option<Duration> {
         let outcome = match turnout {
             Turnout::Done(_) => Outcome::Returned,
@@ -46,7 +46,7 @@ impl Runner {
         self.site_processes.end(key, outcome, self.now_ns)
     }
 
-    /// Begins those whose time has come.
+    /// Starts the processes that are due.
     pub(super) fn begin_site_processes(&mut self, moment: Moment, unix_seconds: u64) {
         let now_ns = moment.now_ns;
         for index in 0..self.site_processes.entries.len() {
@@ -60,7 +60,7 @@ impl Runner {
             let due = entry.due.filter(|due| due.has_come(now_ns, unix_seconds));
             let Some(due) = due.filter(|_| entry.standing != Standing::Elsewhere) else { continue };
             entry.due = entry.plan.begins.next(due, now_ns, unix_seconds);
-            // While one still runs, its time passes.
+            // If its time comes while it still runs, that start is skipped.
             if entry.standing == Standing::Waits {
                 self.begin_site_process(index, moment);
             }
@@ -69,7 +69,7 @@ impl Runner {
 
     fn begin_site_process(&mut self, index: usize, moment: Moment) {
         let module = self.site_processes.entries[index].plan.module.clone();
-        // The log names the fault of a module that has no code: its process begins when its author has mended it.
+        // The log names the problem of a module without code. Its process starts when the module is fixed.
         let Some((page, row)) = self.module_in_force(&module) else { return };
         let begun = self.spawn_module(&page, row, moment);
         let entry = &mut self.site_processes.entries[index];
@@ -83,7 +83,7 @@ impl Runner {
         self.failures.push((page, Box::new(error)));
     }
 
-    /// An app module, if there is code of it, and where it is counted.
+    /// An app module that has code, and its counters.
     fn module_in_force(&mut self, name: &str) -> Option<(Arc<Page>, RowIndex)> {
         let loaded = self.roots.iter_mut().find(|loaded| loaded.set.is_app())?;
         let is_it = |page: &Arc<Page>| *page.name.full == *name && page.lua.is_some();
@@ -142,7 +142,7 @@ mod tests {
             Self { runner, unix_seconds: 0 }
         }
 
-        /// A turn at so many seconds; how many processes have begun, and what was told.
+        /// A turn at this second; returns how many processes have started, and what was logged.
         fn turn(&mut self, seconds: u64) -> (u64, Vec<String>) {
             let moment = at(seconds * SECOND);
             self.runner.begin_site_processes(moment, self.unix_seconds + seconds);
@@ -154,7 +154,7 @@ mod tests {
             (self.runner.report().total.spawned, told)
         }
 
-        /// In how many seconds it is looked at again.
+        /// The seconds until the next check.
         fn look(&self, seconds: u64) -> Option<u64> {
             let look = self.runner.site_processes.look_ns(seconds * SECOND, seconds);
             look.map(|ns| ns / SECOND - seconds)
@@ -192,7 +192,7 @@ mod tests {
         }
         site.runner.load(&modules(&[("p.lua", "return function() sleep(1) end")]));
         assert_eq!(site.turn(1_000_001), (2, Vec::new()));
-        // A process that runs is ended, and begins with the new code.
+        // A running process is ended, and starts with the new code.
         site.runner.load(&modules(&[("p.lua", "return function() error('new') end")]));
         let told = vec!["p.lua:1: new; it begins again in 1 s".to_owned()];
         assert_eq!(site.turn(1_000_001), (3, told));
@@ -216,7 +216,7 @@ mod tests {
         let mut site = Site::new("return function() error('no') end", begins);
         assert_eq!(site.turn(0), (0, Vec::new()));
         assert_eq!(site.look(0), Some(60), "the clock may be set");
-        // By the monotonic clock ten seconds later: the machine has slept.
+        // On the monotonic clock ten seconds later: the machine has slept.
         site.unix_seconds = 3 * 3600 - 10;
         assert_eq!(
             site.turn(10),

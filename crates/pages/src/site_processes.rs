@@ -11,7 +11,7 @@ use super::process::Key;
 use super::schedule::{Begin, Due, ProcessPlan};
 use crate::limits::{PROCESS_CALENDAR_LOOK, PROCESS_RESTART, PROCESS_RESTART_MAX, PROCESS_STEADY};
 
-/// The processes of a site, as one scheduler sees them.
+/// The processes of a site on one scheduler.
 #[derive(Default)]
 pub(super) struct SiteProcesses {
     pub(super) entries: Vec<Entry>,
@@ -20,33 +20,33 @@ pub(super) struct SiteProcesses {
 pub(super) struct Entry {
     pub(super) plan: ProcessPlan,
     pub(super) standing: Standing,
-    /// When it begins next, unless it is over.
+    /// When it starts next, unless it has ended for good.
     pub(super) due: Option<Due>,
-    /// How often in a row it failed soon after it had begun.
+    /// How often in a row it failed soon after it started.
     failures: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is another scheduler's, or it is not known yet whose.
+    /// It runs on another scheduler, or it is not known yet where.
     Elsewhere,
-    /// It does not run.
+    /// It is not running.
     Waits,
-    /// It runs.
+    /// It is running.
     Runs { key: Key, since_ns: u64 },
 }
 
-/// What became of a process of the site that is over.
+/// How a process of the site ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Its function has come to its end.
+    /// Its function returned.
     Returned,
     /// It failed, or was ended.
     Failed,
 }
 
 impl SiteProcesses {
-    /// A reload has brought other plans. Processes planned as before go on; given are the keys of the others that run: they are to be ended.
+    /// A reload has new plans. Unchanged processes continue; returns the keys of the other running ones, which must be ended.
     pub(super) fn replace(&mut self, plans: &[ProcessPlan]) -> Vec<Key> {
         let mut before = std::mem::take(&mut self.entries);
         for plan in plans {
@@ -64,7 +64,7 @@ impl SiteProcesses {
         before.iter().filter_map(Entry::key).collect()
     }
 
-    /// Processes that run as long as the server begin anew, with the modules that are in force now. Given are the keys of those that run: they are to be ended.
+    /// Processes that run as long as the server start again, with the current modules. Returns the keys of the running ones, which must be ended.
     pub(super) fn renew(&mut self) -> Vec<Key> {
         let mut ended = Vec::new();
         for entry in &mut self.entries {
@@ -78,14 +78,14 @@ impl SiteProcesses {
         ended
     }
 
-    /// When there is something to do next.
+    /// When something is due next.
     pub(super) fn look_ns(&self, now_ns: u64, unix_seconds: u64) -> Option<u64> {
         let here = self.entries.iter().filter(|entry| entry.standing != Standing::Elsewhere);
         let look = |due: Due| due.look_ns(now_ns, unix_seconds, PROCESS_CALENDAR_LOOK);
         here.filter_map(|entry| entry.due.map(look)).min()
     }
 
-    /// A process is over; how long until it begins again, where it is one of the site that failed and is to go on.
+    /// A process has ended. Returns how long until it starts again, if it belongs to the site, failed, and should continue.
     pub(super) fn end(&mut self, ended: Key, outcome: Outcome, now_ns: u64) -> Option<Duration> {
         let entry = self.entries.iter_mut().find(|entry| entry.key() == Some(ended))?;
         entry.end(outcome, now_ns)
@@ -112,7 +112,7 @@ impl Entry {
         Some(self.put_off(now_ns))
     }
 
-    /// It begins later, the later the more often it has failed.
+    /// Delays its start, longer the more often it has failed.
     pub(super) fn put_off(&mut self, now_ns: u64) -> Duration {
         let rest = PROCESS_RESTART.saturating_mul(1 << self.failures.min(16));
         let rest = rest.min(PROCESS_RESTART_MAX);
@@ -122,7 +122,7 @@ impl Entry {
     }
 }
 
-/// What is added to an error after which a process begins again.
+/// The text added to an error after which a process starts again.
 pub(super) fn again(rest: Duration) -> String {
     format!("; it begins again in {} s", rest.as_secs())
 }

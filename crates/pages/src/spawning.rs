@@ -15,7 +15,7 @@ use super::set::Page;
 use crate::limits::PROCESSES_READY_MAX;
 
 impl Runner {
-    /// Makes a process; what the page is told, which is its name, or that there is no room.
+    /// Creates a process. Returns what the page is told: its name, or that there is no room.
     pub(super) fn spawn(&mut self, body: &[u8], parent: &mut Life, moment: Moment) -> Delivery {
         if self.ready.processes.len() >= PROCESSES_READY_MAX {
             return FULL;
@@ -35,7 +35,7 @@ impl Runner {
         }
     }
 
-    /// Makes a process of an app module, with a family of its own; none where there is no room.
+    /// Creates a process of an app module, with a family of its own; `None` if there is no room.
     pub(super) fn spawn_module(
         &mut self,
         page: &Arc<Page>,
@@ -68,6 +68,6 @@ impl Runner {
     }
 }
 
-/// What a page is told that spawns where there is no room: too many processes come of its request, or those of all requests hold
-/// too much memory, or too many of them have work to do.
+/// The answer to a page that spawns without room: its request has too many processes, those of all requests hold
+/// too much memory, or too many are ready to run.
 const FULL: Delivery = Delivery::Refused("full");

@@ -35,22 +35,22 @@ impl Host for Nobody {
 }
 
 pub(super) fn at(now_ns: u64) -> Moment {
-    // A thread that uses nothing: a step costs what it does at first.
+    // A thread that uses no CPU: a step keeps its initial price.
     Moment { now_ns, endpoint: Endpoint(0), thread_cpu_ns: || 0, clock_ns: || pass(PAGE_STEP_NS) }
 }
 
-/// A clock by which so much passes from one look to the next.
+/// A clock that advances by this much from one reading to the next.
 pub(super) fn pass(ns: u64) -> u64 {
     CLOCK_NS.set(CLOCK_NS.get() + ns);
     CLOCK_NS.get()
 }
 
-/// What comes of a page of the first root.
+/// The result of running a page of the first root.
 pub(super) fn run(runner: &mut Runner, process: u64, index: usize, now_ns: u64) -> Turnout {
     run_at(runner, process, index, at(now_ns))
 }
 
-/// The same, with clocks of its own.
+/// The same, with its own clocks.
 pub(super) fn run_at(runner: &mut Runner, process: u64, index: usize, moment: Moment) -> Turnout {
     let (process, page) = (ProcessId::from_bits(process), (SetIndex(0), index));
     runner.run(process, page, &mut Nobody, moment).unwrap()

@@ -13,11 +13,11 @@ use super::mailbox::Awaits;
 use super::process::{Key, Life, Progress, Talk, Underway};
 use super::runner::{Moment, Runner, Turnout};
 
-/// What a run is told that does something with a WebSocket whose client is gone.
+/// The answer to a run that uses a WebSocket whose client has closed.
 pub(super) const CLOSED: Delivery = Delivery::Refused("the WebSocket is closed");
 
 impl Life {
-    /// Whether what it waits for is to be done by the connection of its client.
+    /// Whether the connection of its client must do what it waits for.
     pub(super) fn is_for_client(&self, key: Key, wait: &Wait) -> bool {
         match wait {
             Wait::Flush | Wait::Accept => matches!(key, Key::Request(_)),
@@ -26,7 +26,7 @@ impl Life {
         }
     }
 
-    /// It goes on: it waits for no message any more.
+    /// It continues, so it no longer waits for a message.
     pub(super) fn stop_awaiting(&mut self) {
         if let Some(talk) = &mut self.talk {
             talk.awaits = false;
@@ -47,7 +47,7 @@ impl Runner {
         let done = Some(Delivery::Done);
         match (wait, key) {
             (Wait::Accept, Key::Request(process)) => {
-                // What the request had begun ends with it: its connection asks for something else from now on.
+                // What the request had begun ends with it, because its connection now asks for other things.
                 self.fetches.unwant(key);
                 self.listening.end(key);
                 let key = Key::Socket(process);
@@ -82,7 +82,7 @@ impl Runner {
         if let Some(end) = talk.end.take() {
             return Some(Met::Now(end));
         }
-        // When it goes on behind a wait, it has its time anew.
+        // When it continues after a wait, its time starts again.
         life.progress = Progress::PartSent;
         if letters == Letters::Wanted {
             let mailbox = self.mailbox_of(key, life)?;
@@ -98,7 +98,7 @@ impl Runner {
         Some(Met::Later { due_ns: u64::MAX })
     }
 
-    /// Goes on with the conversation of this connection.
+    /// Continues the conversation of this connection.
     pub fn talk(&mut self, process: ProcessId, moment: Moment, unix_ms: u64) -> Turnout {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
@@ -114,26 +114,26 @@ impl Runner {
         })
     }
 
-    /// Whether there is a conversation with this connection.
+    /// Whether this connection has a conversation.
     #[must_use]
     pub fn talks(&self, process: ProcessId) -> bool {
         self.underway.contains_key(&Key::Socket(process))
     }
 
-    /// The client has sent a message, for which the conversation waits. It goes on at the next [`talk`](Self::talk).
+    /// The client has sent a message for which the conversation waits. It continues at the next [`talk`](Self::talk).
     pub fn hand_message(&mut self, process: ProcessId, kind: &'static str, bytes: &[u8]) {
         let texts = [kind.as_bytes().to_vec(), bytes.to_vec()];
         self.hand_to_talk(process, Delivery::Texts(Box::new(texts)));
     }
 
-    /// What was to be done with the WebSocket is not done.
+    /// An operation on the WebSocket was not possible.
     pub fn refuse_saying(&mut self, process: ProcessId, why: &'static str) {
         if let Some(underway) = self.underway.get_mut(&Key::Socket(process)) {
             underway.delivery = Some(Delivery::Refused(why));
         }
     }
 
-    /// The connection is over: the conversation hears of it, and comes to its end.
+    /// The connection has ended: the conversation is told, and comes to its end.
     pub fn end_talk(&mut self, process: ProcessId, code: u16, reason: &str) {
         let key = Key::Socket(process);
         let Some(underway) = self.underway.get_mut(&key) else { return };
@@ -158,11 +158,11 @@ impl Runner {
         }
     }
 
-    /// What a conversation waits for is here.
+    /// What a conversation waits for has arrived.
     fn hand_to_talk(&mut self, process: ProcessId, delivery: Delivery) {
         let Some(underway) = self.underway.get_mut(&Key::Socket(process)) else { return };
         if let Some(mailbox) = underway.life.mailbox {
-            // A letter that comes now is for later.
+            // A letter that arrives now is kept for later.
             self.mailboxes.set_awaits(mailbox, Awaits::Nothing);
         }
         underway.delivery = Some(delivery);
@@ -170,7 +170,7 @@ impl Runner {
 }
 
 impl Talk {
-    /// Whether its client can still be told something.
+    /// Whether its client is still connected.
     pub(super) fn has_client(&self) -> bool {
         !self.is_over
     }

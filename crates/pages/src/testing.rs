@@ -6,7 +6,7 @@ use super::counts::RowIndex;
 use super::runner::Runner;
 
 impl Runner {
-    /// From now on a request for the first page of the first root panics: nothing counts it.
+    /// From now on a request for the first page of the first root panics, because its row of counters is missing.
     pub fn count_nowhere(&mut self) {
         self.roots[0].rows[0] = Some(RowIndex::NONE);
     }

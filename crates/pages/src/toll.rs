@@ -10,11 +10,11 @@ use crate::limits::{PAGE_STEP_NS, TOLL_LOOK_STEPS, TOLL_MAX_NS, TOLL_MIN_NS, TOL
 #[derive(Debug)]
 pub(super) struct Toll {
     price_ns: u64,
-    /// Since the price was made.
+    /// Steps since the price was computed.
     steps: u64,
-    /// Steps at which the clock is read next.
+    /// The number of steps at which the clock is read next.
     look_at: u64,
-    /// What had been used when the price was made: by the thread, and by Lua. None at first.
+    /// What the thread and Lua had used when the price was computed; `None` at first.
     before: Option<(u64, u64)>,
 }
 
@@ -23,17 +23,17 @@ impl Toll {
         Self { price_ns: PAGE_STEP_NS, steps: 0, look_at: 0, before: None }
     }
 
-    /// A step.
+    /// Counts a step.
     pub(super) fn count(&mut self) {
         self.steps += 1;
     }
 
-    /// Whether the clock is to be read.
+    /// Whether the clock should be read.
     pub(super) fn is_look_due(&self) -> bool {
         self.steps >= self.look_at
     }
 
-    /// The CPU time that the thread has used since it began, and what Lua has used of it.
+    /// Takes the CPU time that the thread has used since it began, and what Lua has used of it.
     pub(super) fn look(&mut self, thread_ns: u64, lua_ns: u64) {
         self.look_at = self.steps + TOLL_LOOK_STEPS;
         if let Some((thread_before, lua_before)) = self.before {
@@ -48,7 +48,7 @@ impl Toll {
         (self.steps, self.look_at) = (0, TOLL_LOOK_STEPS);
     }
 
-    /// What a step costs now.
+    /// The current price of a step.
     pub(super) fn price_ns(&self) -> u64 {
         self.price_ns
     }

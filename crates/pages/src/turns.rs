@@ -23,7 +23,7 @@ use super::site_processes::again;
 use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
 
 impl Runner {
-    /// Sets what cookies are signed with from now on.
+    /// Sets the keys that sign cookies.
     pub fn set_keys(&mut self, keys: Keys) {
         self.engine.set_keys(keys);
     }
@@ -34,12 +34,12 @@ impl Runner {
         self.engine.native_code()
     }
 
-    /// Sets where another thread sees which page runs.
+    /// Sets where this scheduler shows other threads which page runs.
     pub fn show_at_work(&mut self, at_work: Arc<AtWork>) {
         self.at_work = at_work;
     }
 
-    /// At the end of a turn: what was spawned goes on now, requests in the next turn.
+    /// At the end of a turn: spawned processes continue now, requests in the next turn.
     pub fn wake<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
         M: Send + From<Box<Letter>> + TryInto<Box<Letter>>,
@@ -51,7 +51,7 @@ impl Runner {
         let moment = Moment { now_ns, endpoint, thread_cpu_ns, clock_ns };
         self.begin_site_processes(moment, unix_seconds);
         for process in self.go_on_by_turns(moment, context.now.unix_ms()) {
-            // A conversation may go on while its connection reads.
+            // A conversation may continue while its connection reads.
             let resume = if self.talks(process) { Command::Run } else { Command::Resume };
             context.command(resume(process));
         }
@@ -68,7 +68,7 @@ impl Runner {
             context.wake_at_ns(now_ns);
         }
         if !all_left {
-            // The scheduler they are for is busy: asking all the time would make this one so, too.
+            // The receiving scheduler is busy: trying all the time would make this one busy too.
             context.wake_after_ms(LETTERS_RETRY_MS);
         }
         let looks = [self.alarms.next_ns(), self.site_processes.look_ns(now_ns, unix_seconds)];
@@ -87,8 +87,8 @@ impl Runner {
         &self.recording.records
     }
 
-    /// Those who have used little go on first, as long as all of them together take no longer than one of them may; then
-    /// one that has used much, whatever they took. The requests among them are returned.
+    /// First continues runs that have used little, as long as together they take no longer than one run may; then
+    /// one that has used much, whatever they took. Returns the requests among them.
     pub(super) fn go_on_by_turns(&mut self, moment: Moment, unix_ms: u64) -> Vec<ProcessId> {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
@@ -117,7 +117,7 @@ impl Runner {
         requests
     }
 
-    /// What a request will take that goes on in the next turn, as others of its page did.
+    /// What a request will probably take when it continues in the next turn, by the average of its page.
     fn expected_ns(&mut self, key: Key) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
@@ -127,13 +127,13 @@ impl Runner {
         row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
     }
 
-    /// What processes have of a turn: as much as requests took of it, up to a slice, and a part of one where there were none, so
-    /// that the next turn is soon.
+    /// The share of processes in a turn: as much as requests took, up to a slice, or a part of one if there were none, so
+    /// that the next turn starts soon.
     fn process_share_ns(&self) -> u64 {
         self.requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
-    /// Runs what was spawned. A request is returned: its connection asks for it.
+    /// Runs a spawned process. A request is returned, because its connection must ask for it.
     fn let_go_on(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
             && self.put_off.contains_key(&process)
@@ -161,7 +161,7 @@ impl Runner {
         }
     }
 
-    /// Runs what has no request.
+    /// Runs a process without a request.
     pub(super) fn go_on_alone(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Turnout {
         let Some(underway) = self.underway.get(&key) else { return Turnout::Wait };
         let page = Arc::clone(&underway.life.page);
@@ -176,14 +176,14 @@ impl Runner {
         let now_ns = self.now_ns;
         for _ in 0..ALARMS_PER_TURN {
             let Some(key) = self.alarms.take_due(now_ns) else { return };
-            // It may have gone on before, and wait for something else.
+            // It may have continued before, and now wait for something else.
             if self.underway.get(&key).is_some_and(|underway| underway.is_due(now_ns)) {
                 self.make_ready(key);
             }
         }
     }
 
-    /// Puts one where it belongs among those that go on, once.
+    /// Queues a run among the ready ones, once.
     pub(super) fn make_ready(&mut self, key: Key) {
         let Some(underway) = self.underway.get_mut(&key) else { return };
         if underway.standing == ProcessState::Ready {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(runner.go_on_by_turns(at(second), 0), []);
     }
 
-    /// Turns until all spawned processes of a page are over, with so much time from one to the next; at most so many.
+    /// Runs turns until all spawned processes of a page have ended, with this much time between turns; at most this many.
     fn turns_of(runner: &mut Runner, step_ns: u64, most: u64) -> u64 {
         while matches!(run(runner, 1, 0, 0), Turnout::Wait) {}
         (0..most)
@@ -267,7 +267,7 @@ mod tests {
                 Runner::new(&pages(&[("a.page.txt", page)]), settings, 64 << 20, u64::MAX, 1)
                     .unwrap();
             let steps = nanoseconds(budget) / PAGE_STEP_NS;
-            // Who rests has a millisecond each time, and uses some microseconds of it.
+            // A sleeping process has a millisecond each time, and uses some microseconds of it.
             let step_ns = if is_ended { 0 } else { 1_000_000 };
             let turns = turns_of(&mut runner, step_ns, 2 * steps);
             assert_eq!(turns < 2 * steps, is_ended, "{page}: {turns} turns");
@@ -297,7 +297,7 @@ mod tests {
             });
             let told = ended.map(|error| error.to_string());
             assert_eq!(told.as_deref(), Some("a.page.txt:1: used more than 5 ms of CPU time"));
-            // Who is told what pages use is told of it, too.
+            // The report of what pages use includes it.
             assert!(runner.report().total.cpu_ns >= 5_000_000);
         }
     }
@@ -314,7 +314,7 @@ mod tests {
         let steps = 5_000_000 / PAGE_STEP_NS;
         let begun_ns = pass(0);
         assert!(turns_of(&mut runner, 0, steps) < steps);
-        // Each may come to its end, beyond the budget of all. The clock is looked at twice for a step, or three times.
+        // Each may come to its end, beyond the shared budget. The clock is read two or three times for a step.
         let looks = (pass(0) - begun_ns) / PAGE_STEP_NS;
         assert!(looks < 3 * (steps + 1_000), "{looks} looks");
         assert_eq!(runner.take_failures().len(), 10);
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_page_that_wants_much_at_once_has_its_slice_by_the_clock() {
-        // What Lua uses of these steps is less than a sample: nobody sees it but the clock.
+        // What Lua uses in these steps is less than a sample, so only the clock shows it.
         let page = "<% local name = self() for number = 1, 50 do send(name, number) end %>";
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);
@@ -341,7 +341,7 @@ mod tests {
     fn requests_have_two_slices_of_a_turn_and_then_wait_in_their_order() {
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", "short"), ("b.page.txt", "short")]);
-        // Two looks for each, at its begin and at its end. The average of what a page takes is made of many: it lags behind.
+        // Two readings for each, at its beginning and end. The average of what a page takes covers many runs, so it lags behind.
         let clock_ns = || pass(5_000_000);
         let moment = Moment { clock_ns, ..at(0) };
         let waits = |runner: &mut Runner, number, page| {
@@ -369,7 +369,7 @@ mod tests {
         let slice = Duration::from_millis(10);
         let mut runner = runner(slice, &[("a.page.txt", page)]);
         assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
-        // Nothing was asked for meanwhile: they have an eighth of a slice.
+        // There were no requests meanwhile, so they have an eighth of a slice.
         let clock_ns = || pass(400_000);
         let mut turns = 0;
         while !runner.underway.is_empty() {
@@ -401,7 +401,7 @@ mod tests {
             most = most.max(runner.underway.keys().filter(is_spawned).count());
         }
         assert!(slices >= 2, "it has its slice when all others had theirs");
-        // One less where who spawns last has ended in each turn, and was never interrupted before.
+        // One less if the last spawner ended in each turn without ever being interrupted.
         assert!((PAGE_FAMILY_MAX - 1..=PAGE_FAMILY_MAX).contains(&most), "{most} at a time");
         assert!(runner.take_failures().is_empty(), "whoever finds no room is told, and goes on");
     }

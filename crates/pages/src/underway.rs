@@ -16,7 +16,7 @@ use super::runner::{Runner, Turnout};
 use super::set::Page;
 
 impl Runner {
-    /// Others have their turn.
+    /// Lets others run first.
     pub(super) fn yield_turn(
         &mut self,
         key: Key,
@@ -37,7 +37,7 @@ impl Runner {
         Turnout::Wait
     }
 
-    /// It is over.
+    /// The run has ended.
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
         self.fetches.unwant(key);
         self.listening.end(key);
@@ -45,19 +45,19 @@ impl Runner {
         self.leave_line(key);
         self.free_names(life.names);
         if let Some(mailbox) = life.mailbox {
-            // What has not left is taken back with its sender: who is gone has no letter here.
+            // A letter that was not sent is taken back with its sender, so no ended process has a letter here.
             let _nobody_is_told = self.give_up_word(mailbox);
             self.mailboxes.close(mailbox);
         }
         life.page
     }
 
-    /// Whether a page of this process is under way.
+    /// Whether a page of this process is running or suspended.
     pub fn is_underway(&self, process: ProcessId) -> bool {
         self.underway.contains_key(&Key::Request(process)) || self.put_off.contains_key(&process)
     }
 
-    /// Nobody wants the answer any more: the page ends where it is.
+    /// The answer is no longer wanted: the page ends where it is.
     pub fn forget(&mut self, process: ProcessId) {
         if let Some(row) = self.end_underway(process) {
             self.counters.of(row).cancelled += 1;
@@ -78,7 +78,7 @@ impl Runner {
         Some(row)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn report(&self) -> PagesReport {
         let held_by = |underway: &Underway| match &underway.work {
             Work::Run(run) if underway.life.budget == Budget::Own => self.engine.held_by(run),

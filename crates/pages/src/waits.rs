@@ -21,13 +21,13 @@ use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
 use crate::uploads::Told;
 
 impl Runner {
-    /// Does what a page waits for, or sees to it that it hears of it.
+    /// Does what a page waits for, or arranges that it is told later.
     pub(super) fn meet(&mut self, wait: Wait, key: Key, life: &mut Life, moment: Moment) -> Met {
         let met = self.try_to_meet(wait, key, life, moment);
         met.unwrap_or(Met::Now(Delivery::Failed("there are too many processes")))
     }
 
-    /// None where it takes a mailbox and there are too many.
+    /// `None` if it needs a mailbox and there are too many.
     fn try_to_meet(
         &mut self,
         wait: Wait,
@@ -82,7 +82,7 @@ impl Runner {
                 }
                 Key::Socket(_) | Key::Spawned(_) => Met::Now(NOT_IN_A_PROCESS),
             },
-            // That of a request goes to its client.
+            // Requests never get here: their client gets the output.
             Wait::Flush | Wait::Accept => Met::Now(NOT_IN_A_PROCESS),
             Wait::Say => Met::Now(CLOSED_SOCKET),
             Wait::NextMessage(letters) => self.await_message(letters, key, life)?,
@@ -93,7 +93,7 @@ impl Runner {
         })
     }
 
-    /// The mailbox of a process, which gets one now if it has none.
+    /// The mailbox of a process. It gets one now if it has none.
     pub(super) fn mailbox_of(&mut self, key: Key, life: &mut Life) -> Option<ProcessId> {
         if life.mailbox.is_none() {
             life.mailbox = self.mailboxes.open(key);
@@ -118,14 +118,14 @@ impl Runner {
         Met::Later { due_ns: word_due_ns(moment) }
     }
 
-    /// A process goes on that has nothing to be given: one that waited for word of its letter has waited long enough.
+    /// A process continues without a result: one that waited for the receipt of its letter has waited long enough.
     pub(super) fn give_up_word(&mut self, mailbox: ProcessId) -> Option<Delivery> {
         let Awaits::Word(number) = self.mailboxes.awaits(mailbox) else { return None };
         self.outgoing.withdraw(number);
         Some(said_of(Err(Undelivered::Unheard)))
     }
 
-    /// Puts a message where its process finds it.
+    /// Puts a message into the mailbox of its process.
     fn put(&mut self, to: (ProcessId, Token), message: Vec<u8>) -> Result<(), Undelivered> {
         if let Put::Awaited(key, message) = self.mailboxes.put(to, message)? {
             self.hand_over(key, Delivery::Text(message));
@@ -141,12 +141,12 @@ impl Runner {
         }
     }
 
-    /// What pages want of the files of their forms, since the last time: [`Wait::SaveFile`] and [`Wait::ReadFile`].
+    /// The operations that pages requested on the files of their forms since the last call: [`Wait::SaveFile`] and [`Wait::ReadFile`].
     pub fn take_file_wishes(&mut self) -> Vec<(ProcessId, Wait)> {
         std::mem::take(&mut self.file_wishes)
     }
 
-    /// Tells a page what became of such a wish.
+    /// Tells a page the result of such an operation.
     pub fn tell_of_file(&mut self, process: ProcessId, told: Told) {
         let delivery = match told {
             Ok(None) => Delivery::Done,
@@ -156,7 +156,7 @@ impl Runner {
         self.hand_over(Key::Request(process), delivery);
     }
 
-    /// A letter has come from another scheduler.
+    /// A letter has arrived from another scheduler.
     pub fn take_letter(&mut self, from: Endpoint, letter: Letter) {
         match letter {
             Letter::Message { to, token, from: sender, number, message } => {
@@ -181,14 +181,14 @@ impl Runner {
         }
     }
 
-    /// Has something fetched, at the end of the turn.
+    /// Requests a fetch, which begins at the end of the turn.
     fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if fetch.delivery == BodyDelivery::Pieces && is_full {
             let failure = Fetched::Failure(Failure::TooMany.to_string());
             return Met::Now(Delivery::Fetched(Box::new(failure)));
         }
-        // With the page's own time the fetch ends, too.
+        // The fetch ends with the page's own time.
         let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
         fetch.timeout = fetch.timeout.min(Duration::from_nanos(left_ns));
         self.fetches.want(key, fetch);
@@ -204,12 +204,12 @@ impl Runner {
         Met::Later { due_ns: u64::MAX }
     }
 
-    /// At the end of a turn, behind all pages: what they want of other servers is begun.
+    /// At the end of a turn, after all pages: begins their fetches.
     pub fn begin_fetches(&mut self, client: &mut Client, now_ns: u64) {
         self.fetches.tell(client, now_ns);
     }
 
-    /// At the end of a turn: who has got what he waited for goes on.
+    /// At the end of a turn: pages with a result become ready.
     pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
             let Some(key) = self.fetches.settle(number) else { continue };
@@ -220,7 +220,7 @@ impl Runner {
         }
     }
 
-    /// What a process is told of another's name, or its own.
+    /// What a process is told as the name of another process, or its own.
     pub(super) fn name_of(&mut self, moment: Moment, mailbox: ProcessId) -> Delivery {
         let token = self.mailboxes.token(mailbox).expect("it was opened, and its process lives");
         Delivery::Text(Name { endpoint: moment.endpoint, mailbox, token }.to_string().into_bytes())
@@ -232,10 +232,10 @@ pub(super) fn word_due_ns(moment: Moment) -> u64 {
     moment.now_ns.saturating_add(nanoseconds(LETTER_WORD))
 }
 
-/// What a page is told that reads an answer which is over, or is another's.
+/// The answer to a page that reads an answer which has ended, or which belongs to another page.
 const CLOSED: &str = "the answer is closed";
 
-/// What a process is told that does what it has nothing to do it with: `spawn` copies no request, no response and no files.
+/// The answer to a process that uses what it does not have: `spawn` copies no request, response or files.
 const NOT_IN_A_PROCESS: Delivery = Delivery::Failed("only code that answers a request can do that");
 
 /// What the sender of a message is told.

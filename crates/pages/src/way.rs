@@ -9,14 +9,14 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::limits::WAY_LINKS_MAX;
 
-/// A name on the way, in its directory: a directory, or a link that leads on.
+/// A name on the path, in its directory: a directory, or a link that leads on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PathStep {
     pub directory: PathBuf,
     pub name: OsString,
 }
 
-/// All names on the way to a path as it is now, links followed. What is not there ends nothing: it may come.
+/// All names on the current path, following links. A missing name does not end the list, because it may be created.
 pub(super) fn way_to(path: &Path) -> Vec<PathStep> {
     let mut steps = Vec::new();
     let mut links = 0;
@@ -54,7 +54,7 @@ fn pieces(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
     path.components().map(|component| component.as_os_str().to_owned())
 }
 
-// Miri has no links.
+// Miri does not support links.
 #[cfg(test)]
 #[cfg(not(miri))]
 mod tests {

@@ -13,34 +13,34 @@ use crate::limits::{FETCH_BODY_SIZE, FETCH_HEAD_SIZE};
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Names in small letters, and values, a line each.
+    /// Names in lower case, and values, one per line.
     pub fields: Vec<u8>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Whether an answer is whole.
+/// Whether an answer is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Partial,
     Whole,
 }
 
-/// Whether any byte of an answer had come when its connection ended.
+/// Whether any byte of an answer had arrived when its connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     BeforeFirstByte,
     Within,
 }
 
-/// An answer that is coming.
+/// An answer that is being received.
 #[derive(Debug)]
 pub(super) struct Reading {
     reader: ResponseReader,
-    /// The lines so far, those of interim responses included.
+    /// The lines so far, including those of interim responses.
     head: Vec<u8>,
     body: Vec<u8>,
-    /// Bytes that came and were left, to be given again.
+    /// Bytes of input that were not consumed and are passed again.
     unread: usize,
 }
 
@@ -54,7 +54,7 @@ impl Reading {
         self.body.len()
     }
 
-    /// Takes what came; gives how much of it, which is all but an unfinished line, or what lies behind the end.
+    /// Takes input and returns how much was consumed: everything except an incomplete line, or bytes after the end.
     pub(super) fn take(&mut self, input: &[u8]) -> Result<(usize, Extent), Failure> {
         let mut consumed = 0;
         while let Some(rest) = input.get(consumed..).filter(|rest| !rest.is_empty()) {
@@ -82,7 +82,7 @@ impl Reading {
         Ok((consumed, Extent::Partial))
     }
 
-    /// The connection has ended; that may be the end of the answer, too.
+    /// The connection has ended, which may be the end of the answer.
     pub(super) fn close(&mut self) -> Result<(), Cut> {
         self.reader.close(self.unread).map_err(|error| match error.problem {
             Problem::ClosedBefore => Cut::BeforeFirstByte,
@@ -90,30 +90,30 @@ impl Reading {
         })
     }
 
-    /// Whether the connection may be used again once the answer is whole.
+    /// Whether the connection may be reused after the answer.
     pub(super) fn is_persistent(&self) -> bool {
         self.reader.is_persistent()
     }
 
-    /// The answer without its body, as soon as its head is whole.
+    /// The answer without its body, once its head is complete.
     pub(super) fn head(&self) -> Option<Answer> {
         let status = self.reader.status()?;
         Some(Answer { status, fields: fields_of(&self.head), body: Vec::new() })
     }
 
-    /// What there is of the body since the last time.
+    /// The new part of the body since the last call.
     pub(super) fn take_body(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.body)
     }
 
-    /// The answer, which is whole.
+    /// The complete answer.
     pub(super) fn finish(self) -> Answer {
         let fields = fields_of(&self.head);
         Answer { status: self.reader.status().unwrap_or_default(), fields, body: self.body }
     }
 }
 
-/// The fields of the last head among the lines. What stands behind its empty line belongs to the body.
+/// The fields of the last head among the lines. The bytes after its empty line belong to the body.
 fn fields_of(heads: &[u8]) -> Vec<u8> {
     let mut fields = Vec::new();
     let mut is_final = false;
@@ -124,7 +124,7 @@ fn fields_of(heads: &[u8]) -> Vec<u8> {
                 break;
             }
         } else if line.starts_with(b"HTTP/") && line.get(8) == Some(&b' ') {
-            // "HTTP/1.1 1xx" announces another head; a field's name holds no slash.
+            // "HTTP/1.1 1xx" announces another head. The name of a field contains no slash.
             is_final = line.get(9) != Some(&b'1');
             fields.clear();
         } else if let Some(colon) = memchr::memchr(b':', line) {
@@ -142,7 +142,7 @@ fn fields_of(heads: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Reads an answer that comes in pieces of `size` bytes, as a connection gives them.
+    /// Reads an answer that arrives in pieces of `size` bytes, as from a connection.
     fn read(method: Method, text: &[u8], size: usize) -> Result<(usize, Option<Answer>), Failure> {
         let mut reading = Reading::new(method);
         let (mut begin, mut end) = (0, 0);

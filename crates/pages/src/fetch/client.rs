@@ -24,26 +24,26 @@ use super::stream::Stream;
 use super::url::Host;
 use crate::limits::{FETCH_HELD_BYTES, FETCH_IDLE_TIME, FETCH_PIECE_BYTES};
 
-/// A fetch under way.
+/// A running fetch.
 #[derive(Debug)]
 pub(super) struct Fetch {
     pub(super) request: Prepared,
     pub(super) deadline_ns: u64,
-    /// Addresses of the host that were not tried yet, the next one last.
+    /// Addresses of the host that were not tried yet; the next one is last.
     pub(super) untried: Vec<IpAddr>,
     pub(super) connection: Option<ProcessId>,
-    /// Bytes of the request that are on their way.
+    /// Bytes of the request that were passed on to be sent.
     sent: usize,
-    /// The answer, from its first byte on: most of the time there is none.
+    /// The answer, from its first byte on. Boxed because most of the time there is none.
     pub(super) reading: Option<Box<Reading>>,
-    /// What counts of it for [`FETCH_HELD_BYTES`].
+    /// Its bytes that count towards [`FETCH_HELD_BYTES`].
     held_bytes: usize,
 }
 
 // There is one for each page that waits for an answer.
 const _: () = assert!(size_of::<Fetch>() <= 120);
 
-/// What came behind an answer.
+/// Whether bytes followed an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Nothing,
@@ -57,12 +57,12 @@ pub struct Client {
     pub(super) rules: FetchRules,
     pub(super) names: Names,
     pub(super) pool: Pool,
-    /// Boxed: the table is up to twice as large as what is in it.
+    /// Boxed because the table has up to twice as many places as entries.
     pub(super) fetches: HashMap<Number, Box<Fetch>>,
     /// Those whose answers are read piece by piece.
     pub(super) streams: HashMap<Number, Stream>,
     deadlines: BTreeSet<(u64, Number)>,
-    /// Idle connections that are about to begin with a fetch.
+    /// Idle connections that were given a fetch to begin.
     pub(super) assigned: HashMap<ProcessId, Number>,
     pub(super) commands: Vec<Command>,
     pub(super) outcomes: Vec<FetchResult>,
@@ -71,17 +71,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// Bounds the fetches by the connections that the scheduler may have in all.
+    /// Limits the fetches to a part of the scheduler's connections.
     pub fn set_connections(&mut self, connections: usize) {
         self.share.set_connections(connections);
     }
 
-    /// Says what may be fetched from now on.
+    /// Sets which targets may be fetched from now on.
     pub fn set_rules(&mut self, rules: FetchRules) {
         self.rules = rules;
     }
 
-    /// Begins a fetch. What comes of it is among the outcomes, under the number given here.
+    /// Begins a fetch. Its outcome appears under the returned number.
     pub fn begin(&mut self, asked: &Asked, now_ns: u64) -> Number {
         self.last += 1;
         let number = Number(self.last);
@@ -120,22 +120,22 @@ impl Client {
         Ok(())
     }
 
-    /// Nobody wants what comes of a fetch any more: its connection is closed.
+    /// The outcome of a fetch is no longer wanted: closes its connection.
     pub fn give_up(&mut self, number: Number) {
         if !self.drop_fetch(number) {
             self.outcomes.retain(|(of, _)| *of != number);
         }
     }
 
-    /// Names that a helper is to look up; what cannot be sent stays for the next turn.
+    /// Names to look up by a helper. Those that cannot be sent stay for the next turn.
     pub fn questions(&mut self) -> &mut Vec<Question> {
         self.names.questions()
     }
 
-    /// A helper has looked a name up.
+    /// A helper has looked up a name.
     pub fn learn(&mut self, name: &Question, found: Found, now_ns: u64) {
         for number in self.names.learn(name, found, now_ns) {
-            // Whoever waited may be gone.
+            // The fetch that waited may have ended.
             if let Some(fetch) = self.fetches.get(&number) {
                 let host = fetch.request.host.clone();
                 self.find(number, &host, now_ns);
@@ -143,7 +143,7 @@ impl Client {
         }
     }
 
-    /// Ends what has taken too long, and gives what has come of all that ended since the last call.
+    /// Ends fetches that took too long, and returns the outcomes since the last call.
     pub fn outcomes(&mut self, now_ns: u64) -> Vec<FetchResult> {
         while let Some((due_ns, number)) = self.deadlines.first().copied()
             && due_ns <= now_ns
@@ -153,7 +153,7 @@ impl Client {
         std::mem::take(&mut self.outcomes)
     }
 
-    /// A turn ends: what is wanted of the scheduler is said.
+    /// At the end of a turn: sends the requests to the scheduler.
     pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for command in self.commands.drain(..) {
             context.command(command);
@@ -166,12 +166,12 @@ impl Client {
         }
     }
 
-    /// The fetch that an idle connection is to work for.
+    /// The fetch that was given to an idle connection.
     pub(super) fn assigned_to(&mut self, connection: ProcessId) -> Option<Number> {
         self.assigned.remove(&connection)
     }
 
-    /// A connection is not to be used again.
+    /// A connection must not be reused.
     pub(super) fn forget_idle(&mut self, outbound: &Outbound) {
         self.pool.remove(outbound.address, outbound.id);
     }
@@ -182,7 +182,7 @@ impl Client {
         self.send_more(outbound, context)
     }
 
-    /// Sends as much of a request as the outbox takes.
+    /// Sends as much of a request as the outbox accepts.
     pub(super) fn send_more<M>(
         &mut self,
         outbound: &Outbound,
@@ -199,14 +199,14 @@ impl Client {
             fetch.sent += piece.len();
         }
         if fetch.sent == fetch.request.bytes.len() && outbound.past == Past::Fresh {
-            // It is never sent a second time: only a connection that was used before may end without our doing.
+            // It is never sent again: only a connection that was used before may end without our doing.
             fetch.request.bytes = Box::default();
             fetch.sent = 0;
         }
         self.appetite(number)
     }
 
-    /// Bytes of an answer came.
+    /// Input of an answer has arrived.
     pub(super) fn take_input<M>(
         &mut self,
         number: Number,
@@ -236,7 +236,7 @@ impl Client {
         }
     }
 
-    /// An answer is whole: its connection is kept where it can be used again.
+    /// An answer is complete: keeps its connection if it can be reused.
     fn settle<M>(
         &mut self,
         number: Number,
@@ -249,7 +249,7 @@ impl Client {
         let Some(fetch) = self.fetches.get(&number) else { return Next::Abort };
         let Some(reading) = &fetch.reading else { return Next::Abort };
         let is_sent = fetch.sent == fetch.request.bytes.len();
-        // Bytes behind an answer were asked for by nobody: the next one could be anything.
+        // Bytes after an answer were not requested: the next answer on this connection could not be trusted.
         let is_clean = after == After::Nothing && reading.is_persistent();
         self.complete(number);
         if !is_sent {
@@ -263,7 +263,7 @@ impl Client {
         Next::Finish
     }
 
-    /// A connection has ended. It may have lasted long enough.
+    /// A connection has ended, which may be the end of its answer.
     pub(super) fn ended(&mut self, number: Number, outbound: &Outbound, end: End) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         fetch.connection = None;
@@ -271,7 +271,7 @@ impl Client {
         let closed = reading.map_or(Err(Cut::BeforeFirstByte), |reading| reading.close());
         match (end, closed) {
             (End::Orderly, Ok(())) => self.complete(number),
-            // The other side gave the connection up while it was idle, and knows nothing of the request: RFC 9112, 9.3.1.
+            // The other side closed the connection while it was idle, before it saw the request: RFC 9112, 9.3.1.
             (_, Err(Cut::BeforeFirstByte))
                 if outbound.past == Past::Used
                     && (fetch.request.repeatable == Repeatable::Yes || fetch.sent == 0) =>
@@ -284,7 +284,7 @@ impl Client {
         }
     }
 
-    /// An answer is whole.
+    /// An answer is complete.
     fn complete(&mut self, number: Number) {
         if !self.end_stream(number)
             && let Some(reading) = self.remove(number).and_then(|fetch| fetch.reading)
@@ -293,14 +293,14 @@ impl Client {
         }
     }
 
-    /// A fetch has come to nothing.
+    /// A fetch has failed.
     pub(super) fn fail(&mut self, number: Number, failure: Failure) {
         if !self.break_stream(number, failure) && self.drop_fetch(number) {
             self.outcomes.push((number, Err(failure)));
         }
     }
 
-    /// Forgets a fetch and closes its connection. Whether it was under way.
+    /// Removes a fetch and closes its connection. Returns whether it was running.
     fn drop_fetch(&mut self, number: Number) -> bool {
         let Some(fetch) = self.remove(number) else { return false };
         if let Some(connection) = fetch.connection {
@@ -322,7 +322,7 @@ impl Client {
         Some(fetch)
     }
 
-    /// Says when a fetch has taken too long.
+    /// Sets when a fetch has taken too long.
     pub(super) fn set_deadline(&mut self, number: Number, due_ns: u64) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         self.deadlines.remove(&(fetch.deadline_ns, number));
@@ -332,7 +332,7 @@ impl Client {
         }
     }
 
-    /// Bytes of a fetch were given out.
+    /// Bytes of a fetch were handed to its page.
     pub(super) fn release(&mut self, number: Number, bytes: usize) {
         if let Some(fetch) = self.fetches.get_mut(&number) {
             fetch.held_bytes -= bytes;
@@ -340,7 +340,7 @@ impl Client {
         }
     }
 
-    /// Counts bytes that are held for a fetch, where there is room for them.
+    /// Counts bytes held for a fetch, if there is room.
     fn hold(&mut self, number: Number, bytes: usize) -> Result<(), Failure> {
         if self.held_bytes + bytes > FETCH_HELD_BYTES {
             return Err(Failure::TooMany);

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::outbound::{End, Outbound};
 
 impl Outbound {
-    /// Bytes came.
+    /// Input has arrived.
     pub fn on_input<M>(
         &mut self,
         client: &mut Client,
@@ -17,14 +17,14 @@ impl Outbound {
         context: &mut Context<'_, M>,
     ) -> Progress {
         let Some(number) = self.fetch else {
-            // Nobody asked for this. What is asked next on such a connection could be answered with anything.
+            // Input without a request: the next answer on this connection could not be trusted.
             client.forget_idle(self);
             return Progress { consumed: input.len(), next: Next::Abort };
         };
         client.take_input(number, self, input, context)
     }
 
-    /// Something else happened.
+    /// Another event.
     pub fn on_event<M>(
         &mut self,
         client: &mut Client,
@@ -57,7 +57,7 @@ impl Outbound {
                 client.forget_idle(self);
                 Next::Finish
             }
-            // The time for this address is up; once it stands there is no such deadline.
+            // The time for this address is over. An established connection has no such deadline.
             Event::DeadlineReached => {
                 if let Some(number) = self.fetch.take() {
                     client.connect_failed(number, Failure::Timeout);
@@ -67,12 +67,12 @@ impl Outbound {
             Event::Draining | Event::PeerFinished => {
                 self.fetch.map_or(Next::Read, |number| client.appetite(number))
             }
-            // Only of those that were accepted.
+            // Only accepted connections get this.
             Event::Overloaded => Next::Abort,
         }
     }
 
-    /// It has ended.
+    /// The connection has ended.
     pub fn on_close(mut self, client: &mut Client, reason: CloseReason) {
         client.forget_idle(&self);
         let fetch = self.fetch.take().or_else(|| client.assigned_to(self.id));

@@ -10,57 +10,57 @@ use wire::http::received::ResponseError;
 
 use crate::limits::{FETCH_BODY_SIZE, FETCH_HEAD_SIZE, FETCH_URL_SIZE};
 
-/// Why a fetch came to nothing.
+/// Why a fetch failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The URL is of no scheme that is known here.
+    /// The URL has an unknown scheme.
     NotHttp,
     /// The URL begins with `https:`.
     Https,
-    /// The URL is longer than the bound.
+    /// The URL is too long.
     UrlTooLong,
-    /// The URL holds what a request line cannot.
+    /// The URL contains a character that a request line cannot contain.
     UrlCharacter,
-    /// The URL names a user, which belongs into a field.
+    /// The URL contains a user name, which belongs in a field.
     UserInformation,
-    /// The URL has a port that is none.
+    /// The URL has an invalid port.
     Port,
-    /// The URL has no host, or one that cannot be.
+    /// The URL has no host, or an invalid one.
     HostName,
-    /// The method is no word, or one that leads to something else than an answer.
+    /// The method is not a token, or does not lead to an answer.
     Method,
-    /// A field would change what the request means.
+    /// A field would change the framing or the routing of the request.
     Field,
     /// The configuration does not allow the target.
     NotAllowed,
-    /// So many are under way, or hold so much, that one more has no room.
+    /// There are too many fetches, or they hold too much memory.
     TooMany,
-    /// The host's name has no address.
+    /// The host name has no address.
     NameNotFound,
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
-    /// There is no way to the host.
+    /// There is no route to the host.
     Unreachable,
-    /// The connection could not be begun or made.
+    /// The connection could not be established.
     NotConnected,
-    /// It was not done in its time.
+    /// It took too long.
     Timeout,
-    /// The connection ended before the answer was whole.
+    /// The connection ended before the answer was complete.
     Closed,
-    /// What came is not an answer.
+    /// The bytes received are not an answer.
     NotAnAnswer(ResponseError),
-    /// The head of the answer is longer than the bound.
+    /// The head of the answer is too long.
     HeadTooLong,
-    /// The body of the request is longer than the bound.
+    /// The body of the request is too long.
     RequestTooLong,
-    /// The body of the answer is longer than the bound.
+    /// The body of the answer is too long.
     BodyTooLong,
-    /// The server is about to stop.
+    /// The server is stopping.
     Stopping,
 }
 
 impl Failure {
-    /// What a connection that could not be made means.
+    /// The failure for a connection that could not be established.
     pub(super) fn of_connecting(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Self::Refused,

@@ -21,7 +21,7 @@ where
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
         let Ok(name) = message.try_into() else { return Onward::Wait };
         let found = resolve(&name);
-        // A result that cannot be sent is dropped: the request that waits for it meets its deadline.
+        // A result that cannot be sent is dropped: the request that waits for it reaches its deadline.
         let _nobody_turns = send_patiently(mailbox, from, M::from((name, found)));
         Onward::Wait
     }

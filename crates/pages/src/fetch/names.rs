@@ -15,18 +15,18 @@ use crate::limits::{
     FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE, FETCH_QUESTION_AGE,
 };
 
-/// A name that is to be looked up.
+/// A name to look up.
 pub type Question = Arc<str>;
 
-/// The addresses of a name; none where it has none, or nobody could say.
+/// The addresses of a name; `None` if it has none, or the lookup failed.
 pub type Found = Option<Arc<[IpAddr]>>;
 
-/// What is known of a name.
+/// What is known about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Its addresses; at least one.
+    /// Its addresses, at least one.
     Addresses(Arc<[IpAddr]>),
-    /// It has none.
+    /// It has no address.
     Nothing,
     /// It is being looked up.
     Later,
@@ -48,7 +48,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is known of a name. Where it is looked up, this one waits for it.
+    /// What is known about a name. If it is being looked up, this fetch is added to those that wait for it.
     pub(super) fn look_up(&mut self, name: &str, number: Number, now_ns: u64) -> Known {
         let asked_until_ns = now_ns.saturating_add(nanoseconds(FETCH_QUESTION_AGE));
         match self.entries.get_mut(name) {
@@ -76,13 +76,13 @@ impl Names {
     }
 
     fn ask_again(&mut self, name: &str) {
-        // It may still be to be asked for the first time.
+        // The question may still be waiting to be sent.
         if !self.questions.iter().any(|question| **question == *name) {
             self.questions.push(name.into());
         }
     }
 
-    /// Nobody waits for a name in this one's place any more.
+    /// A fetch no longer waits for a name.
     pub(super) fn forget(&mut self, name: &str, number: Number) {
         if let Some(Entry::Asked { waiting, .. }) = self.entries.get_mut(name) {
             waiting.retain(|other| *other != number);
@@ -103,12 +103,12 @@ impl Names {
         self.entries.len() < FETCH_NAMES
     }
 
-    /// What is to be asked; what cannot be asked now is put back.
+    /// The questions to send. Put back those that cannot be sent now.
     pub(super) fn questions(&mut self) -> &mut Vec<Question> {
         &mut self.questions
     }
 
-    /// A name was looked up; gives who waited for it.
+    /// A name was looked up; returns the fetches that waited for it.
     pub(super) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<Number> {
         let age = if found.is_some() { FETCH_NAME_AGE } else { FETCH_NO_NAME_AGE };
         let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(nanoseconds(age)) };
@@ -119,7 +119,7 @@ impl Names {
     }
 }
 
-/// Looks a name up as this host does: its own table, then whoever it asks. Blocks, perhaps for long.
+/// Looks up a name as this host does: in its own table, then by its name service. Blocks, perhaps for a long time.
 pub(super) fn resolve(name: &str) -> Found {
     let found = (name, 0).to_socket_addrs().ok()?;
     let mut addresses: Vec<IpAddr> = Vec::new();
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(names.look_up(&number.to_string(), Number(number), 0), Known::Later);
         }
         assert_eq!(names.look_up("more", Number(0), 0), Known::NoRoom);
-        // One that is known makes room: it can be asked for again.
+        // A known name makes room, because it can be looked up again.
         names.learn(&"7".into(), some(), 0);
         assert_eq!(names.look_up("more", Number(0), 1), Known::Later);
         assert_eq!(names.look_up("7", Number(0), 1), Known::NoRoom);
@@ -178,7 +178,7 @@ mod tests {
     fn a_question_that_nobody_answers_is_asked_again() {
         let mut names = Names::default();
         assert_eq!(names.look_up("a.b", Number(1), 0), Known::Later);
-        // It was not asked yet: once is enough.
+        // The question was not sent yet, so one is enough.
         assert_eq!(names.look_up("a.b", Number(2), 30 * SECOND_NS), Known::Later);
         assert_eq!(std::mem::take(names.questions()), ["a.b".into()]);
         for (number, seconds, asked) in [(3, 59, 0), (4, 60, 1), (5, 61, 1)] {
@@ -208,7 +208,7 @@ mod tests {
     fn this_host_knows_itself() {
         let found = resolve("localhost").unwrap();
         assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
-        // Longer than a label may be: nobody is asked.
+        // Longer than a label may be: no lookup is needed.
         assert_eq!(resolve(&"a".repeat(64)), None);
     }
 }

@@ -14,21 +14,21 @@ use super::outcome::Number;
 pub struct Outbound {
     pub(super) id: ProcessId,
     pub(super) address: SocketAddr,
-    /// What it works for; nothing while it is idle.
+    /// Its current fetch; `None` while it is idle.
     pub(super) fetch: Option<Number>,
     pub(super) past: Past,
 }
 
-/// Whether a connection has answered before.
+/// Whether a connection has been used before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Past {
     Fresh,
-    /// It has, and the other side may give it up at any time.
+    /// It has, and the other side may close it at any time.
     Used,
 }
 
 impl Outbound {
-    /// Whether it only waits to be used again.
+    /// Whether it is idle and waits to be reused.
     pub fn is_idle(&self) -> bool {
         self.fetch.is_none()
     }
@@ -37,8 +37,8 @@ impl Outbound {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The other side has said that nothing more comes.
+    /// The other side ended its output.
     Orderly,
-    /// It broke, or was closed here.
+    /// It failed, or was closed here.
     Broken,
 }

@@ -5,22 +5,22 @@
 use super::answer::Answer;
 use super::failure::Failure;
 
-/// A fetch, among those of its scheduler; no number is used twice.
+/// The number of a fetch, unique on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Number(pub u64);
 
-/// What came of a fetch.
+/// The outcome of a fetch.
 pub type FetchResult = (Number, Result<Got, Failure>);
 
-/// What came of another server.
+/// What was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Got {
     /// The whole answer.
     Whole(Answer),
-    /// The head of one that is read piece by piece ([`Client::read_on`](super::Client::read_on)).
+    /// The head of an answer that is read piece by piece ([`Client::read_on`](super::Client::read_on)).
     Head(Answer),
     /// A piece of its body.
     Piece(Vec<u8>),
-    /// The end of it, which has come to its end.
+    /// The end of its body.
     End,
 }

@@ -25,7 +25,7 @@ impl Client {
         }
     }
 
-    /// Gives the page what it waits for of an answer, if that is here. Whether the scheduler is to read its connection on.
+    /// Gives the page the piece it waits for, if it has arrived. Returns whether the scheduler should continue to read the connection.
     pub(super) fn feed(&mut self, number: Number) -> Next {
         let Some(stream) = self.streams.get_mut(&number) else { return Next::Read };
         let Some(fetch) = self.fetches.get_mut(&number) else { return Next::Read };
@@ -54,7 +54,7 @@ impl Client {
         self.appetite(number)
     }
 
-    /// All of an answer is here. False: it is not read piece by piece.
+    /// The whole answer has arrived. `false`: it is not read piece by piece.
     pub(super) fn end_stream(&mut self, number: Number) -> bool {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         stream.source = Source::Whole;
@@ -65,8 +65,8 @@ impl Client {
         true
     }
 
-    /// The end of an answer will not come: its page gets the bytes that are here, and then the failure. False: the page waits for the
-    /// head still.
+    /// The end of the answer will not come: its page gets the bytes received so far, and then the failure. `false`: the page still waits for
+    /// the head.
     pub(super) fn break_stream(&mut self, number: Number, failure: Failure) -> bool {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         if stream.reader == Reader::Head {
@@ -81,7 +81,7 @@ impl Client {
         true
     }
 
-    /// Whether the connection of a fetch is to be read: not while enough of its answer waits.
+    /// Whether to read the connection of a fetch: not while enough of its answer is waiting.
     pub(super) fn appetite(&self, number: Number) -> Next {
         if !self.streams.contains_key(&number) {
             return Next::Read;

@@ -10,7 +10,7 @@ use runtime::slots::ProcessId;
 
 use crate::limits::{FETCH_IDLE, FETCH_IDLE_PER_HOST};
 
-/// Idle connections by where they lead.
+/// Idle connections, by address.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     by_address: HashMap<SocketAddr, Vec<ProcessId>>,
@@ -26,7 +26,7 @@ pub(super) enum Kept {
 }
 
 impl Pool {
-    /// Keeps a connection, where there is room.
+    /// Keeps a connection if there is room.
     pub(super) fn put(&mut self, address: SocketAddr, connection: ProcessId) -> Kept {
         if self.count >= FETCH_IDLE {
             return Kept::No;
@@ -40,7 +40,7 @@ impl Pool {
         Kept::Yes
     }
 
-    /// The connection that was used last of those to an address: the others get the chance to be idle for long.
+    /// The most recently used connection to an address, so that the others become idle for long enough to close.
     pub(super) fn take(&mut self, address: SocketAddr) -> Option<ProcessId> {
         let idle = self.by_address.get_mut(&address)?;
         let connection = idle.pop()?;
@@ -51,7 +51,7 @@ impl Pool {
         Some(connection)
     }
 
-    /// A connection ends, whether it is here or not.
+    /// A connection ends, whether it is in the pool or not.
     pub(super) fn remove(&mut self, address: SocketAddr, connection: ProcessId) {
         let Some(idle) = self.by_address.get_mut(&address) else { return };
         let before = idle.len();

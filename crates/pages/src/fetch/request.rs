@@ -12,26 +12,26 @@ use super::failure::Failure;
 use super::url::{self, Host, Target};
 use crate::limits::{FETCH_BODY_SIZE, FETCH_METHOD_SIZE};
 
-/// What somebody wants fetched.
+/// A request for a fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The method, in capitals.
     pub method: String,
     /// The URL.
     pub url: Vec<u8>,
-    /// Names and values of fields, a line each.
+    /// Names and values of fields, one per line.
     pub fields: Vec<u8>,
     /// The body, if there is one.
     pub body: Option<Vec<u8>>,
-    /// How long it may take; of an answer in pieces how long its head may take, and each piece.
+    /// How long it may take; for an answer in pieces, how long the head and each piece may take.
     pub timeout: Duration,
-    /// How the body of the answer is wanted.
+    /// How the body of the answer is delivered.
     pub wanted: Wanted,
-    /// Whose share of fetches it counts for.
+    /// Whose share of the fetches it uses.
     pub owner: Owner,
 }
 
-/// Whose share of fetches a fetch counts for.
+/// Whose share of the fetches a fetch uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {
     /// A request that a page answers.
@@ -41,40 +41,40 @@ pub enum Owner {
     Process,
 }
 
-/// How the body of an answer is wanted.
+/// How the body of an answer is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
     /// As a whole.
     #[default]
     Whole,
-    /// Piece by piece, as it comes.
+    /// Piece by piece, as it arrives.
     Pieces,
 }
 
 /// A request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// Where it goes.
+    /// Its destination.
     pub(super) host: Host,
     pub(super) port: u16,
     /// Head and body.
     pub(super) bytes: Box<[u8]>,
-    /// What the reader of the answer needs to know of the method.
+    /// The method, for the reader of the answer.
     pub(super) method: Method,
-    /// Whether it may be sent a second time (RFC 9110, 9.2.2).
+    /// Whether it may be sent again (RFC 9110, 9.2.2).
     pub(super) repeatable: Repeatable,
-    /// Whose it is.
+    /// Its owner.
     pub(super) owner: Owner,
 }
 
-/// Whether a request may be sent a second time.
+/// Whether a request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeatable {
     Yes,
     No,
 }
 
-/// Fields that say where a message ends or what a connection is for: ours to write (RFC 9110, 7.6.1; RFC 9112, 6).
+/// Fields that determine the end of a message or the use of a connection, which only this server sets (RFC 9110, 7.6.1; RFC 9112, 6).
 const FRAMING: [&str; 9] = [
     "connection",
     "content-length",
@@ -96,7 +96,7 @@ impl Prepared {
         let method = asked.method.as_str();
         let is_word = method.bytes().all(|byte| byte.is_ascii_uppercase());
         let is_method = !method.is_empty() && method.len() <= FETCH_METHOD_SIZE && is_word;
-        // CONNECT and TRACE mean the connection, not a resource (RFC 9110, 9.3.6 and 9.3.8).
+        // CONNECT and TRACE concern the connection, not a resource (RFC 9110, 9.3.6 and 9.3.8).
         if !is_method || matches!(method, "CONNECT" | "TRACE") {
             return Err(Failure::Method);
         }
@@ -109,7 +109,7 @@ impl Prepared {
             bytes.extend_from_slice(piece.as_bytes());
         }
         write_fields(&mut bytes, asked, &target)?;
-        // A method that gives meaning to a body says that there is none (RFC 9110, 8.6).
+        // A method that defines a meaning for a body states a length of 0 if there is none (RFC 9110, 8.6).
         let length = match body {
             None if !matches!(method, "POST" | "PUT" | "PATCH") => None,
             body => Some(body.map_or(0, <[u8]>::len)),
@@ -151,7 +151,7 @@ fn write_fields(out: &mut Vec<u8>, asked: &Asked, target: &Target) -> Result<(),
     Ok(())
 }
 
-/// Names and values that stand a line each.
+/// Names and values, one per line.
 fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut lines = lines.strip_suffix(b"\n").unwrap_or(lines).split(|byte| *byte == b'\n');
     std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))

@@ -1,4 +1,4 @@
-//! How many fetches a scheduler may have, and how many of them for processes and streams.
+//! How many fetches a scheduler may have, and how many of them may be for processes and streams.
 //!
 //! Owns these limits, and the number of fetches of processes. Never ends a fetch.
 
@@ -7,7 +7,7 @@ use crate::limits::{
     FETCH_PART_OF_CONNECTIONS, FETCH_PART_OF_PROCESSES, FETCH_PART_OF_STREAMS, FETCHES,
 };
 
-/// What there may be at a time.
+/// The limits.
 #[derive(Debug)]
 pub(super) struct Share {
     most: usize,
@@ -21,14 +21,14 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Bounds fetches by the connections that the scheduler may have in all.
+    /// Limits the fetches to a part of the scheduler's connections.
     pub(super) fn set_connections(&mut self, connections: usize) {
         self.most = (connections / FETCH_PART_OF_CONNECTIONS).clamp(1, FETCHES);
     }
 
-    /// Whether there is room for one more beside so many fetches, so many streams among them.
+    /// Whether there is room for one more fetch beside this many, of which so many are streams.
     pub(super) fn has_room_for(&self, asked: &Asked, fetches: usize, streams: usize) -> bool {
-        // At least one of each kind, where there are hardly any connections.
+        // At least one of each kind, even with very few connections.
         let is_below = |count: usize, part: usize| count < (self.most / part).max(1);
         let fits_owner = match asked.owner {
             Owner::Request => true,

@@ -26,13 +26,13 @@ pub(super) enum Reader {
     Nothing,
 }
 
-/// Whether more of it comes.
+/// Whether more will arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Coming,
-    /// All of it is here.
+    /// Everything has arrived.
     Whole,
-    /// Its end will not come.
+    /// Its end will not arrive.
     Broken(Failure),
 }
 

@@ -15,24 +15,24 @@ use crate::limits::FETCH_URL_SIZE;
 /// The host of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// An address, which nobody has to be asked for.
+    /// An address, which needs no lookup.
     Address(IpAddr),
-    /// A name in lower case, without a last dot.
+    /// A name in lower case, without a final dot.
     Name(Box<str>),
 }
 
-/// A URL taken apart.
+/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) host: Host,
     pub(super) port: u16,
-    /// As the Host field names it: without the usual port.
+    /// For the Host field: without the default port.
     pub(super) authority: String,
-    /// Path and query as the request line has them.
+    /// Path and query for the request line.
     pub(super) path: String,
 }
 
-/// Takes a URL apart.
+/// Splits a URL into its parts.
 pub(super) fn parse(url: &[u8]) -> Result<Target, Failure> {
     if url.len() > FETCH_URL_SIZE {
         return Err(Failure::UrlTooLong);

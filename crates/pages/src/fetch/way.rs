@@ -16,7 +16,7 @@ use super::outcome::Number;
 use super::url::Host;
 
 impl Client {
-    /// Finds out where a fetch leads, and goes there.
+    /// Determines the addresses of a fetch, and connects.
     pub(super) fn find(&mut self, number: Number, host: &Host, now_ns: u64) {
         let addresses = match host {
             Host::Address(address) => {
@@ -39,8 +39,8 @@ impl Client {
         self.go(number, addresses);
     }
 
-    /// The addresses of a name that may be fetched from, in the order in which they are tried; none yet where it is still to
-    /// be looked up.
+    /// The addresses of a name that may be fetched from, in the order in which they are tried; `None` while the name is
+    /// being looked up.
     fn addresses_of(
         &mut self,
         name: &str,
@@ -62,7 +62,7 @@ impl Client {
         if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
     }
 
-    /// Uses a connection to one of these addresses, or begins one.
+    /// Uses an idle connection to one of these addresses, or begins one.
     fn go(&mut self, number: Number, addresses: Vec<IpAddr>) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         let port = fetch.request.port;
@@ -86,11 +86,11 @@ impl Client {
         self.commands.push(Command::Connect(Connect { to, from: None, ticket: number.0 }));
     }
 
-    /// A connection came to nothing: the next address is tried.
+    /// A connection failed: tries the next address.
     pub(super) fn connect_failed(&mut self, number: Number, failure: Failure) {
         let Some(fetch) = self.fetches.get_mut(&number) else { return };
         if fetch.connection.take().is_none() {
-            // It was refused at once: its address was not taken off the list.
+            // It was refused at once, when its address was still on the list.
             fetch.untried.pop();
         }
         if fetch.untried.is_empty() || failure == Failure::Stopping {
@@ -112,13 +112,13 @@ impl Client {
             self.connect_failed(number, Failure::of_connecting(kind));
             return None;
         }
-        // It may have been given up meanwhile.
+        // The fetch may have been given up meanwhile.
         let fetch = self.fetches.get_mut(&number)?;
         let address = SocketAddr::new(fetch.untried.pop()?, fetch.request.port);
         fetch.connection = Some(context.id);
         fetch.untried.shrink_to_fit();
         if !fetch.untried.is_empty() {
-            // An address that does not answer at all leaves the others their part of the time.
+            // An address that does not answer at all must leave time for the others.
             let left_ns = fetch.deadline_ns.saturating_sub(context.now.monotonic_ns);
             let part_ns = left_ns / (fetch.untried.len() as u64 + 1);
             context.set_deadline_after_ms((part_ns / 1_000_000).max(1));

@@ -21,51 +21,51 @@ use super::order::{Act, FormId, Order, OrderResult, Report};
 use crate::limits;
 use http::Intake;
 
-/// How a form stands that a request came with.
+/// The state of the form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UploadState {
-    /// Its files are being written: the process is resumed.
+    /// Its files are being written; then the process is resumed.
     Coming,
-    /// It is whole.
+    /// It is complete.
     Whole,
     /// It is refused.
     Refused(Status),
 }
 
-/// What a page waited for: nothing to tell, or bytes; or why not.
+/// The result of a page's wait: nothing, bytes, or an error.
 pub type Told = Result<Option<Vec<u8>>, &'static str>;
 
-/// A wish of a page that was answered.
+/// An answered operation of a page.
 pub struct Answered {
-    /// Whose.
+    /// The process of the page.
     pub process: ProcessId,
-    /// What it is told.
+    /// The result.
     pub told: Told,
-    /// The name that a file has got.
+    /// The name under which a file was saved.
     pub saved: Option<String>,
 }
 
-/// A form with who has it.
+/// A form and its state.
 struct Held {
     helper: Option<Endpoint>,
-    /// The path it came for, for the log.
+    /// The path of its request, for the log.
     path: String,
     form: Form,
     turn: Turn,
-    /// The helper knows of it.
+    /// The helper knows the form.
     is_known: bool,
 }
 
-/// What a form's process does.
+/// The state of a form's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     /// It reads.
     Reads,
     /// It is parked until there is room for more.
     WaitsForRoom,
-    /// The body is over; it is parked until everything is written.
+    /// The body has ended; it is parked until everything is written.
     WaitsForEnd,
-    /// The page runs.
+    /// Its page runs.
     Runs,
 }
 
@@ -74,26 +74,26 @@ pub struct Desk {
     helpers: Vec<Endpoint>,
     held: HashMap<ProcessId, Held>,
     begun: u64,
-    /// Orders to forget a form, for helpers who had no room.
+    /// Orders to forget a form, for helpers that had no room.
     leaving: VecDeque<(Endpoint, Order)>,
-    /// Some helper had no room.
+    /// A helper had no room.
     is_stalled: bool,
 }
 
 impl Desk {
-    /// A desk with these helpers; none where there is no directory for files.
+    /// A desk with these helpers; they are empty if there is no upload directory.
     pub fn new(helpers: Vec<Endpoint>) -> Self {
         let (held, leaving) = (HashMap::default(), VecDeque::new());
         Self { helpers, held, begun: 0, leaving, is_stalled: false }
     }
 
-    /// Whether there is no form at all.
+    /// Whether there is no form.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// A form begins to come. `allowance` bounds its fields and names.
+    /// A form begins to arrive. `allowance` limits its fields and names.
     pub fn begin(
         &mut self,
         process: ProcessId,
@@ -113,7 +113,7 @@ impl Desk {
         held.form.intake()
     }
 
-    /// The next bytes of a form; none, when its process was resumed.
+    /// Takes the next bytes of a form; none if its process was resumed.
     pub fn take<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         process: ProcessId,
@@ -128,7 +128,7 @@ impl Desk {
         intake
     }
 
-    /// How the form of a request stands, of which no more comes; `None` where there is none.
+    /// The state of a request's form, whose body has ended; `None` if there is none.
     pub fn standing(&mut self, process: ProcessId) -> Option<UploadState> {
         let held = self.held.get_mut(&process)?;
         held.form.end();
@@ -156,7 +156,7 @@ impl Desk {
         self.held.get(&process).map(|held| &held.form)
     }
 
-    /// A page wants something of a file: it is told later ([`on_report`](Self::on_report)), or now why it gets nothing.
+    /// A page requests an operation on a file. It is answered later ([`on_report`](Self::on_report)), or refused now.
     pub fn wish<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         process: ProcessId,
@@ -188,7 +188,7 @@ impl Desk {
         Ok(())
     }
 
-    /// A helper has reported. What a page waited for is given back, with its process.
+    /// A helper has reported. Returns what a page waited for, with its process.
     pub fn on_report<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
         report: Report,
@@ -198,7 +198,7 @@ impl Desk {
             self.send_all(context.mail);
         }
         let Report { form, process, outcome } = report;
-        // Of a form that is gone nobody wants to hear.
+        // A report about a form that has been removed is ignored.
         let held = self.held.get_mut(&process).filter(|held| held.form.id() == form)?;
         held.form.with_helper = held.form.with_helper.saturating_sub(1);
         let answered = match outcome {
@@ -226,7 +226,7 @@ impl Desk {
         answered.map(|(told, saved)| Answered { process, told, saved })
     }
 
-    /// A request is answered, or its connection gone: so are its files.
+    /// A request was answered or its connection has ended, so its files are removed.
     pub fn finish(&mut self, process: ProcessId) {
         let Some(held) = self.held.remove(&process) else { return };
         if let (Some(helper), true) = (held.helper, held.is_known) {
@@ -235,7 +235,7 @@ impl Desk {
         }
     }
 
-    /// A turn ends: what helpers had no room for is sent.
+    /// At the end of a turn: sends what helpers had no room for.
     #[inline]
     pub fn on_turn_end<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,
@@ -289,7 +289,7 @@ impl Held {
     }
 }
 
-/// Why a page did not get what it asked for; who runs the server learns of it, too, where it is his business.
+/// Why a page did not get what it requested. Faults that concern the operator are logged too.
 fn spoken(fault: SpoolFault) -> &'static str {
     if !matches!(fault, SpoolFault::Exists | SpoolFault::Other) {
         diagnostic::write(Level::Error, format_args!("an upload: {}", told(fault)));

@@ -10,15 +10,15 @@ use wire::http::status::Status;
 /// Why a form is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is none.
+    /// It is not a valid form.
     Malformed(MultipartError),
     /// It ends before its last delimiter.
     Cut,
     /// Its fields and names together are larger than a body may be.
     FieldsTooLarge,
-    /// It has a file, and there is no directory for files.
+    /// It contains a file, but there is no upload directory.
     NoDirectory,
-    /// The files that are not saved take all the room that they may.
+    /// Unsaved files take all the allowed room.
     NoRoom,
     /// A file could not be written.
     Storage(SpoolFault),
@@ -36,7 +36,7 @@ impl Fault {
         }
     }
 
-    /// How much it matters to who runs the server: nothing where only the sender is at fault.
+    /// The log level: the lowest if only the sender is at fault.
     pub(super) fn level(self) -> Level {
         match self {
             Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge => Level::Debug,
@@ -63,7 +63,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What stands in the way of writing.
+/// Why writing failed.
 pub(super) fn told(fault: SpoolFault) -> &'static str {
     match fault {
         SpoolFault::Full => "no room is left in the directory for uploads",

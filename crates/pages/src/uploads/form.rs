@@ -13,34 +13,34 @@ use super::names;
 use super::order::{Act, After, FormId};
 use crate::limits::{UPLOAD_BLOCK_SIZE, UPLOAD_BLOCKS};
 
-/// Bytes that a part costs besides its names and its value.
+/// Bytes charged for a part in addition to its names and its value.
 const PART_COST: u64 = 64;
 
-/// Whether files can be taken.
+/// Whether files can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storage {
-    /// There is a directory for them.
+    /// There is an upload directory.
     Directory,
     /// There is none.
     None,
 }
 
-/// A file of a form, as its client and this server know it.
+/// A file of a form.
 #[derive(Debug)]
 pub struct FormFile {
     /// The name of the form's field.
     pub field: Vec<u8>,
-    /// What its client calls it, without directories.
+    /// The client's name for it, without directories.
     pub name: Vec<u8>,
-    /// The media type its client says.
+    /// The media type given by the client.
     pub media_type: Vec<u8>,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Whether its client named it at all: a form in which no file was chosen has a part without a name and data.
+    /// Whether the client named it at all: if no file was chosen, the form has a part without name and data.
     is_named: bool,
 }
 
-/// What the data that comes belongs to.
+/// What the arriving data belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -54,27 +54,27 @@ enum Open {
 #[derive(Debug)]
 pub struct Form {
     id: FormId,
-    /// None where there is no boundary to read it by.
+    /// `None` if the form has no usable boundary.
     decoder: Option<MultipartDecoder>,
     storage: Storage,
-    /// Bytes that fields and names may still have.
+    /// Bytes that fields and names may still take.
     allowance: u64,
     fields: Vec<(Vec<u8>, Vec<u8>)>,
     files: Vec<FormFile>,
     open: Open,
-    /// What came of the last file and was not sent to be written.
+    /// Data of the last file that was not yet sent to be written.
     block: Vec<u8>,
-    /// Blocks that came back.
+    /// Blocks that were returned.
     spare: Vec<Vec<u8>>,
-    /// What is to be done by the helper.
+    /// Work for the helper.
     pub(super) acts: VecDeque<Act>,
-    /// How many acts the helper has not answered.
+    /// How many orders the helper has not answered.
     pub(super) with_helper: usize,
     fault: Option<Fault>,
 }
 
 impl Form {
-    /// A form whose fields and names may have so many bytes.
+    /// A form whose fields and names may take this many bytes.
     pub(super) fn new(
         id: FormId,
         boundary: Result<&Boundary, MultipartError>,
@@ -101,17 +101,17 @@ impl Form {
         self.id
     }
 
-    /// Its number, by which its files are known as those of this request.
+    /// Its number, by which its files are recognised as those of this request.
     pub fn number(&self) -> u64 {
         self.id.0
     }
 
-    /// Names and values of the fields, in their order.
+    /// Names and values of the fields, in order.
     pub fn fields(&self) -> &[(Vec<u8>, Vec<u8>)] {
         &self.fields
     }
 
-    /// The files, in their order.
+    /// The files, in order.
     pub fn files(&self) -> &[FormFile] {
         &self.files
     }
@@ -130,7 +130,7 @@ impl Form {
         }
     }
 
-    /// Whether more of the body may come.
+    /// Whether more of the body may arrive.
     pub(super) fn intake(&self) -> Intake {
         if self.fault.is_some() {
             Intake::Enough
@@ -141,7 +141,7 @@ impl Form {
         }
     }
 
-    /// The body is over: so has the form to be.
+    /// The body has ended, so the form must be complete.
     pub(super) fn end(&mut self) {
         let is_over = self.decoder.as_ref().is_some_and(MultipartDecoder::is_over);
         if self.fault.is_none() && !is_over {
@@ -175,7 +175,7 @@ impl Form {
     }
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        // Lent to this call: what it gives is its own, and goes to the rest of the form.
+        // Lent to this call: pieces that it returns belong to the decoder, while the rest of the form is changed.
         let Some(mut decoder) = self.decoder.take() else { return Ok(()) };
         let mut rest = bytes;
         let read = loop {

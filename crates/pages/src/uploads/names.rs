@@ -5,11 +5,11 @@ use config::{FILE_NAME, PageName};
 
 use crate::limits;
 
-/// What the names of files that are not saved begin with. Dot files are not served, and no page saves one.
+/// The prefix of the names of unsaved files. Dot files are not served, and no page can save one.
 const PART_BEGIN: &str = ".velodrome-";
 const PART_END: &str = ".part";
 
-/// The name of a file that is not saved. `unique` is one helper's own, of all that ever write to the directory.
+/// The name of an unsaved file. `unique` differs for every helper that ever writes to the directory.
 pub(super) fn part_name(unique: u64, number: u64) -> String {
     format!("{PART_BEGIN}{unique:016x}-{number}{PART_END}")
 }
@@ -19,17 +19,17 @@ pub(super) fn is_part_name(name: &str) -> bool {
     name.starts_with(PART_BEGIN) && name.ends_with(PART_END)
 }
 
-/// The last part of what a client calls a file: some send a path, and what it means on their machine means nothing here.
+/// The last part of a client's name for a file. Some clients send a path, which has no meaning here.
 pub(super) fn base_name(name: &[u8]) -> &[u8] {
     let begin = name.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |at| at + 1);
     let base = name.get(begin..).unwrap_or_default();
     if matches!(base, b"." | b"..") { b"" } else { base }
 }
 
-/// A name that a page may save a file by.
+/// A name under which a page may save a file.
 ///
 /// # Errors
-/// Why it may not.
+/// Why it is not allowed.
 pub(super) fn saved_name(name: &[u8]) -> Result<&str, &'static str> {
     let Ok(name) = str::from_utf8(name) else { return Err("the name is not UTF-8") };
     if name.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn saved_name(name: &[u8]) -> Result<&str, &'static str> {
     if name.contains(char::is_control) {
         return Err("the name has a control character");
     }
-    // A disk may take letters of either case for the same.
+    // A file system may treat upper and lower case as equal.
     let plain = name.to_lowercase();
     if PageName::is_source(&plain) {
         return Err("the name is that of a page");
@@ -90,7 +90,7 @@ mod tests {
         for name in ["", ".", "..", ".htaccess", "a/b", "/a", "a\\b", "a\nb", "a\0", &long] {
             assert!(saved_name(name.as_bytes()).is_err(), "{name:?}");
         }
-        // What the server runs or goes by.
+        // Files that the server runs or uses.
         for name in [
             "x.page.html",
             "x.page",

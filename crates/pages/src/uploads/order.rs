@@ -7,42 +7,42 @@ use sys::spool::{Existing, SpoolFault};
 
 use super::fault::Fault;
 
-/// A form's number, among those of its scheduler.
+/// A form's number on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FormId(pub(super) u64);
 
-/// Something to be done with a file of a form.
+/// Work on a file of a form.
 #[derive(Debug)]
 pub struct Order {
     pub(super) form: FormId,
-    /// Who is to hear of it.
+    /// The process that is told the result.
     pub(super) process: ProcessId,
     pub(super) act: Act,
 }
 
-/// What is to be done. Files are numbered in the order in which they began, from 0.
+/// The work. Files are numbered in the order in which they began, from 0.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// Append to the file; make it first, where it is the next one.
+    /// Append to the file; create it first if it is the next one.
     Write { file: usize, bytes: Vec<u8>, after: After },
-    /// Give it a name of its own.
+    /// Give it a permanent name.
     Save { file: usize, name: String, existing: Existing },
-    /// Give its first bytes back.
+    /// Return its first bytes.
     Read { file: usize, most: usize },
-    /// The form is done with: files without a name of their own go. Nobody hears of it.
+    /// The form is finished: delete its unsaved files. There is no reply.
     Forget,
 }
 
-/// What follows the bytes of a file.
+/// What follows these bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// More of it.
     More,
-    /// Nothing: it is whole.
+    /// Nothing: it is complete.
     End,
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Debug)]
 pub struct Report {
     pub(super) form: FormId,
@@ -50,14 +50,14 @@ pub struct Report {
     pub(super) outcome: OrderResult,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug)]
 pub(super) enum OrderResult {
-    /// It is written; the buffer comes back empty, to be used again.
+    /// It was written; the empty buffer is returned for reuse.
     Written(Vec<u8>),
     /// It could not be written.
     Lost(Fault),
-    /// It has the name, or not.
+    /// It has the name, or an error.
     Saved(Result<String, SpoolFault>),
     /// Its first bytes.
     Read(Result<Vec<u8>, SpoolFault>),

@@ -19,12 +19,12 @@ impl UploadPlace {
         Self { directory, spool: None }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The directory as it was opened last.
+    /// The directory as it was last opened.
     pub(super) fn spool(&mut self) -> io::Result<&Spool> {
         match &mut self.spool {
             Some(spool) => Ok(spool),
@@ -32,7 +32,7 @@ impl UploadPlace {
         }
     }
 
-    /// Makes a file; where the directory is gone, in the one that is there now.
+    /// Creates a file; if the directory was deleted, in the one that is there now.
     pub(super) fn create(&mut self, name: &str) -> Result<SpoolFile, SpoolFault> {
         let created = self.spool().and_then(|spool| spool.create(name));
         let created = match created.map_err(|error| SpoolFault::of(&error)) {
@@ -45,7 +45,7 @@ impl UploadPlace {
     fn create_anew(&mut self, name: &str) -> io::Result<SpoolFile> {
         let spool = Spool::open(&self.directory)?;
         let file = spool.create(name)?;
-        // Held as the first one is from the start: no other server sweeps it.
+        // Locked like the first one from the start, so that no other server removes its files.
         let _whoever_else_does = spool.hold(|_| ());
         self.spool = Some(spool);
         Ok(file)

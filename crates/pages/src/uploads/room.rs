@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Room for files that are not saved.
+/// Room for unsaved files.
 #[derive(Debug)]
 pub struct Room {
     held: AtomicU64,
@@ -12,19 +12,19 @@ pub struct Room {
 }
 
 impl Room {
-    /// Room for so many bytes.
+    /// Room for this many bytes.
     #[must_use]
     pub fn new(most: u64) -> Self {
         Self { held: AtomicU64::new(0), most }
     }
 
-    /// Takes room for so many bytes, all or none. The helpers need nothing of each other but the count.
+    /// Takes room for this many bytes, all or none. The helpers share nothing but the count.
     pub(super) fn take(&self, bytes: u64) -> bool {
         let taken = |held: u64| held.checked_add(bytes).filter(|held| *held <= self.most);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok()
     }
 
-    /// Gives room back that was taken.
+    /// Returns room that was taken.
     pub(super) fn give_back(&self, bytes: u64) {
         self.held.fetch_sub(bytes, Ordering::Relaxed);
     }

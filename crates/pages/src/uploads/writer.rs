@@ -19,10 +19,10 @@ use super::order::{Act, After, FormId, Order, OrderResult, Report};
 use super::place::UploadPlace;
 use super::room::Room;
 
-/// Holds the directory for this process, and takes away what servers left that ended in the middle of a form.
+/// Locks the directory for this process, and removes what servers left that ended in the middle of a form.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// If it cannot be opened.
 pub fn hold(directory: &Path) -> io::Result<Spool> {
     let spool = Spool::open(directory)?;
     let holders = spool.hold(|spool| match sweep(spool) {
@@ -58,10 +58,10 @@ fn sweep(spool: &Spool) -> io::Result<usize> {
 
 /// A file of a form.
 struct Stored {
-    /// Its present name; one that it was saved by may be another's by now.
+    /// Its current name. A name under which it was saved may by now belong to another file.
     name: String,
     identity: Identity,
-    /// Bytes that it has of the room for files that are not saved.
+    /// Bytes of it that count towards the room for unsaved files.
     size: u64,
     state: State,
 }
@@ -82,15 +82,15 @@ pub struct UploadWriter {
 }
 
 impl UploadWriter {
-    /// A helper that writes to that directory, as much as there is room for. `unique` is a number which no other helper has,
-    /// nor had.
+    /// A helper that writes to that directory, as far as there is room. `unique` differs from that of every other helper,
+    /// past or present.
     #[must_use]
     pub fn new(directory: PathBuf, unique: u64, room: Arc<Room>) -> Self {
         let place = UploadPlace::new(directory);
         Self { place, unique, made: 0, forms: HashMap::default(), room }
     }
 
-    /// What an order comes to; `None` where nobody is to hear of it.
+    /// Executes an order; `None` if it has no reply.
     pub fn answer(&mut self, from: Endpoint, order: Order) -> Option<Report> {
         let Order { form, process, act } = order;
         let key = (from, form);
@@ -190,7 +190,7 @@ where
     fn on_message(&mut self, from: Endpoint, message: M, mailbox: &mut Mailbox<M>) -> Onward {
         let Ok(order) = message.try_into() else { return Onward::Wait };
         if let Some(report) = self.answer(from, *order) {
-            // Given back, it has nobody to go to: whoever waits for it meets a deadline.
+            // If it is given back there is no receiver: a process that waits for it reaches a deadline.
             let _nobody_turns = send_patiently(mailbox, from, M::from(Box::new(report)));
         }
         Onward::Wait
