@@ -9,7 +9,7 @@ use crate::engine::load::NO_MEMORY;
 use crate::engine::state::State;
 
 impl State {
-    /// The fault of a run that raised this message.
+    /// The fault in a run that raised this message.
     pub(super) fn fault_of(&mut self, coroutine: &Coroutine, message: &str) -> Fault {
         // A coroutine of the page ran out of memory, and the page passed LuaJIT's error on.
         if message == NO_MEMORY {

@@ -2,27 +2,27 @@
 //!
 //! Owns these numbers. Never collects: `garbage` does.
 
-/// How many collection cycles have to end before everything that is garbage now is free. The cycle under way may already have passed by
-/// some of it, so it takes one more.
+/// How many collection cycles must end before everything that is garbage now is freed. The current cycle may already have passed some of it,
+/// so it takes one more.
 pub(super) const CYCLES: u64 = 2;
 
-/// How far the collector is.
+/// The state of the collector.
 #[derive(Debug, Default)]
 pub(super) struct Collection {
-    /// Ends of cycles so far.
+    /// The number of cycles that have ended.
     pub(super) cycles: u64,
-    /// The number of the cycle with whose end the collection under way is over; when that has come, none is under way.
+    /// The number of the cycle that ends the current collection; if it has ended, there is no collection.
     pub(super) until: u64,
-    /// Bytes in use at the end of the last one.
+    /// Bytes in use at the end of the last collection.
     pub(super) left: usize,
-    /// A run was refused memory since the last one began.
+    /// Whether a run was refused memory since the last collection began.
     pub(super) is_refused: bool,
-    /// Bytes that were missing when the last one was over, until somebody asks.
+    /// Bytes that were missing at the end of the last collection, until they are asked for.
     pub(super) missing: u64,
 }
 
 impl Collection {
-    /// Whether one is under way.
+    /// Whether a collection is in progress.
     pub(super) fn is_underway(&self) -> bool {
         self.cycles < self.until
     }

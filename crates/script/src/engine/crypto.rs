@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 /// Bytes of a hash.
 pub(super) const HASH_SIZE: usize = 32;
 
-/// A hash of a text that comes in pieces.
+/// A hash of a text in pieces.
 pub(super) enum Hasher {
     /// SHA-256 (FIPS 180-4).
     Plain(Sha256),
@@ -45,47 +45,47 @@ impl Hasher {
     }
 }
 
-/// Whether two texts are the same, in a time that says nothing but their lengths.
+/// Whether two texts are equal. The time depends only on their lengths.
 pub(super) fn is_equal(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).to_bool()
 }
 
-/// Fills a place with bytes of the operating system's generator; whether it could.
+/// Fills a buffer with bytes from the operating system's generator. Returns whether it succeeded.
 ///
-/// It is asked each time: what is not kept cannot leak, and a machine that is restored from a snapshot does not repeat it.
+/// The generator is asked each time: bytes that are not kept cannot leak, and a machine restored from a snapshot does not repeat them.
 pub fn fill_with_random(place: &mut [u8]) -> bool {
     getrandom::fill(place).is_ok()
 }
 
-/// How bytes are written as text (RFC 4648).
+/// An encoding of bytes as text (RFC 4648).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Hexadecimal; small letters are written, both are read.
+    /// Hexadecimal: lower case is written, both cases are read.
     Hex,
-    /// base64 with its padding.
+    /// base64 with padding.
     Base64,
-    /// A part of a base64 text that is not its end, so that it has no padding.
+    /// A part of a base64 text before its end, so without padding.
     Base64Inside,
-    /// base64url without padding, for URLs, cookies and names of files.
+    /// base64url without padding, for URLs, cookies and file names.
     Base64Url,
 }
 
 impl Encoding {
-    /// All, in the order of the numbers that the library knows them by.
+    /// All of them, in the order of their numbers in the library.
     pub(super) const ALL: [Encoding; 4] =
         [Self::Hex, Self::Base64, Self::Base64Inside, Self::Base64Url];
 
-    /// The most bytes that the text of so many bytes takes.
+    /// Maximum bytes of the text for this many bytes.
     pub(super) const fn room_for_text(size: usize) -> usize {
         2 * size + 4
     }
 
-    /// The most bytes that a text of so many bytes stands for, with what the decoder wants to have at hand.
+    /// Maximum bytes that a text of this length decodes to, plus what the decoder needs.
     pub(super) const fn room_for_bytes(size: usize) -> usize {
         size + 4
     }
 
-    /// Writes `bytes` as text to `place`, which has [the room](Self::room_for_text); how many bytes that were.
+    /// Encodes `bytes` into `place`, which has [the room](Self::room_for_text). Returns the number of bytes written.
     pub(super) fn encode(self, bytes: &[u8], place: &mut [u8]) -> usize {
         let written = match self {
             Self::Hex => return write_hex(bytes, place),
@@ -95,10 +95,10 @@ impl Encoding {
         written.expect("the place has twice the room")
     }
 
-    /// Writes what `text` stands for to `place`, which has [the room](Self::room_for_bytes); how many bytes that were.
+    /// Decodes `text` into `place`, which has [the room](Self::room_for_bytes). Returns the number of bytes written.
     ///
     /// # Errors
-    /// Where the text is wrong, from 0.
+    /// The position of the error, from 0.
     pub(super) fn decode(self, text: &[u8], place: &mut [u8]) -> Result<usize, usize> {
         let decoded = match self {
             Self::Hex => return read_hex(text, place),
@@ -110,7 +110,7 @@ impl Encoding {
             DecodeSliceError::DecodeError(
                 DecodeError::InvalidByte(offset, _) | DecodeError::InvalidLastSymbol { offset, .. },
             ) => offset,
-            // Too much of it is at its first byte, too little at the end.
+            // For excess padding the position is its first byte, for missing padding the end.
             DecodeSliceError::DecodeError(DecodeError::InvalidPadding) if self != Self::Base64 => {
                 memchr(b'=', text).unwrap_or(text.len())
             }
@@ -258,7 +258,7 @@ mod tests {
             (Base64, "Zg=", 3),
             (Base64, "Zg", 2),
             (Base64, "Z", 1),
-            // Bits that stand for nothing, padding within, line ends, the other alphabet.
+            // Unused bits that are set, padding inside, line ends, the other alphabet.
             (Base64, "Zh==", 1),
             (Base64, "Zg==Zg==", 2),
             (Base64, "Zm9v\n", 4),

@@ -5,23 +5,23 @@
 use std::fmt;
 use std::io;
 
-/// Why an engine could not be made. The machine or the build is at fault, never a page.
+/// Why an engine could not be created. The machine or the build is at fault, never a page.
 #[derive(Debug)]
 pub enum EngineError {
     /// LuaJIT was built without `LUAJIT_ENABLE_CHECKHOOK`.
     NoHookChecks,
-    /// LuaJIT was built in another version: its stacks are not where they should be.
+    /// LuaJIT has an unexpected version: the stack's words are not where they should be.
     UnknownStacks,
-    /// The memory bound is too low for the library itself.
+    /// The memory limit is too low for the library itself.
     Memory {
-        /// The bound.
+        /// The limit.
         bytes: usize,
     },
     /// The kernel refused the timer.
     Timer(io::Error),
-    /// The operating system has no random bytes.
+    /// The operating system provides no random bytes.
     NoRandomBytes,
-    /// The library's own code failed: an error of ours.
+    /// The library's own code failed, which is a bug of this server.
     Library(String),
 }
 
@@ -47,47 +47,47 @@ impl fmt::Display for EngineError {
 
 impl std::error::Error for EngineError {}
 
-/// What kind of fault ended a page.
+/// Why a page was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text is not Lua.
     Compile,
     /// An error was raised and not caught.
     Runtime,
-    /// It needed more memory than there is for pages.
+    /// It needed more memory than pages may have.
     Memory,
-    /// A table of it grew beyond what one may take.
+    /// One of its tables became larger than allowed.
     TableSize,
     /// It used up its CPU time.
     CpuBudget,
-    /// It ran for too long where it cannot be interrupted.
+    /// It ran too long without a point where it can be interrupted.
     Stalled,
-    /// It was under way for longer than whoever runs it allows.
+    /// It exceeded the deadline set by its caller.
     Deadline,
-    /// The client sent what the page cannot look at, in its head or as its body.
+    /// The client sent something invalid in its head or body that the page reads.
     Request,
-    /// The client sent more in its body than a page looks at.
+    /// The client sent a body larger than the page reads.
     RequestSize,
 }
 
 impl Fault {
-    /// Whether the client is at fault, and neither the page nor who runs it.
+    /// Whether the client is at fault, and not the page or the operator.
     #[must_use]
     pub fn is_of_client(self) -> bool {
         matches!(self, Self::Request | Self::RequestSize)
     }
 }
 
-/// A level of the traceback.
+/// One level of the traceback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The page or module, by the name it was loaded by.
+    /// The page or module, by the name under which it was loaded.
     pub page: String,
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if unknown.
     pub line: u32,
-    /// The function's name, where it is known; else empty.
+    /// The function's name if known, otherwise empty.
     pub function: String,
-    /// How many levels in a row are at this place: more than one where a function calls itself.
+    /// How many consecutive levels are at this place: more than one for a recursive function.
     pub times: usize,
 }
 
@@ -104,18 +104,18 @@ impl fmt::Display for Frame {
     }
 }
 
-/// Why a page did not finish. The page is at fault, but where the fault is of its client.
+/// Why a page did not finish. The page is at fault, unless the fault is that of its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
-    /// What kind of fault.
+    /// The kind of fault.
     pub fault: Fault,
-    /// The page or module in which it happened.
+    /// The page or module where it happened.
     pub page: String,
-    /// The line there, from 1; 0 where it is not known. For want of memory it may be the one at which its last slice ended.
+    /// The line there, from 1; 0 if unknown. For lack of memory it may be the line at which its last slice ended.
     pub line: u32,
     /// What happened, without the place.
     pub message: String,
-    /// The way there, innermost first. Only pages and modules: the library's own levels are left out.
+    /// The calls that led there, innermost first. Only pages and modules; the library's own levels are left out.
     pub traceback: Vec<Frame>,
 }
 

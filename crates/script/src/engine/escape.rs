@@ -7,11 +7,11 @@ use std::slice;
 
 use memchr::{memchr2, memchr3};
 
-/// Bytes of a text up to which each is looked at on its own: a search costs more.
+/// Texts up to this length are checked byte by byte, because a search costs more.
 const SHORT: usize = 32;
 
-/// Where the next bytes that need a replacement are. Each of the two searches goes on when the writing has come to what it
-/// found, so that no byte is searched twice by the same one.
+/// The positions of the next bytes that must be replaced. Each of the two searches continues when writing has reached its
+/// result, so that no byte is searched twice by the same search.
 struct Next {
     mark: usize,
     quote: usize,
@@ -26,7 +26,7 @@ impl Next {
         self.mark.min(self.quote)
     }
 
-    /// Goes on behind what was found last.
+    /// Continues after the last position found.
     fn advance(&mut self, text: &[u8]) {
         if self.mark < self.quote {
             self.mark = next_mark(text, self.mark + 1);
@@ -46,7 +46,7 @@ fn next_quote(text: &[u8], start: usize) -> usize {
     memchr2(b'"', b'\'', rest).map_or(text.len(), |at| start + at)
 }
 
-/// How many bytes at the start need no replacement.
+/// The number of bytes at the start that need no replacement.
 fn clean_length(text: &[u8]) -> usize {
     if text.len() < SHORT {
         return text.iter().position(|byte| replacement(*byte).is_some()).unwrap_or(text.len());
@@ -61,21 +61,21 @@ fn replacement(byte: u8) -> Option<&'static [u8]> {
         b'<' => Some(b"&lt;"),
         b'>' => Some(b"&gt;"),
         b'"' => Some(b"&quot;"),
-        // The name &apos; came to HTML late; the number is understood everywhere.
+        // The name &apos; was added to HTML late; the number is understood everywhere.
         b'\'' => Some(b"&#39;"),
         _ => None,
     }
 }
 
-/// How many bytes `text` has with its replacements.
+/// The length of `text` with its replacements.
 pub(super) fn escaped_length(text: &[u8]) -> usize {
     let clean = clean_length(text);
     let grown = |byte: &u8| replacement(*byte).map_or(1, <[u8]>::len);
     clean + text.iter().skip(clean).map(grown).sum::<usize>()
 }
 
-/// Writes `text` with its replacements to the start of `place`, which has the [`escaped_length`] or more: how many bytes. In a place that
-/// is smaller, whatever has no room is left out: this is called from native code, through which nothing may unwind.
+/// Writes `text` with its replacements to the start of `place`, which must have at least [`escaped_length`] bytes, and returns the length.
+/// In a smaller place the rest is left out, because this is called from native code, through which a panic must not unwind.
 pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
     let mut writer = Writer { place, written: 0 };
     if text.len() < SHORT {
@@ -96,7 +96,7 @@ pub(super) fn write(text: &[u8], place: &mut [u8]) -> usize {
     writer.written
 }
 
-/// A place that is filled from its start.
+/// A buffer that is filled from its start.
 struct Writer<'place> {
     place: &'place mut [u8],
     written: usize,
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Byte by byte.
+    /// Escapes byte by byte.
     fn plainly_escaped(text: &[u8]) -> Vec<u8> {
         text.iter()
             .flat_map(|byte| replacement(*byte).map_or_else(|| vec![*byte], <[u8]>::to_vec))
@@ -172,7 +172,7 @@ mod tests {
         let mut text = vec![b'"'; 1000];
         text.extend_from_slice(b"x<x'x&");
         let (mut next, mut found) = (Next::of(&text), 0);
-        // The one mark behind all the quotes is found at the beginning, and not looked for again before it is reached.
+        // The one mark after all the quotes is found at the beginning, and not searched again before it is reached.
         while next.place() < 1000 {
             assert_eq!((next.mark, next.quote), (1001, found));
             found += 1;

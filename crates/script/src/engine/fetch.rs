@@ -11,9 +11,9 @@ use crate::engine::ffi::Stack;
 pub struct Fetch {
     /// The method, in capitals.
     pub method: String,
-    /// The URL, as the page has it.
+    /// The URL, as the page passed it.
     pub url: Vec<u8>,
-    /// Names and values of fields, a line each.
+    /// Names and values of fields, one per line.
     pub fields: Vec<u8>,
     /// The body, if there is one.
     pub body: Option<Vec<u8>>,
@@ -34,7 +34,7 @@ pub enum BodyDelivery {
 }
 
 impl Fetch {
-    /// What fetch.lua yielded behind the tag.
+    /// The values that fetch.lua yielded after the tag.
     pub(super) fn of(stack: Stack) -> Self {
         let bytes = |index| stack.bytes_at(index).unwrap_or_default().to_vec();
         let timeout = Duration::try_from_secs_f64(stack.number_at(5)).unwrap_or(Duration::MAX);

@@ -9,7 +9,7 @@ use crate::engine::state::State;
 use crate::limits;
 
 impl State {
-    /// Does one step; the ticks that it used.
+    /// Does one step; returns the ticks that it used.
     pub(super) fn collect_step(&mut self) -> u32 {
         let (is_cycle_over, ticks) = self.lua.collect_some();
         let was_underway = self.collection.is_underway();
@@ -20,7 +20,7 @@ impl State {
         ticks
     }
 
-    /// Begins a collection where little memory is left and some of what is used may be garbage: half of what was left at the
+    /// Begins a collection if little memory is left and some of what is used may be garbage: half of what was free at the
     /// end of the last one was allocated since, or was held by runs that have ended.
     fn collect_if_due(&mut self) {
         let (used, whole) = (self.lua.memory_used(), self.lua.memory_bound());
@@ -34,12 +34,12 @@ impl State {
         if is_due && !self.collection.is_underway() {
             self.collection.until = self.collection.cycles + CYCLES;
             self.lua.set_collector_pace(limits::COLLECTOR_PACE_SHORT);
-            // After this first step every allocation does some of the work.
+            // After this first step, every allocation does some of the work.
             self.collect_step();
         }
     }
 
-    /// Does some of the collection that is under way: for the end of a turn, the more the less memory there is. Whether there is more
+    /// Does some of the current collection, for the end of a turn: more if less memory is free. Returns whether there is more
     /// to do.
     pub fn clear_away(&mut self) -> bool {
         self.sweep();
@@ -66,7 +66,7 @@ impl State {
             let free = whole / limits::ROOM_LITTLE_PART + whole / limits::ROOM_MORE_PART;
             missing = (left + free).saturating_sub(whole) as u64;
         } else if self.collection.is_refused && left > whole / limits::COLLECTED_PART {
-            // There is room, but not enough for what was wanted: the run that holds most has to make it.
+            // There is room, but not enough for what was requested: the run that holds the most has to be ended.
             missing = 1;
         }
         self.bin.borrow_mut().held = 0;
@@ -74,20 +74,20 @@ impl State {
         self.collection = Collection { cycles, until, left, is_refused: false, missing };
     }
 
-    /// Notes that a run was refused memory. A collection follows; if it frees too little, the run that holds most is ended.
+    /// A run was refused memory. A collection follows; if it frees too little, the run that holds the most is ended.
     pub(super) fn note_refused(&mut self) {
         self.collection.is_refused = true;
         self.collect_if_due();
     }
 
-    /// Bytes that runs have to give back, so that there is room for others: all garbage was collected, and memory is short. Told
+    /// Bytes that runs must free to make room for others: all garbage was collected, and memory is still short. Reported
     /// once for each collection.
     pub fn take_shortage(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.collection.missing)).filter(|bytes| *bytes > 0)
     }
 
-    /// Whether there is room for another process, which may live long and grow: not when memory may soon be short, even if only garbage
-    /// fills it.
+    /// Whether there is room for another process, which may live long and grow: not if memory may soon be short, even if only
+    /// garbage fills it.
     pub(super) fn has_room_for_more(&self) -> bool {
         self.lua.memory_used() < self.lua.memory_bound() / 8 * limits::SPAWNED_EIGHTHS
     }
@@ -111,12 +111,12 @@ impl State {
         self.end_collection();
     }
 
-    /// Whether a collection of all garbage may find any: something was allocated since the last one.
+    /// Whether a full collection may find garbage: something was allocated since the last one.
     pub(super) fn may_have_garbage(&self) -> bool {
         self.lua.memory_used() != self.collection.left || self.bin.borrow().held > 0
     }
 
-    /// Takes away what dropped handles left, so much at a time.
+    /// Removes what dropped handles left, a limited amount at a time.
     pub(super) fn sweep(&mut self) {
         if self.bin.borrow().is_empty() {
             return;
@@ -136,12 +136,12 @@ impl State {
     }
 }
 
-/// How much memory is left.
+/// How much memory is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     /// Enough.
     Ample,
-    /// No more than is kept for those that hold little.
+    /// No more than is reserved for runs that hold little.
     Little,
     /// Hardly any.
     Least,

@@ -4,35 +4,35 @@
 
 use std::time::Duration;
 
-/// What a server does for a running page. Called while the page runs, so it answers at once from memory.
+/// What a server provides to a running page. Called while the page runs, so it answers at once from memory.
 pub trait Host {
-    /// Gives a part of the request; leaves `answer` as it is where the request has no such part.
+    /// Provides a part of the request; leaves `answer` unchanged if the request has no such part.
     fn request(&mut self, part: Part, answer: &mut Answer);
 
     /// The time since 1970.
     fn now(&mut self) -> Duration;
 
-    /// A time that only goes forward, as fine as there is one. What it counts from says nothing.
+    /// A monotonic time with the best available resolution. Its starting point has no meaning.
     fn clock(&mut self) -> Duration {
         self.now()
     }
 
-    /// Appends the name of the site whose cookies the page signs and takes; nothing for the one without a name.
+    /// Appends the name of the site whose cookies the page signs and accepts; nothing for the site without a name.
     fn site(&mut self, _name: &mut Vec<u8>) {}
 
-    /// Takes a line of the page's log. The bytes are as the page made them.
+    /// Takes a line of the page's log, in the page's own bytes.
     fn log(&mut self, level: Level, text: &[u8]);
 
     /// Publishes a message to a channel.
     ///
     /// # Errors
-    /// Why not, for the page.
+    /// The reason, for the page.
     fn publish(&mut self, _channel: &[u8], _value: PublishedValue<'_>) -> Result<(), String> {
         Err("there are no channels here".to_owned())
     }
 
-    /// Gives the record of a key, if there is one, as two fields: its kind (`0` bytes, `1` a whole number, `2` JSON) and its bytes; its version and
-    /// the time at which it ends, in milliseconds since 1970, or nothing.
+    /// Provides the record of a key, if there is one, as two fields: its kind (`0` bytes, `1` an integer, `2` JSON) and its bytes; its version and
+    /// its expiry in milliseconds since 1970, or nothing.
     ///
     /// # Errors
     /// Why it cannot be read, for the page.
@@ -40,9 +40,9 @@ pub trait Host {
         Err("the store cannot be read here".to_owned())
     }
 
-    /// Gives records. The first field is the key behind which the next ones come, and `1` where there may be some; the second the number of the
-    /// commit that is read, and nothing. Each record is the two fields that
-    /// [`record`](Self::record) gives behind one with its key and nothing.
+    /// Provides several records. The first field is the key after which the next ones come, and `1` if there may be more; the second the number of
+    /// the commit that is read, and nothing. Each record is one field with its key and nothing, followed by the two fields of
+    /// [`record`](Self::record).
     ///
     /// # Errors
     /// Why they cannot be read, for the page.
@@ -51,22 +51,22 @@ pub trait Host {
     }
 }
 
-/// Some records of the store, in the order of their keys.
+/// Consecutive records of the store, in the order of their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records<'page> {
-    /// Of which database.
+    /// The database.
     pub database: &'page [u8],
-    /// What their keys begin with.
+    /// The prefix of their keys.
     pub prefix: &'page [u8],
-    /// Behind this key, if there is one.
+    /// Starts after this key, if there is one.
     pub after: Option<&'page [u8]>,
-    /// How many at most.
+    /// Maximum number of records.
     pub count: usize,
-    /// What of each.
+    /// The requested parts of each record.
     pub parts: RecordParts,
 }
 
-/// What is given of a record.
+/// The requested parts of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordParts {
     /// All of it.
@@ -84,46 +84,46 @@ pub enum PublishedValue<'v> {
     Json(&'v [u8]),
 }
 
-/// A part of a request. Nothing is copied for a page that does not look.
+/// A part of a request. Parts that a page does not read are not copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// `request.method`: text.
     Method,
     /// `request.path`: text, decoded.
     Path,
-    /// `request.rest`: text, what of the path follows the prefix of a module's route, with its slash.
+    /// `request.rest`: text, the part of the path after the prefix of a module's route, with its slash.
     Rest,
-    /// `request.query`: fields, decoded; of one name the last counts.
+    /// `request.query`: fields, decoded; for repeated names the last counts.
     Query,
-    /// `request.query_lists`: the same, each under its number and name: `1.name`. All of one name count.
+    /// `request.query_lists`: the same, each under its number and name: `1.name`. Repeated names are all included.
     QueryLists,
-    /// `request.query_text`: text as it came, without the question mark.
+    /// `request.query_text`: text as received, without the question mark.
     QueryText,
-    /// `request.headers`: fields with names in small letters, those of one name joined.
+    /// `request.headers`: fields with names in lower case; those with the same name are joined.
     Headers,
     /// `request.cookies`: fields.
     Cookies,
     /// `request.body`: text.
     Body,
-    /// `request.form`: fields of a body that is a form, decoded; none where it is none.
+    /// `request.form`: fields of a body that is a form, decoded; empty if it is not.
     Form,
     /// `request.form_lists`: the same, each under its number and name.
     FormLists,
-    /// `request.files`: fields. `form` is a number for all of them, `count` how many there are; of each, counted from 1, there are
+    /// `request.files`: fields. `form` is a number for all of them, `count` the number of files; for each, counted from 1, there are
     /// `1.field`, `1.name`, `1.type` and `1.size`.
     Files,
     /// `request.peer`: text, an address.
     Peer,
     /// `request.channel`: text, the channel about which a module is asked.
     Channel,
-    /// `request.message`: the message that a client wants to publish there, as the one field `text` or `json`.
+    /// `request.message`: the message that a client wants to publish, as a single field `text` or `json`.
     Message,
     /// `request.claims`: text, the claims of the client's token in JSON.
     Claims,
 }
 
 impl Part {
-    /// All parts with the names that pages know them by. A part's number is its place here, from 1.
+    /// All parts with their names in pages. A part's number is its position here, from 1.
     pub const ALL: [(&'static str, Part); 16] = [
         ("method", Part::Method),
         ("path", Part::Path),
@@ -148,7 +148,7 @@ impl Part {
     }
 }
 
-/// How much a log line matters.
+/// The severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// `log.debug`.
@@ -172,7 +172,7 @@ impl Level {
     }
 }
 
-/// What an [`Answer`] holds.
+/// The content of an [`Answer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shape {
     #[default]
@@ -182,12 +182,12 @@ pub(super) enum Shape {
     Fields,
 }
 
-/// Where a host puts its answer: one text, or any number of fields.
+/// The answer of a host: one text, or any number of fields.
 #[derive(Debug, Default)]
 pub struct Answer {
     shape: Shape,
     bytes: Vec<u8>,
-    /// Where names and values end in `bytes`.
+    /// The ends of names and values in `bytes`.
     ends: Vec<(usize, usize)>,
 }
 
@@ -199,19 +199,19 @@ impl Answer {
         self.bytes.extend_from_slice(text);
     }
 
-    /// There is no request: an error where the page asks.
+    /// There is no request, which is an error if the page asks.
     pub fn refuse(&mut self) {
         self.clear();
         self.shape = Shape::Refused;
     }
 
-    /// Answers with fields, of which there may be none.
+    /// Answers with fields, perhaps none.
     pub fn fields(&mut self) {
         self.clear();
         self.shape = Shape::Fields;
     }
 
-    /// Adds a field. A later one of the same name takes the place of an earlier one.
+    /// Adds a field. A later one with the same name replaces an earlier one.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         if self.shape != Shape::Fields {
             self.fields();

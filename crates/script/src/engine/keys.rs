@@ -11,30 +11,30 @@ use sha2::Sha256;
 
 use crate::engine::crypto::{self, HASH_SIZE};
 
-/// What is signed begins with this, so that no other use of the same keys gives the same codes.
+/// The prefix of what is signed, so that no other use of the same keys produces the same codes.
 const PURPOSE: &[u8] = b"velodrome page cookie 1\0";
-/// The same for a site that has a name, which follows.
+/// The same for a site with a name, which follows.
 const PURPOSE_OF_SITE: &[u8] = b"velodrome page cookie of site 1\0";
 
-/// What a code is for.
+/// What a code signs.
 #[derive(Clone, Copy)]
 pub(super) struct Signed<'a> {
-    /// The name of the site; empty for the one without. What one signs no other takes.
+    /// The name of the site; empty for the one without. A site does not accept the cookies of another.
     pub(super) site: &'a [u8],
     /// The name of the cookie.
     pub(super) name: &'a [u8],
     /// Seconds since 1970.
     pub(super) expires: u64,
-    /// What is in it.
+    /// Its value.
     pub(super) value: &'a [u8],
 }
 
-/// Keys: the first signs, all of them verify. Engines that share them take each other's cookies.
+/// Keys: the first signs, all verify. Engines that share them accept each other's cookies.
 #[derive(Clone)]
 pub struct Keys(Arc<[Hmac<Sha256>]>);
 
 impl Keys {
-    /// Keys from secrets, the newest first. Without any nothing can be signed.
+    /// Keys from secrets, the newest first. Without any, nothing can be signed.
     pub fn new<Secret: AsRef<[u8]>>(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let key = |secret: Secret| {
             Hmac::new_from_slice(secret.as_ref()).expect("HMAC takes keys of any length")
@@ -42,20 +42,20 @@ impl Keys {
         Self(secrets.into_iter().map(key).collect())
     }
 
-    /// One key that nobody knows. None where the operating system has no random bytes.
+    /// One random key. `None` if the operating system provides no random bytes.
     #[must_use]
     pub fn random() -> Option<Self> {
         let mut secret = [0; HASH_SIZE];
         crypto::fill_with_random(&mut secret).then(|| Self::new([secret]))
     }
 
-    /// The code of a cookie by the newest key; None where there is no key.
+    /// The code of a cookie with the newest key; `None` without a key.
     pub(super) fn sign(&self, signed: Signed<'_>) -> Option<[u8; HASH_SIZE]> {
         let code = code_of(self.0.first()?, signed);
         Some(code.finalize().into_bytes().into())
     }
 
-    /// Whether a code is that of this cookie by any of the keys.
+    /// Whether this is the cookie's code with any of the keys.
     pub(super) fn verify(&self, signed: Signed<'_>, code: &[u8]) -> bool {
         self.0.iter().any(|key| code_of(key, signed).verify_slice(code).is_ok())
     }
@@ -64,7 +64,7 @@ impl Keys {
 fn code_of(key: &Hmac<Sha256>, signed: Signed<'_>) -> Hmac<Sha256> {
     let Signed { site, name, expires, value } = signed;
     let mut code = key.clone();
-    // What has no fixed length goes last, or tells its length.
+    // A part without fixed length is last, or is preceded by its length.
     if site.is_empty() {
         code.update(PURPOSE);
     } else {
@@ -80,7 +80,7 @@ fn code_of(key: &Hmac<Sha256>, signed: Signed<'_>) -> Hmac<Sha256> {
 }
 
 impl Default for Keys {
-    /// None at all.
+    /// Without keys.
     fn default() -> Self {
         Self(Arc::new([]))
     }

@@ -8,7 +8,7 @@ use crate::engine::host::{Answer, Host, Level, Part};
 use crate::engine::settings::{Role, Sessions, Settings};
 use crate::limits;
 
-/// How the names of the library's chunks begin; tracebacks leave them out.
+/// The prefix of the names of the library's chunks; tracebacks leave them out.
 pub(super) const MARK: &str = "=[library]";
 
 /// The chunks.
@@ -56,7 +56,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] copying", include_str!("../library/copying.lua")),
 ];
 
-/// What the engine keeps of the library's table.
+/// The fields of the library's table that the engine keeps.
 pub(super) const KEPT: [&CStr; 14] = [
     c"loop",
     c"environment",
@@ -74,7 +74,7 @@ pub(super) const KEPT: [&CStr; 14] = [
     c"leave",
 ];
 
-/// The numbers that the library goes by.
+/// The numbers that the library uses.
 pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 56] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
@@ -136,7 +136,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 56] {
     ]
 }
 
-/// A page whose loop ends by itself, but only after a hundred slices or so.
+/// A page whose loop ends by itself, but only after about a hundred slices.
 pub(super) const PROOF: &str = "return function()
   local sum = 0
   for index = 1, 2e8 do
@@ -145,11 +145,11 @@ pub(super) const PROOF: &str = "return function()
   return sum
 end";
 
-/// Slices in which it is seen to be interrupted.
+/// Slices in which it must be interrupted.
 pub(super) const PROOF_SLICES: usize = 3;
 
-/// Whether native code was seen to be interrupted in any engine of this process. It is a matter of the build, and to see it
-/// takes real ticks: once is enough.
+/// Whether native code was interrupted in any engine of this process. It depends on the build, and proving it
+/// takes real ticks, so once is enough.
 pub(super) static IS_PROVEN: AtomicBool = AtomicBool::new(false);
 
 /// The host while there is no request.

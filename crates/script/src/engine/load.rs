@@ -16,21 +16,21 @@ use crate::engine::state::State;
 use crate::engine::tag::LOADED;
 use crate::limits;
 
-/// What the loop of run.lua takes after a job that it is to load.
+/// What the loop of run.lua takes after a job to load.
 const LOAD: f64 = 1.0;
 const LOAD_MODULE: f64 = 3.0;
 
-/// What the compiler says where it has no memory; what is wrong with a text begins with the place.
+/// The compiler's message if it has no memory. A message about the text begins with a place.
 pub(super) const NO_MEMORY: &str = "not enough memory";
 
 impl State {
-    /// Loads a page: Lua text that gives a function `(output, escaped, raw, request, response, arguments)`. From then on
-    /// other pages of its site include it by its name without the `.page` in it, as long as it is not withdrawn.
+    /// Loads a page: Lua text that returns a function `(output, escaped, raw, request, response, arguments)`. From then on
+    /// other pages of its site can include it by its name without the `.page`, until it is withdrawn.
     ///
     /// # Errors
     ///
-    /// The text is not Lua, or what it does to give the function fails; or there is no memory for it, also where garbage was:
-    /// then a page of this name that was loaded before is included as it was.
+    /// If the text is not Lua, or its top level fails; or if there is no memory for it, even without garbage:
+    /// then an earlier page of this name can still be included.
     pub fn load(&mut self, site: u16, name: &str, text: &str) -> Result<Handler, Box<ScriptError>> {
         self.with_room(|state| {
             state.sweep();
@@ -44,7 +44,7 @@ impl State {
         })
     }
 
-    /// Does what takes memory, once more without the garbage where there is none.
+    /// Does work that needs memory. If there is none, collects garbage and tries again.
     fn with_room<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, Box<ScriptError>>,
@@ -58,8 +58,8 @@ impl State {
         }
     }
 
-    /// Has a loading coroutine do its job: what the loop of run.lua takes after its first value. `file` is what errors and
-    /// the handler are named by.
+    /// Runs a loading coroutine: what the loop of run.lua takes after its first value. `file` names it in errors and
+    /// in the handler.
     fn finish_loading(
         &mut self,
         coroutine: Coroutine,
@@ -75,7 +75,7 @@ impl State {
         }
         self.lua.pass_number(&coroutine, number);
         let name: Rc<str> = file.into();
-        // What is loaded stays for all.
+        // What is loaded stays for all runs.
         let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
         let mut passed = 4;
         loop {
@@ -112,30 +112,30 @@ impl State {
         kept.map_err(|fault| report::of_call(fault, name))
     }
 
-    /// Lets no page include the one that was loaded for this site by this name any more.
+    /// Withdraws the page of this name and site: other pages can no longer include it.
     pub fn withdraw(&mut self, site: u16, name: &str) {
-        // It takes memory to name it; a page that can be included for longer than it should be does no harm.
+        // Naming it takes memory; a page that can be included for longer than it should does no harm.
         let _withdrawn = self.lua.call_with(&self.kept.withdraw, site.into(), name);
     }
 
-    /// Has modules render the pages of this site; of the first one where nothing is said.
+    /// Sets the site whose pages modules render; the first one by default.
     pub fn lead(&mut self, site: u16) {
-        // It takes no memory.
+        // This takes no memory.
         let _led = self.lua.call_with(&self.kept.lead, site.into(), "");
     }
 
-    /// Has whoever includes the page of this name told what is wrong with it: it never was good. Loading it ends that.
+    /// Sets the error for pages that include the page of this name, which never compiled. Loading it removes the error.
     pub fn refuse(&mut self, site: u16, name: &str, why: &str) {
         let text = format!("{}\0{why}", name.replace('\0', ""));
-        // Where there is no memory for it, the page is said not to be there.
+        // If there is no memory for it, the error says that the page does not exist.
         let _refused = self.lua.call_with(&self.kept.refuse, site.into(), &text);
     }
 
-    /// Hands in the text of a module of the next set, from that file.
+    /// Adds the text of a module, from this file, to the next set.
     ///
     /// # Errors
     ///
-    /// The text is not Lua, or there is no memory for it.
+    /// If the text is not Lua, or there is no memory for it.
     pub fn provide(&mut self, name: &str, file: &str, text: &str) -> Result<(), Box<ScriptError>> {
         self.with_room(|state| {
             let chunk = state.compile(file, text)?;
@@ -145,18 +145,18 @@ impl State {
         })
     }
 
-    /// Takes a module back that was handed in: the next set is without it.
+    /// Removes a module from the next set.
     pub fn take_back(&mut self, name: &str) {
-        // The name is there already, so this takes no memory; where it was not handed in, there is nothing to take.
+        // The name exists already, so this takes no memory; if it was not added, there is nothing to remove.
         let _taken = self.lua.set_member(&self.kept.modules, name, &Reference::NOTHING);
     }
 
-    /// Makes what was provided since the last time the set of modules in force. A module runs when it is required for the
-    /// first time, or loaded. Handlers of the set before go on with it.
+    /// Makes the modules added since the last call the current set. A module runs when it is first required
+    /// or loaded. Handlers of the previous set keep using it.
     ///
     /// # Errors
     ///
-    /// There is no memory: the set before stays in force.
+    /// If there is no memory: the previous set stays.
     pub fn adopt_modules(&mut self) -> Result<(), Box<ScriptError>> {
         self.with_room(|state| {
             let adopted = state.lua.call(&state.kept.adopt);
@@ -164,11 +164,11 @@ impl State {
         })
     }
 
-    /// Runs a module of the set in force, if it did not run yet. To answer requests its handler is started like a page.
+    /// Runs a module of the current set, if it has not run yet. To answer requests, its handler is started like a page.
     ///
     /// # Errors
     ///
-    /// The module fails, waits, or gives nothing that answers.
+    /// If the module fails, waits, or returns no handler.
     pub fn load_module(
         &mut self,
         name: &str,
@@ -184,7 +184,7 @@ impl State {
         self.with_room(|state| {
             state.sweep();
             let coroutine = state.take_coroutine(file)?;
-            // The loop takes a function first, which this job has no use for.
+            // The loop takes a function first, which this job does not need.
             state.lua.pass(&coroutine, &state.kept.adopt);
             state.finish_loading(coroutine, LOAD_MODULE, (name, file), number, &mut *host)
         })
@@ -199,7 +199,7 @@ impl State {
         let chunk_name = chunk_name.as_deref().unwrap_or(c"=page");
         let compiled = self.lua.compile(chunk_name, text.as_bytes(), &self.kept.environment);
         compiled.map_err(|fault| match fault {
-            // The compiler says it in words.
+            // The compiler reports it as text.
             CallFault::Raised(message) if message == NO_MEMORY => report::out_of_memory(name),
             fault => report::of_compiling(fault, name, chunk_name_text(chunk_name)),
         })

@@ -7,14 +7,14 @@ use crate::engine::seen::LostCall;
 use crate::engine::state::State;
 
 impl State {
-    /// The calls of a failed run that Lua forgot; none where there is no memory to look for them.
+    /// The calls of a failed run that Lua no longer has; empty if there is no memory to search for them.
     pub(super) fn lost(&mut self, coroutine: &Coroutine) -> Vec<LostCall> {
         let told = self.lua.call_for_text(&self.kept.lost, Argument::Coroutine(coroutine));
         read(&told.unwrap_or_default())
     }
 }
 
-/// Reads what tails.lua tells: a level, a page and a line, each in a line of its own.
+/// Parses the report of tails.lua: a level, a page and a line, on one line each.
 fn read(told: &str) -> Vec<LostCall> {
     let mut lines = told.lines();
     let next = std::iter::from_fn(|| Some((lines.next()?, lines.next()?, lines.next()?)));

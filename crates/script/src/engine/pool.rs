@@ -37,7 +37,7 @@ impl State {
         }
     }
 
-    /// The end of a run: what it wrote is taken, and its coroutine is another's.
+    /// The end of a run: its output is taken, and its coroutine becomes free.
     pub(super) fn done(
         &mut self,
         mut run: Run,
@@ -47,7 +47,7 @@ impl State {
     ) -> Step {
         output.take(&coroutine);
         coroutine.stack.truncate(0);
-        // One that exits is in the middle of something. A large output is let go of now: else it were there until the next run.
+        // A coroutine that exited is in the middle of something. A large output is freed now, because otherwise it would stay until the next run.
         let is_idle = match tag {
             EXIT => false,
             _ if output.body.len() <= limits::BUFFER_KEPT_SIZE => true,

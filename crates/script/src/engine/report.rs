@@ -22,12 +22,12 @@ pub(super) fn plain(fault: Fault, page: &str, message: &str) -> Box<ScriptError>
     })
 }
 
-/// There was no memory to begin with.
+/// There was no memory to begin.
 pub(super) fn out_of_memory(page: &str) -> Box<ScriptError> {
     plain(Fault::Memory, page, "not enough memory")
 }
 
-/// What the engine itself asked of Lua failed.
+/// A call of the engine itself to Lua failed.
 pub(super) fn of_call(fault: CallFault, page: &str) -> Box<ScriptError> {
     match fault {
         CallFault::OutOfMemory => out_of_memory(page),
@@ -35,20 +35,20 @@ pub(super) fn of_call(fault: CallFault, page: &str) -> Box<ScriptError> {
     }
 }
 
-/// What LuaJIT says beyond `LJ_MAX_XLEVEL`, of which the page itself takes a few.
+/// LuaJIT's message beyond `LJ_MAX_XLEVEL`, of which the page itself takes a few.
 const TOO_DEEP: &str = "chunk has too many syntax levels";
 
-/// The same with the bound and the mend.
+/// The same with the limit and the fix.
 const TOO_DEEP_SPOKEN: &str = "more blocks, functions and brackets are within each other than Lua takes, \
     some 195 (a function counts twice): make functions of their own, or parts, of the inner ones";
 
-/// What is said first where something stands behind `return`. LuaJIT's own words end with the token, by which it is found.
+/// The beginning of the message if code follows a `return`. LuaJIT's own message follows, whose token gives the column.
 const RETURN_IS_LAST: &str = "`return` has to be the last statement of its block: ";
 
-/// What ends a block, so that LuaJIT expects nothing else there for a reason of its own.
+/// Tokens that end a block, after which LuaJIT expects other tokens for reasons of its own.
 const BLOCK_ENDS: [&str; 5] = ["'end'", "'else'", "'elseif'", "'until'", "'<eof>'"];
 
-/// Whether a block is over where its code goes on: `return` alone ends one like that.
+/// Whether a block has ended where its code continues, which only happens after `return`.
 fn is_behind_return(text: &str) -> bool {
     let begins =
         |word: &str| text.strip_prefix(word).is_some_and(|rest| rest.starts_with(" expected"));
@@ -74,7 +74,7 @@ pub(super) fn raised(
     levels: (Stack, &[LostCall]),
     message: String,
 ) -> Box<ScriptError> {
-    // Where the caller is lost, Lua names the library in its place.
+    // If the caller is unknown, Lua names the library instead.
     let is_library = |place: &str| place.starts_with(library::MARK.trim_start_matches('='));
     let message = match message.split_once(": ") {
         Some((place, text)) if is_library(place) => text.to_owned(),
@@ -83,7 +83,7 @@ pub(super) fn raised(
     placed(fault, page, levels, message)
 }
 
-/// A message as text. What is too much of it is left out.
+/// A message as text, with a limited length.
 pub(super) fn shortened(message: &[u8]) -> String {
     let begin = &message[..message.len().min(limits::MESSAGE_TEXT_SIZE)];
     let mut text = String::from_utf8_lossy(begin).into_owned();
@@ -94,7 +94,7 @@ pub(super) fn shortened(message: &[u8]) -> String {
     text
 }
 
-/// There was no more memory while the page ran, which was last seen there; or none for a table beyond this bound.
+/// The memory was used up while the page ran, last seen at that place; or a table exceeded this limit.
 pub(super) fn out_of_memory_at(
     page: &str,
     stack: Stack,
@@ -113,13 +113,13 @@ pub(super) fn out_of_memory_at(
     let mut error = placed(fault, page, (stack, &[]), message);
     if let (0, Some(seen)) = (error.line, seen) {
         (error.page, error.line) = (seen.page.clone(), seen.line);
-        // Without its line it says nothing that the place does not.
+        // Without a line it says nothing beyond the place.
         error.traceback.retain(|frame| frame.line != 0);
     }
     error
 }
 
-/// It waits where it must not: while it is loaded.
+/// It waits where that is not allowed: while it is loaded.
 pub(super) fn waiting(page: &str, stack: Stack) -> Box<ScriptError> {
     placed(Fault::Compile, page, (stack, &[]), "it waits while it is loaded".to_owned())
 }
@@ -130,12 +130,12 @@ pub(super) fn out_of_time(page: &str, stack: Stack, budget: Duration) -> Box<Scr
     placed(Fault::CpuBudget, page, (stack, &[]), message)
 }
 
-/// The page holds more than it may.
+/// The page holds more memory than it may.
 pub(super) fn out_of_own_memory(page: &str, stack: Stack, bound: u64) -> Box<ScriptError> {
     placed(Fault::Memory, page, (stack, &[]), format!("holds more than {} of memory", size(bound)))
 }
 
-/// The page held the most when others needed memory.
+/// The page held the most memory when others needed some.
 pub(super) fn ended_for_room(page: &str, stack: Stack, held: u64) -> Box<ScriptError> {
     let tenths = held.saturating_mul(10) >> 20;
     let message = format!(
@@ -146,7 +146,7 @@ pub(super) fn ended_for_room(page: &str, stack: Stack, held: u64) -> Box<ScriptE
     placed(Fault::Memory, page, (stack, &[]), message)
 }
 
-/// A size in the largest unit in which it is a whole number.
+/// A size in the largest unit in which it is an integer.
 fn size(bytes: u64) -> String {
     match bytes {
         bytes if bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
@@ -161,13 +161,13 @@ pub(super) fn stalled(page: &str, stack: Stack) -> Box<ScriptError> {
     placed(Fault::Stalled, page, (stack, &[]), message.to_owned())
 }
 
-/// The page has not come to its end in time, and stands there.
+/// The page did not finish in time.
 pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError> {
     let message = format!("took longer than {bound:?}, waits included");
     placed(Fault::Deadline, page, (stack, &[]), message)
 }
 
-/// Takes the place from the traceback, and off the message where it begins with one.
+/// Takes the place from the traceback, and removes it from the message if it begins with one.
 fn placed(
     fault: Fault,
     page: &str,
@@ -176,7 +176,7 @@ fn placed(
 ) -> Box<ScriptError> {
     let mut traceback = traceback(stack, lost);
     if let Some(innermost) = traceback.first_mut().filter(|frame| frame.line == 0) {
-        // Of a function that raised the error itself Lua forgets where it was; its message tells.
+        // For a function that raised the error itself, Lua does not record the line; its message has it.
         innermost.line = split_place(&message, &innermost.page).0.unwrap_or(0);
         if let [inner, outer, ..] = &mut *traceback
             && inner.is_at(outer)
@@ -186,14 +186,14 @@ fn placed(
         }
     }
     let mut error = plain(fault, page, "");
-    // For want of memory Lua forgets where the innermost function was, and says nothing: whoever called it is near.
+    // For lack of memory, Lua does not record where the innermost function was; its caller is near.
     let is_forgotten = matches!(fault, Fault::Memory | Fault::TableSize);
     let known = traceback.iter().find(|frame| frame.line != 0 || !is_forgotten);
     if let Some(nearest) = known.or(traceback.first()) {
         error.page.clone_from(&nearest.page);
         error.line = nearest.line;
     }
-    // An error may speak of another level than the innermost: the place in the message counts.
+    // An error may concern another level than the innermost: the place in the message counts.
     let is_code =
         |chunk: &str| is_named_as_code(chunk) || traceback.iter().any(|frame| frame.page == chunk);
     let named = any_place(&message)
@@ -204,20 +204,20 @@ fn placed(
     Box::new(*error)
 }
 
-/// A frame, and how many levels there are from its first to its last one, those that are no page's among them.
+/// A frame, and the number of levels from its first to its last one, including those that are not pages.
 struct Span {
     frame: Frame,
     levels: usize,
 }
 
-/// The levels that are pages or modules: of very many the innermost and the outermost.
+/// The levels in pages or modules: of very many, the innermost and the outermost.
 fn traceback(stack: Stack, lost: &[LostCall]) -> Vec<Frame> {
     let depth = stack.depth();
     let inner = depth.min(limits::TRACEBACK_LEVELS);
     let outer = inner.max(depth.saturating_sub(limits::TRACEBACK_OUTER_LEVELS));
     let (mut spans, mut rest) = (spans(stack, 0..inner, lost), spans(stack, outer..depth, lost));
     if let (Some(last), Some(first)) = (spans.last_mut(), rest.first()) {
-        // What only calls itself on both sides of the levels that were left out does so there, too.
+        // If only recursion is visible on both sides of the omitted levels, the omitted levels are recursion too.
         let is_pure = |span: &Span| span.levels == span.frame.times && span.levels > 1;
         let gap = usize::try_from(outer - inner).unwrap_or(0);
         if last.frame.is_at(&first.frame) && (gap == 0 || is_pure(last)) {
@@ -250,11 +250,11 @@ fn spans(stack: Stack, levels: Range<i32>, lost: &[LostCall]) -> Vec<Span> {
         let Some(inner) = spans.last_mut() else { continue };
         inner.levels += 1;
         if is_library {
-            // Who the library calls has a name of the library's, which says nothing to a page's author.
+            // A function that the library calls has a name from the library, which means nothing to a page's author.
             inner.frame.function.clear();
         }
     }
-    // A frame whose function has lost its name may now be at the same place as the frame before.
+    // A frame whose function has lost its name may now be at the same place as the previous frame.
     let mut joined: Vec<Span> = Vec::new();
     for span in spans {
         match joined.last_mut().filter(|inner| inner.frame.is_at(&span.frame)) {
@@ -282,7 +282,7 @@ fn any_place(message: &str) -> Option<(&str, u32, &str)> {
     is_name.then_some((chunk, line.parse().ok()?, text))
 }
 
-/// Whether a chunk has the name of a page or a module. Else a message may begin with a host and a port.
+/// Whether a chunk has the name of a page or module; a message may also begin with a host and a port.
 fn is_named_as_code(chunk: &str) -> bool {
     chunk.contains(".page.") || chunk.ends_with(".lua")
 }

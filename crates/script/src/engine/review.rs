@@ -9,8 +9,8 @@ use crate::engine::run::{Review, Run};
 use crate::engine::state::State;
 
 impl State {
-    /// Collects garbage in the place of a run, at its expense, and judges it when what it holds is known. Then its review
-    /// is over, and it comes back as it did before.
+    /// Collects garbage instead of continuing a run, at the run's expense, and decides when it is known what the run holds. Then the
+    /// review ends, and the run returns as it did before.
     #[cold]
     pub(super) fn review(
         &mut self,
@@ -23,7 +23,7 @@ impl State {
         self.held = self.lua.held(&run.meter);
         let is_known = self.collection.cycles >= review.until;
         if self.held <= self.run_bound / 2 || is_known && self.held <= self.run_bound {
-            // The next one not before it has allocated enough to be worth it.
+            // The next review comes only after it has allocated enough to be worthwhile.
             run.review_above = self.run_bound.max(self.held + self.run_bound / 2);
             run.review = None;
             return Ok((coroutine, review.outcome));

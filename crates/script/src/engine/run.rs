@@ -11,13 +11,13 @@ use crate::engine::fetch::Fetch;
 use crate::engine::ffi::{AccountNumber, Coroutine, Meter, Reference, Resumed};
 use crate::engine::seen::Seen;
 
-/// What handles leave behind when they are dropped; the state takes it away at its next call.
+/// What dropped handles leave behind; the state removes it at its next call.
 #[derive(Default)]
 pub(super) struct Leftovers {
     pub(super) coroutines: Vec<Coroutine>,
     pub(super) references: Vec<Reference>,
     pub(super) accounts: Vec<AccountNumber>,
-    /// Bytes that runs held which are over, since garbage was collected last.
+    /// Bytes held by runs that have ended since the last garbage collection.
     pub(super) held: u64,
 }
 
@@ -28,10 +28,10 @@ impl Leftovers {
     }
 }
 
-/// The place for leftovers, which also tells whose handle it is.
+/// The place for leftovers, which also identifies the state of a handle.
 pub(super) type Bin = Rc<RefCell<Leftovers>>;
 
-/// A loaded page. Dropping it lets go of its code; runs under way keep what they need.
+/// A loaded page. Dropping it releases its code; running pages keep what they need.
 pub struct Handler {
     pub(super) reference: Option<Reference>,
     pub(super) name: Rc<str>,
@@ -39,7 +39,7 @@ pub struct Handler {
 }
 
 impl Handler {
-    /// The name it was loaded by.
+    /// The name under which it was loaded.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -54,18 +54,18 @@ impl Drop for Handler {
     }
 }
 
-/// What a module is loaded for.
+/// The purpose for which a module is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To answer requests: it gives a handler, or handlers by method, or routes.
+    /// To answer requests: it returns a handler, or handlers by method, or routes.
     Answers,
-    /// To be required by others: it gives anything.
+    /// To be required by others: it may return anything.
     Required,
-    /// To be a process of the site: it gives a function.
+    /// To be a process of the site: it returns a function.
     Process,
 }
 
-/// The memory of several runs together: what they hold is one sum. It is closed when the last of them is over.
+/// The shared memory account of several runs. It is closed when the last of them has ended.
 pub struct Account {
     pub(super) number: AccountNumber,
     pub(super) bin: Bin,
@@ -77,12 +77,12 @@ impl Drop for Account {
     }
 }
 
-/// A page that is under way and not running now. Dropping it cancels it: nothing of it runs any more.
+/// A suspended page. Dropping it cancels the page.
 pub struct Run {
     pub(super) coroutine: Option<Coroutine>,
     pub(super) name: Rc<str>,
     pub(super) ticks: u32,
-    /// Nanoseconds that it was charged and that are no whole tick yet.
+    /// Nanoseconds charged that are not yet a whole tick.
     pub(super) owed_ns: u64,
     /// Values on its stack that its first resume passes.
     pub(super) first_values: i32,
@@ -90,33 +90,33 @@ pub struct Run {
     pub(super) seen: Option<Box<Seen>>,
     /// What it allocated.
     pub(super) meter: Meter,
-    /// The account that it shares with others, if it does.
+    /// The account it shares with others, if any.
     pub(super) account: Option<Rc<Account>>,
     /// Bytes held above which it is reviewed.
     pub(super) review_above: u64,
-    /// What is under way instead of it, if it may hold too much.
+    /// The current review, if it may hold too much.
     pub(super) review: Option<Review>,
     pub(super) bin: Bin,
 }
 
-/// The look at what a run really holds: it stands, and garbage is collected, until all that was garbage when it began is
-/// gone.
+/// A review of what a run really holds: the run is suspended, and garbage is collected until everything that was garbage when the
+/// review began has been freed.
 #[derive(Clone, Copy)]
 pub(super) struct Review {
-    /// The end of a cycle at which all that was garbage is gone.
+    /// The cycle at whose end all that garbage is freed.
     pub(super) until: u64,
-    /// How the run came back before.
+    /// How the run returned before the review.
     pub(super) outcome: Resumed,
 }
 
-/// What memory a run may hold.
+/// The memory that a run may hold.
 #[derive(Clone)]
 pub(super) enum MemoryBudget {
-    /// So much.
+    /// This many bytes.
     Bytes(u64),
-    /// What those of its account may, as long as there is room.
+    /// What the runs of its account may hold, as long as there is room.
     Shared(Meter, Rc<Account>),
-    /// All there is: it loads what others use.
+    /// All of it, because it loads what others use.
     All,
 }
 
@@ -153,7 +153,7 @@ impl Run {
         &self.name
     }
 
-    /// Gives it its CPU budget anew.
+    /// Renews its CPU budget.
     pub fn renew_budget(&mut self) {
         self.ticks = 0;
     }
@@ -172,16 +172,16 @@ impl Drop for Run {
     }
 }
 
-/// How a call to a page came back.
+/// How a call to a page returned.
 #[must_use]
 pub enum Step {
-    /// The page is done; what it wrote is in the output.
+    /// The page has finished; the output has what it wrote.
     Done,
     /// The page waits. Resume it with the answer.
     Waits(Run, Wait),
-    /// Its time slice is over. Resume it when others had their turn.
+    /// Its time slice has ended. Resume it after others have run.
     Sliced(Run),
-    /// The page is ended.
+    /// The page was ended.
     Failed(Box<ScriptError>),
 }
 
@@ -192,176 +192,176 @@ pub enum Wait {
     Sleep(Duration),
     /// Its own name: resume with a text.
     Name,
-    /// A message to reach a process: resume with [`Reply::Nothing`] when it has, else with a text that says why not.
+    /// The delivery of a message to a process: resume with [`Reply::Nothing`] when it has arrived, otherwise with a text that says why not.
     Send {
         /// The name of that process.
         to: Vec<u8>,
-        /// The message; no one but the page that it is for knows what is in it.
+        /// The message; only the receiving page knows its content.
         message: Vec<u8>,
     },
-    /// A file of its request's form to get a name: resume with [`Reply::Nothing`] when it has, else with two texts, the
+    /// A permanent name for a file of its request's form: resume with [`Reply::Nothing`] when it has it, otherwise with two texts, the
     /// second of which says why not.
     SaveFile {
-        /// Which file.
+        /// The file.
         file: FormFile,
         /// The name.
         name: Vec<u8>,
-        /// What a file that has that name means.
+        /// What to do if a file with that name exists.
         clash: Clash,
     },
     /// The first bytes of a file of its request's form: resume with them as a text, or with two texts, the second of which
     /// says why not.
     ReadFile {
-        /// Which file.
+        /// The file.
         file: FormFile,
-        /// Most bytes.
+        /// Maximum number of bytes.
         most: usize,
     },
-    /// A message: resume with its text, or with [`Reply::Nothing`] when so much time has passed.
+    /// A message: resume with its text, or with [`Reply::Nothing`] when this time has passed.
     Receive(Option<Duration>),
-    /// A process of its own, for the engine that runs processes ([`State::spawn`](crate::engine::State::spawn)): resume with its name,
+    /// A new process, for the engine that runs processes ([`State::spawn`](crate::engine::State::spawn)): resume with its name,
     /// or with two texts, the second of which says why there is none.
     Spawn(Vec<u8>),
-    /// Another server's answer: resume with its status, its fields (names in small letters, and values, a line each) and
-    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text. Where the body is wanted piece by piece
-    /// it is empty, and a fourth text is the number by which it is read.
+    /// An answer from another server: resume with its status, its fields (names in lower case, and values, one per line) and
+    /// its body as texts, or with [`Reply::Failed`]: the page gets nil and that text. If the body is read piece by piece,
+    /// it is empty, and a fourth text is the number with which it is read.
     Fetch(Box<Fetch>),
     /// The next piece of such a body: resume with it as a text, with [`Reply::Nothing`] at its end, or with
     /// [`Reply::Failed`].
     ReadFetched(u64),
     /// Nothing: the rest of such a body is not wanted. Resume with [`Reply::Nothing`].
     CloseFetched(u64),
-    /// A name for its process: resume with [`Reply::Nothing`] when it has it, else with two texts, the second of which says why not.
+    /// A registered name for its process: resume with [`Reply::Nothing`] when it has it, otherwise with two texts, the second of which says why not.
     Register(Vec<u8>),
-    /// The process that has this name: resume with its own name, or with [`Reply::Nothing`].
+    /// The process with this registered name: resume with the process's own name, or with [`Reply::Nothing`].
     Whereis(Vec<u8>),
-    /// The messages of a channel: resume with a number by which they are heard, or with two texts, the second of which says why not.
+    /// A subscription to a channel: resume with its number, or with two texts, the second of which says why not.
     Listen(Vec<u8>),
-    /// The next of them: resume with three texts (its number, what it is, and how many before it were lost) and the message; with [`Reply::Nothing`]
-    /// when so much time has passed; or with [`Reply::Failed`].
+    /// The next message of a subscription: resume with three texts (its number, its kind, and how many before it were lost) and the message; with
+    /// [`Reply::Nothing`] when this time has passed; or with [`Reply::Failed`].
     Hear {
-        /// By which they are heard.
+        /// The number of the subscription.
         number: u64,
-        /// How long.
+        /// How long to wait.
         time: Option<Duration>,
     },
-    /// Nothing: they are not wanted any more. Resume with [`Reply::Nothing`].
+    /// Nothing: the subscription is ended. Resume with [`Reply::Nothing`].
     StopListening(u64),
-    /// Changes of the store: items, each its length in decimal digits, a colon and its bytes. First comes how many conditions there are, and for each the
-    /// database, the key and the version it must have, `0` for none; then the steps, each `put` with the database, the key, the kind, the
-    /// bytes, when it ends (nothing, `keep`, or milliseconds since 1970) and on which condition (nothing, `absent`, `present`, or a
-    /// version), `delete` with the database, the key and a version or nothing, or `add` with the database, the key and a whole number. Resume
-    /// with two texts: `done` and what came of the last step (`1`, `0` or a number); `refused`, as a condition does not hold; `failed`
-    /// and why; or `wrong` and what the page does wrong.
+    /// Changes of the store: items, each with its length in decimal digits, a colon and its bytes. First comes the number of conditions, and for each
+    /// the database, the key and the version it must have, `0` for none; then the steps, each `put` with the database, the key, the kind, the
+    /// bytes, the expiry (nothing, `keep`, or milliseconds since 1970) and a condition (nothing, `absent`, `present`, or a
+    /// version), `delete` with the database, the key and a version or nothing, or `add` with the database, the key and an integer. Resume
+    /// with two texts: `done` and the result of the last step (`1`, `0` or a number); `refused`, if a condition is not met; `failed`
+    /// and the reason; or `wrong` and the page's mistake.
     Order(Vec<u8>),
-    /// A commit of the store with a higher number: resume with [`Reply::Nothing`] when there is one, or when so much time has passed.
+    /// A commit of the store with a higher number: resume with [`Reply::Nothing`] when there is one, or when this time has passed.
     Commit {
         /// The number.
         after: u64,
-        /// How long.
+        /// How long to wait.
         time: Option<Duration>,
     },
-    /// To be the first in the line of this name; nothing, to leave the line. Resume with [`Reply::Nothing`] then, or when it takes too long.
+    /// The first place in the queue with this name; an empty name leaves the queue. Resume with [`Reply::Nothing`] then, or when it takes too long.
     StandInLine(Vec<u8>),
-    /// The client: what the page has written so far is in the output, the head with it at the first time. Resume with
-    /// [`Reply::Nothing`] when it was taken.
+    /// The client: the output has what the page has written so far, including the head the first time. Resume with
+    /// [`Reply::Nothing`] when the client has read it.
     Flush,
-    /// The client's WebSocket: the name of its subprotocol is in the output as the body, with the fields of the head. Resume with
+    /// The client's WebSocket: the output has the name of its subprotocol as the body, and the fields of the head. Resume with
     /// [`Reply::Nothing`] when it is open.
     Accept,
-    /// Something to be done with the WebSocket: [`Output::saying`] tells what. Resume with [`Reply::Nothing`] when it is done, else with two
+    /// An operation on the WebSocket, described by [`Output::saying`]. Resume with [`Reply::Nothing`] when it is done, otherwise with two
     /// texts, the second of which says why not.
     Say,
-    /// The next message of the client: resume with its kind (`text` or `binary`) and its bytes; with `close`, the reason, and the code when
-    /// the WebSocket is closed; or, where letters are wanted, with the one text of a message of a process.
+    /// The next message of the client: resume with its kind (`text` or `binary`) and its bytes; with `close`, the reason and the code when
+    /// the WebSocket is closed; or, if letters are wanted, with the single text of a message from a process.
     NextMessage(Letters),
 }
 
-/// Whether a run that waits for its client takes messages of processes meanwhile.
+/// Whether a run that waits for its client also accepts messages of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
-    /// It does.
+    /// Yes.
     Wanted,
-    /// It does not.
+    /// No.
     Left,
 }
 
-/// What is to be done with a WebSocket. Its text, if it has one, is the body of the output.
+/// An operation on a WebSocket. Its text, if it has one, is the body of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saying {
-    /// A message of text.
+    /// Send a text message.
     Text,
-    /// A message of bytes.
+    /// Send a binary message.
     Binary,
-    /// Messages of that channel.
+    /// Subscribe the client to that channel.
     Subscribe,
-    /// No messages of it any more.
+    /// Unsubscribe the client from it.
     Unsubscribe,
-    /// Its end, with this code; the body is the reason.
+    /// Close with this code; the body is the reason.
     Close(u16),
 }
 
-/// A file of a form, as the host has told the page of it ([`Part::Files`](crate::engine::Part::Files)).
+/// A file of a form, with the numbers that the host has given the page ([`Part::Files`](crate::engine::Part::Files)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormFile {
     /// The form's number.
     pub form: u64,
-    /// The file's, from 1.
+    /// The file's number, from 1.
     pub number: usize,
 }
 
-/// What a file means for another that is to get its name.
+/// What to do with an existing file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
-    /// It stays, and the other gets no name.
+    /// Keep it; the new file gets no name.
     Keep,
-    /// It is replaced.
+    /// Replace it.
     Replace,
 }
 
-/// The answer to a [`Wait`], and what a slice is resumed with.
+/// The answer to a [`Wait`], or the value with which a slice is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'text> {
-    /// It is time to go on.
+    /// Continue.
     Nothing,
-    /// What was waited for failed; raised in the page as an error with this text.
+    /// The wait failed; raised in the page as an error with this text.
     Failed(&'text str),
-    /// What was waited for: up to [`REPLY_TEXTS`](crate::limits::REPLY_TEXTS) texts.
+    /// The result: up to [`REPLY_TEXTS`](crate::limits::REPLY_TEXTS) texts.
     Texts(&'text [&'text [u8]]),
 }
 
-/// Whose an answer is.
+/// The author of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Author {
-    /// The page's, or the module's.
+    /// The page or module.
     #[default]
     Page,
-    /// The server's own of that status: a module has no handler for the request, or gave nothing but an error's status.
+    /// The server, with that status: a module has no handler for the request, or returned only an error status.
     Server,
 }
 
-/// What a page wrote. Used again and again, it keeps its room.
+/// What a page wrote. It is reused and keeps its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The bytes of the body.
     pub body: Vec<u8>,
     /// The status, if the page set one.
     pub status: Option<u16>,
-    /// Whose answer it is.
+    /// The author of the answer.
     pub author: Author,
-    /// Names and values of the fields that the page set, a line each. Neither holds a line end.
+    /// Names and values of the fields that the page set, one per line. Neither contains a line end.
     pub(super) fields: Vec<u8>,
 }
 
 impl Output {
-    /// The fields that the page set, in no particular order. A value may be any bytes but control characters.
+    /// The fields that the page set, in no particular order. A value may be any bytes except control characters.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let mut lines = self.fields.split(|byte| *byte == b'\n');
-        // Behind the last line end is nothing more.
+        // Nothing follows the last line end.
         std::iter::from_fn(move || Some((str::from_utf8(lines.next()?).ok()?, lines.next()?)))
     }
 
-    /// What is to be done with the WebSocket, behind [`Wait::Say`].
+    /// The operation on the WebSocket, after [`Wait::Say`].
     #[must_use]
     pub fn saying(&self) -> Saying {
         match self.status {
@@ -373,7 +373,7 @@ impl Output {
         }
     }
 
-    /// Copies what a page wrote: the one crossing of its output.
+    /// Copies the output of a page: the only copy of it.
     pub(super) fn take(&mut self, coroutine: &Coroutine) {
         self.clear();
         self.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));

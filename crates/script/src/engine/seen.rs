@@ -7,16 +7,16 @@ use crate::engine::ffi::Stack;
 use crate::engine::library;
 use crate::limits;
 
-/// A function of a page or module that is not on the stack any more, as it ended with the call of another.
+/// A function of a page or module that is no longer on the stack, because it ended with a tail call.
 pub(super) struct LostCall {
     /// The level of the library that called it.
     pub(super) level: i32,
     pub(super) page: String,
-    /// The line of its last call; 0 where it may be one of several.
+    /// The line of its last call; 0 if it may be one of several.
     pub(super) line: u32,
 }
 
-/// A place that a run was at.
+/// A place that a run has reached.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) page: String,

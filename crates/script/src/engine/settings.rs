@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::limits;
 
-/// How Lua code is run.
+/// How Lua code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Hot code, the library's included, is compiled to native code.
+    /// Hot code, including the library's, is compiled to native code.
     Native,
     /// All code is interpreted.
     Bytecode,
@@ -18,7 +18,7 @@ pub enum Code {
 pub enum Role {
     /// Pages and modules that answer requests.
     Requests,
-    /// What they spawned.
+    /// Spawned processes.
     Processes,
 }
 
@@ -28,7 +28,7 @@ pub enum Sessions {
     /// In a signed cookie.
     #[default]
     Cookies,
-    /// In the store, by a random name in the cookie.
+    /// In the store, under a random name in the cookie.
     Stored,
 }
 
@@ -37,27 +37,27 @@ pub enum Sessions {
 pub struct Settings {
     /// What the engine runs.
     pub role: Role,
-    /// How long a page may run before others get their turn.
+    /// How long a page may run before others run.
     pub slice: Duration,
-    /// How long a page may run without a place where it can be interrupted. Beyond: it is ended as soon as it comes to one.
+    /// How long a page may run without a point where it can be interrupted. Beyond: it is ended at the next such point.
     pub uninterrupted: Duration,
-    /// CPU time that one run may use in all.
+    /// CPU time that one run may use in total.
     pub cpu_budget: Duration,
-    /// Memory for all pages of this engine together, with their code.
+    /// Memory for all pages of this engine together, including their code.
     pub memory_bytes: usize,
-    /// Memory that one run may hold of it. In an engine for processes those of one account share all of it.
+    /// Memory that one run may hold. In an engine for processes, the runs of one account share all of it.
     pub run_memory_bytes: usize,
-    /// The largest block that one table may take.
+    /// The largest block for one table.
     pub table_bytes: usize,
-    /// How Lua code is run.
+    /// How Lua code runs.
     pub code: Code,
     /// Where sessions are kept.
     pub sessions: Sessions,
-    /// How long sessions are good, and signed cookies for which a page says nothing.
+    /// How long sessions are valid, and signed cookies unless a page sets an age.
     pub session_age: Duration,
-    /// Whether browsers are to send cookies over TLS only, where a page says nothing.
+    /// Whether browsers should send cookies over TLS only, unless a page says otherwise.
     pub secure_cookies: bool,
-    /// What `math.random` starts from.
+    /// The seed of `math.random`.
     pub seed: u64,
 }
 

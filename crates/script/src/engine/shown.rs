@@ -9,11 +9,11 @@ use crate::engine::run::Run;
 use crate::engine::state::State;
 use crate::engine::tag::LOADED;
 
-/// What the loop of run.lua takes after a value that it is to show.
+/// What the loop of run.lua takes after a value to show.
 const SHOW: f64 = 4.0;
 
 impl State {
-    /// The message of what a failed run raised, which is taken off its stack.
+    /// The message of the value that a failed run raised, which is removed from its stack.
     pub(super) fn message_of(
         &mut self,
         run: &mut Run,
@@ -27,7 +27,7 @@ impl State {
         self.shown(run, failed, host).unwrap_or_else(|| format!("an error that is a {kind}"))
     }
 
-    /// What it shows itself as; none where it does not, where that fails or waits, and where it takes longer than a slice.
+    /// Its own text; `None` if it has none, if producing it fails or waits, or if that takes longer than a slice.
     fn shown(&mut self, run: &mut Run, failed: &Coroutine, host: &mut dyn Host) -> Option<String> {
         let coroutine = self.take_coroutine(&run.name).ok()?;
         self.lua.move_value(failed, &coroutine);

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use crate::engine::run::{Account, MemoryBudget, Run};
 use crate::engine::state::State;
 
-/// What the loop of run.lua takes after a job that is a process of its own: what a page spawned, or a module.
+/// What the loop of run.lua takes after a job that is a process: spawned by a page, or a module.
 const SPAWNED: f64 = 2.0;
 const OF_MODULE: f64 = 5.0;
 
 impl State {
-    /// An account for processes that come of one request.
+    /// An account for the processes of one request.
     pub fn open_account(&mut self) -> Rc<Account> {
         Rc::new(Account { number: self.lua.open_account(), bin: self.bin.clone() })
     }
@@ -24,13 +24,13 @@ impl State {
         self.lua.held_by(account.number)
     }
 
-    /// Begins a process from what a page gave to [`Wait::Spawn`](crate::engine::Wait::Spawn); its memory counts on an account of this
-    /// engine. The caller resumes it, now or later. `name` is the page's. None when there is no room for it.
+    /// Begins a process from the content of [`Wait::Spawn`](crate::engine::Wait::Spawn). Its memory is charged to an account of this
+    /// engine. The caller resumes it, now or later. `name` is the page's. `None` if there is no room for it.
     pub fn spawn(&mut self, name: &str, body: &[u8], account: &Rc<Account>) -> Option<Run> {
         self.begin_process(name, (body, SPAWNED), account)
     }
 
-    /// Begins a process from a module of the set in force, which is of this file, in the same way.
+    /// Begins a process from a module of the current set, with this file, in the same way.
     pub fn spawn_module(&mut self, file: &str, module: &str, account: &Rc<Account>) -> Option<Run> {
         self.begin_process(file, (module.as_bytes(), OF_MODULE), account)
     }

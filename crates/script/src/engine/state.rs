@@ -22,7 +22,7 @@ use crate::engine::settings::{Code, Settings};
 use crate::engine::tag::{self, DONE, EXIT};
 use crate::limits;
 
-/// What the engine keeps of the library.
+/// The library's values that the engine keeps.
 pub(super) struct Kept {
     pub(super) body: Reference,
     pub(super) environment: Reference,
@@ -37,7 +37,7 @@ pub(super) struct Kept {
     pub(super) blamed: Reference,
 }
 
-/// An engine. It belongs to the thread that made it.
+/// An engine. It belongs to the thread that created it.
 pub struct State {
     pub(super) lua: Lua,
     pub(super) kept: Kept,
@@ -57,16 +57,16 @@ pub struct State {
     table_bytes: usize,
     /// Bytes that all runs have allocated.
     pub(super) allocated: u64,
-    /// Bytes that the run of the last call held then.
+    /// Bytes that the run of the last call held at its end.
     pub(super) held: u64,
 }
 
 impl State {
-    /// Makes an engine. The first one of the process proves that it can interrupt native code.
+    /// Creates an engine. The first one in the process proves that it can interrupt native code.
     ///
     /// # Errors
     ///
-    /// Where it could not.
+    /// If that is not possible.
     pub fn new(settings: Settings) -> Result<State, EngineError> {
         let mut lua = open(&settings)?;
         let names = Part::ALL.map(|(name, _)| name);
@@ -131,8 +131,8 @@ impl State {
         Ok(state)
     }
 
-    /// Runs a loop of native code that ends by itself, late, and sees it interrupted more often than the one time
-    /// that comes anyway: when the loop is over.
+    /// Runs a native loop that ends by itself, late, and checks that it is interrupted more often than the one time
+    /// that happens anyway at its end.
     fn prove(&mut self, code: Code) -> Result<(), EngineError> {
         if library::IS_PROVEN.load(Relaxed) {
             return Ok(());
@@ -160,24 +160,24 @@ impl State {
         Ok(())
     }
 
-    /// Ends the engine with its process: nothing is freed, and no timer goes on.
+    /// Ends the engine with its process: nothing is freed, and the timer stops.
     pub fn leave(self) {
         self.lua.leave();
     }
 
-    /// Throws all native code away. What all pages go through has a piece for each page it came to, and room for so many: for when
+    /// Discards all native code. Code that all pages share has a piece for each page that used it, and room for a limited number: call it after
     /// pages were replaced.
     pub fn forget_native(&mut self) {
         self.lua.forget_native();
     }
 
-    /// All native code there is, with the lines at which its pieces begin: for profilers.
+    /// All native code, with the lines at which its pieces begin: for profilers.
     #[must_use]
     pub fn native_code(&self) -> Vec<NativeCode> {
         self.lua.native_code()
     }
 
-    /// Sets the keys that cookies are signed with from now on; without any, a page that signs fails.
+    /// Sets the keys that sign cookies; without any, a page that signs fails.
     pub fn set_keys(&mut self, keys: Keys) {
         self.lua.set_keys(keys);
     }
@@ -198,7 +198,7 @@ impl State {
         self.go_on(run, 1, host, output)
     }
 
-    /// Lets a page go on. Replies to its wait; a sliced page takes [`Reply::Nothing`], and so does one that begins.
+    /// Continues a page with the reply to its wait. A page whose slice ended, or that begins, takes [`Reply::Nothing`].
     pub fn resume(
         &mut self,
         mut run: Run,
@@ -228,7 +228,7 @@ impl State {
         }
     }
 
-    /// Passes what a wait gives: a failure or nil, then the values. How many values that are; none without memory.
+    /// Passes the reply to a wait: a failure or nil, then the values. Returns how many values that are; `None` without memory.
     fn pass_reply(
         &mut self,
         coroutine: &Coroutine,
@@ -270,7 +270,7 @@ impl State {
             Ok(advanced) => advanced,
             Err(error) => return Step::Failed(error),
         };
-        // One that is done gives back all it can.
+        // A finished run gives back all it can.
         let tag = match outcome {
             Resumed::Yielded => coroutine.stack.number_at(1) as u8,
             _ => 0,
@@ -284,7 +284,7 @@ impl State {
             return Step::Sliced(run);
         }
         if !is_done && run.ticks > self.ticks_max {
-            // Who waits before each slice is over uses its time, too.
+            // A run that waits before each slice ends uses up its time too.
             let error = report::out_of_time(&run.name, coroutine.stack, self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
             return Step::Failed(error);
@@ -303,8 +303,8 @@ impl State {
         }
     }
 
-    /// Resumes a run once. What comes back has yielded, or is sliced with time left; all else is an error, and the
-    /// coroutine gone.
+    /// Resumes a run once. If it returns, it has yielded, or its slice ended with time left; everything else is an error, and its
+    /// coroutine is gone.
     pub(super) fn advance(
         &mut self,
         run: &mut Run,
@@ -346,7 +346,7 @@ impl State {
         Err(error)
     }
 
-    /// Ends a run to make room for others: an error that says where it stood, and how much it held.
+    /// Ends a run to make room for others. The error says where it was, and how much it held.
     pub fn end_for_room(&mut self, mut run: Run, held: u64) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let error = report::ended_for_room(&run.name, coroutine.stack, held);
@@ -354,7 +354,7 @@ impl State {
         error
     }
 
-    /// Ends a run that was under way for longer than it may be: an error that says where it stood.
+    /// Ends a run that exceeded its deadline. The error says where it was.
     pub fn end_late(&mut self, mut run: Run, bound: Duration) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let error = report::late(&run.name, coroutine.stack, bound);
@@ -381,7 +381,7 @@ fn open(settings: &Settings) -> Result<Lua, EngineError> {
 fn not_built(fault: CallFault, bytes: usize) -> EngineError {
     match fault {
         CallFault::OutOfMemory => EngineError::Memory { bytes },
-        // The compiler says it in words.
+        // The compiler reports it as text.
         CallFault::Raised(message) if message == "not enough memory" => {
             EngineError::Memory { bytes }
         }

@@ -14,31 +14,31 @@ use crate::engine::state::State;
 /// How a global is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Its value is asked for.
+    /// It is read.
     Read,
-    /// It is set, which no page and no module can do to any.
+    /// It is set, which pages and modules can never do.
     Set,
 }
 
-/// A global that a page or a module cannot use as it does.
+/// A global that a page or module cannot use as it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
     /// The name.
     pub name: String,
-    /// The first line that uses it so, from 1.
+    /// The first line that uses it in this way, from 1.
     pub line: u32,
-    /// How.
+    /// How it is used.
     pub usage: Use,
 }
 
-/// Modules have it, and pages something else.
+/// Modules have it; pages have another function.
 const RENDER_HINT: &str = ": pages have `include`, and app modules `render`";
 
 impl fmt::Display for Stranger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.usage {
             Use::Read => {
-                // As base.lua says it.
+                // The same hint as in base.lua.
                 let hint = if self.name == "render" { RENDER_HINT } else { "" };
                 write!(formatter, "undefined global '{}'{hint}", self.name)
             }
@@ -50,57 +50,57 @@ impl fmt::Display for Stranger {
 }
 
 impl State {
-    /// The globals that a page names and does not have, by line, each name once for reading and once for setting. Names
-    /// that are made while it runs (`_G[name]`, `load`) are not found.
+    /// The undefined globals of a page, by line, each name once for reading and once for setting. Names
+    /// computed at run time (`_G[name]`, `load`) are not found.
     ///
     /// # Errors
     ///
-    /// Where there is no memory to look.
+    /// If there is no memory for the search.
     pub fn strangers(&mut self, page: &Handler) -> Result<Vec<Stranger>, Box<ScriptError>> {
         let Some(function) = &page.reference else { return Ok(Vec::new()) };
         let told = self.lua.call_for_text(&self.kept.strangers, Argument::Kept(function));
         Ok(read(&told.map_err(|fault| report::of_call(fault, &page.name))?))
     }
 
-    /// The same of a module of the set in force, by its name; none where there is no such module. It need not have run.
+    /// The same for a module of the current set, by its name; empty if there is no such module. It need not have run.
     ///
     /// # Errors
     ///
-    /// Where there is no memory to look.
+    /// If there is no memory for the search.
     pub fn strangers_of_module(&mut self, name: &str) -> Result<Vec<Stranger>, Box<ScriptError>> {
         let told = self.lua.call_for_text(&self.kept.strangers, Argument::Text(name));
         Ok(read(&told.map_err(|fault| report::of_call(fault, name))?))
     }
 
-    /// The globals that a page has, those of its libraries as `library.name`, in no particular order.
+    /// The globals of a page, those of its libraries as `library.name`, in no particular order.
     ///
     /// # Errors
     ///
-    /// Where there is no memory to name them.
+    /// If there is no memory to list them.
     pub fn globals(&mut self, page: &Handler) -> Result<Vec<String>, Box<ScriptError>> {
         let Some(function) = &page.reference else { return Ok(Vec::new()) };
         let told = self.lua.call_for_text(&self.kept.globals, Argument::Kept(function));
         listed(told, &page.name)
     }
 
-    /// The same of a module of the set in force, by its name.
+    /// The same for a module of the current set, by its name.
     ///
     /// # Errors
     ///
-    /// Where there is no memory to name them.
+    /// If there is no memory to list them.
     pub fn globals_of_module(&mut self, name: &str) -> Result<Vec<String>, Box<ScriptError>> {
         let told = self.lua.call_for_text(&self.kept.globals, Argument::Text(name));
         listed(told, name)
     }
 }
 
-/// The names that globals.lua tells, a line each.
+/// The names in the report of globals.lua, one per line.
 fn listed(told: Result<String, CallFault>, name: &str) -> Result<Vec<String>, Box<ScriptError>> {
     let told = told.map_err(|fault| report::of_call(fault, name))?;
     Ok(told.lines().map(str::to_owned).collect())
 }
 
-/// Reads what globals.lua tells: a line, a use and a name, each in a line of its own. Gives the first of each kind, by
+/// Parses the report of globals.lua: a line, a use and a name, on one line each. Returns the first of each kind, by
 /// line.
 fn read(told: &str) -> Vec<Stranger> {
     let mut lines = told.lines();

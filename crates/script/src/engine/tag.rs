@@ -17,7 +17,7 @@ macro_rules! tags {
     ($($(#[$what:meta])* $name:ident = $number:literal;)*) => {
         $($(#[$what])* pub(super) const $name: u8 = $number;)*
 
-        /// All of them, by their names in the library's table.
+        /// All tags, by their names in the library's table.
         pub(super) const ALL: &[(&CStr, u8)] =
             &[$((named(concat!("tag_", stringify!($name), "\0")), $name)),*];
     };
@@ -26,9 +26,9 @@ macro_rules! tags {
 tags! {
     /// The run has ended; its output follows.
     DONE = 1;
-    /// A text is loaded, or cannot be.
+    /// A text was loaded, or cannot be.
     LOADED = 2;
-    /// A value that a page's own coroutine yields.
+    /// A value that a page's own coroutine yielded.
     USER = 3;
     SLEEP = 4;
     NAME = 5;

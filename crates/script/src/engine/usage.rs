@@ -6,12 +6,12 @@ use crate::engine::ffi::Traces;
 use crate::engine::run::Run;
 use crate::engine::state::State;
 
-/// What calls of an engine have used, from its beginning on.
+/// What the calls of an engine have used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time, sampled.
     pub cpu_ns: u64,
-    /// Bytes that runs have allocated, most of them free again.
+    /// Bytes that runs have allocated, most of which were freed.
     pub allocated_bytes: u64,
     /// Pieces of native code that the compiler made.
     pub traces: u64,
@@ -20,7 +20,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What was used there and here.
+    /// The sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Usage {
         }
     }
 
-    /// What was used since then.
+    /// The difference to an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -44,13 +44,13 @@ impl Usage {
 }
 
 impl State {
-    /// Bytes that Lua has: pages, their code, and garbage that was not collected yet.
+    /// Bytes that Lua uses: pages, their code, and uncollected garbage.
     #[must_use]
     pub fn memory_used(&self) -> usize {
         self.lua.memory_used()
     }
 
-    /// The most bytes that Lua may have.
+    /// Bytes that Lua may use.
     #[must_use]
     pub fn memory_bound(&self) -> usize {
         self.lua.memory_bound()
@@ -68,26 +68,26 @@ impl State {
         }
     }
 
-    /// Bytes that the run of the last call held when it came back: what it allocated, but for what was collected since. Small
-    /// runs are not looked at closely: all that they allocated, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE), counts.
+    /// Bytes that the run of the last call held at its end: its allocations, less what was collected since. For small runs all their
+    /// allocations count, up to [`UNWATCHED_SIZE`](crate::limits::UNWATCHED_SIZE).
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.held
     }
 
-    /// The same of a run that is under way.
+    /// The same for a suspended run.
     #[must_use]
     pub fn held_by(&self, run: &Run) -> u64 {
         self.lua.held(&run.meter)
     }
 
-    /// Nanoseconds that count against the CPU budget of a run that is under way.
+    /// Nanoseconds of the CPU budget that a suspended run has used.
     #[must_use]
     pub fn spent_by(&self, run: &Run) -> u64 {
         u64::from(run.ticks).saturating_mul(self.tick_ns)
     }
 
-    /// Adds nanoseconds to those that count: what a run takes of whoever runs it.
+    /// Charges further nanoseconds: what a run costs its caller.
     pub fn charge(&self, run: &mut Run, ns: u64) {
         let owed_ns = run.owed_ns.saturating_add(ns);
         let ticks = u32::try_from(owed_ns / self.tick_ns).unwrap_or(u32::MAX);
@@ -95,12 +95,12 @@ impl State {
         run.owed_ns = owed_ns % self.tick_ns;
     }
 
-    /// Says how many nanoseconds count: for one that lives for long, or shares its budget with others.
+    /// Sets the nanoseconds used, for a run that lives long or shares its budget with others.
     pub fn set_spent(&self, run: &mut Run, spent_ns: u64) {
         run.ticks = u32::try_from(spent_ns / self.tick_ns).unwrap_or(u32::MAX);
     }
 
-    /// Nanoseconds of all calls so far. They are sampled: in steps of half a slice, right on the average of many calls.
+    /// Nanoseconds of all calls so far. They are sampled in steps of half a slice, which is correct on average.
     #[must_use]
     pub fn used_ns(&self) -> u64 {
         self.ticks_used.saturating_mul(self.tick_ns)

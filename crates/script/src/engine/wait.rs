@@ -14,7 +14,7 @@ use crate::engine::tag::{
 };
 
 impl Wait {
-    /// Reads the values that a coroutine yielded behind this tag.
+    /// Reads the values that a coroutine yielded after this tag.
     pub(super) fn of(tag: u8, coroutine: &Coroutine) -> Self {
         let stack = coroutine.stack;
         let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);

@@ -12,22 +12,22 @@ use crate::template::place::{LineCounter, line_breaks};
 use crate::template::split::Tag;
 use crate::template::token::{Closer, Lexeme, Lexer, Token};
 
-/// Names which the lowered text needs.
+/// Names that the generated text needs.
 pub(crate) const RESERVED: [&str; 3] = ["__output", "__escaped", "__raw"];
 
-/// Lua text of a tag's code, or of one value in it.
+/// The Lua text of a tag's code, or of one value in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) lua: String,
     /// The line of the page in which it begins.
     pub(crate) line: u32,
-    /// Whether something is called in it.
+    /// Whether it contains a call.
     pub(crate) calls: bool,
     /// Its last token.
     pub(crate) last: Token,
 }
 
-/// What a tag's code is.
+/// What a tag contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grammar {
     Statements,
@@ -47,12 +47,12 @@ impl<'a> Reader<'a> {
         Reader { source, nesting: Nesting::new(source), counter: LineCounter::new(source) }
     }
 
-    /// The statements of a tag; none if there is no code in it.
+    /// The statements of a tag; `None` if it contains no code.
     pub(crate) fn statements(&mut self, tag: &Tag) -> Result<Option<Fragment>, TemplateError> {
         Ok(self.fragments(tag, Grammar::Statements)?.pop())
     }
 
-    /// The values of a tag, one at least.
+    /// The values of a tag, at least one.
     pub(crate) fn values(&mut self, tag: &Tag) -> Result<Vec<Fragment>, TemplateError> {
         self.nesting.raise_floor();
         let fragments = self.fragments(tag, Grammar::Values)?;
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         Ok(fragments)
     }
 
-    /// Takes over one token.
+    /// Handles one token.
     fn on_token(&mut self, token: Token, draft: &mut Draft) -> Result<(), TemplateError> {
         let ends_return = matches!(
             token.lexeme,
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Ok(Fragment { lua: draft.lua, line: draft.line, calls: draft.calls, last })
     }
 
-    /// Lua would count a lone carriage return as a line, and print what it stands for as a line feed.
+    /// Lua would count a lone carriage return as a line, and treat it as a line feed.
     fn refuse_control_bytes(&self, inside: &Range<usize>) -> Result<(), TemplateError> {
         let code = &self.source.as_bytes()[inside.clone()];
         let is_bad = |at: &usize| match code[*at] {
@@ -174,7 +174,7 @@ struct Draft<'a> {
     line: u32,
     calls: bool,
     last: Token,
-    /// Up to where the page is copied.
+    /// The offset up to which the page was copied.
     copied: usize,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Draft<'a> {
         Draft { source, lua: String::new(), line, calls: false, last, copied: first.start }
     }
 
-    /// Copies what is not copied yet, up to an offset.
+    /// Copies the page up to an offset.
     fn copy_to(&mut self, offset: usize) {
         if self.copied >= offset {
             return;
@@ -194,19 +194,19 @@ impl<'a> Draft<'a> {
         self.copied = offset;
     }
 
-    /// Puts text of our own where the page has an offset.
+    /// Inserts generated text at an offset of the page.
     fn insert(&mut self, offset: usize, text: &str) {
         self.copy_to(offset);
         self.lua.push_str(text);
     }
 
-    /// Takes away what stands for comments after the last token.
+    /// Removes the placeholders of comments after the last token.
     fn trim(&mut self) {
         let is_blank = |character: char| matches!(character, '\t'..='\r' | ' ');
         self.lua.truncate(self.lua.trim_end_matches(is_blank).len());
     }
 
-    /// Leaves a comment out: blanks and its line breaks stand for it.
+    /// Leaves a comment out: blanks and its line breaks replace it.
     fn leave_out(&mut self, comment: Token) {
         self.insert(comment.start, " ");
         let breaks = line_breaks(&self.source.as_bytes()[comment.start..comment.end]);

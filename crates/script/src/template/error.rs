@@ -5,18 +5,18 @@ use std::fmt;
 use crate::limits::{NESTING_MAX, PAGE_BYTES_MAX, TAGS_MAX};
 use crate::template::place::Place;
 
-/// A page that cannot be lowered: where, and why.
+/// A page that cannot be compiled: where, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TemplateError {
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1, in characters.
     pub column: u32,
-    /// Why.
+    /// The reason.
     pub what: Problem,
 }
 
-/// Why a page cannot be lowered.
+/// Why a page cannot be compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
     /// The page has more than [`PAGE_BYTES_MAX`] bytes.
@@ -27,49 +27,49 @@ pub enum Problem {
     NotUtf8,
     /// There is no `%>` for a tag.
     UnclosedTag,
-    /// There is a `<%` within code, so the end of the tag before it was forgotten.
+    /// There is a `<%` within code, so the previous tag was not closed.
     TagWithinCode,
-    /// There is nothing to print in a value tag, or between two of its commas.
+    /// A value tag is empty, or has nothing between two commas.
     EmptyValue,
-    /// `return` or `break` stands where a value is to be printed.
+    /// `return` or `break` is used as a value.
     StatementAsValue,
     /// There is a NUL byte, or a carriage return without a line feed, within code.
     ControlByte,
-    /// A string has no end in its line and tag.
+    /// A string is not closed in its line and tag.
     UnfinishedString,
-    /// A long string or long comment has no end in its tag.
+    /// A long string or long comment is not closed in its tag.
     UnfinishedLongBracket,
-    /// A name is used which the page itself needs.
+    /// A reserved name is used.
     ReservedName,
     /// More than [`NESTING_MAX`] blocks and brackets are open.
     NestedTooDeep,
-    /// A word or bracket ends what nothing began.
+    /// A word or bracket closes nothing.
     NothingToClose {
         /// The word or bracket.
         closer: &'static str,
     },
-    /// A word or bracket ends something else than what is open.
+    /// A word or bracket closes something else than what is open.
     Mismatched {
         /// The word or bracket.
         closer: &'static str,
         /// What is open.
         opener: &'static str,
-        /// The line in which that begins.
+        /// The line in which that was opened.
         opened_on: u32,
     },
-    /// A block or bracket has no end in the page, or in the value tag that it stands in.
+    /// A block or bracket is not closed in the page, or in its value tag.
     NeverClosed {
-        /// The word or bracket that begins it.
+        /// The word or bracket that opens it.
         opener: &'static str,
     },
-    /// Text or a value stands where a bracket is open.
+    /// Text or a value is printed inside an open bracket.
     PrintedWithin {
         /// The bracket.
         opener: &'static str,
-        /// The line in which it is opened.
+        /// The line in which it was opened.
         opened_on: u32,
     },
-    /// The code before text, or a value, ends where something has to follow.
+    /// The code before text or a value is incomplete.
     UnfinishedCode,
 }
 

@@ -1,25 +1,25 @@
 //! Which escaping a value gets, by the kind of page. The escaping itself happens where pages run.
 
-/// Endings of files whose text has no markup in which a value could do harm.
+/// File name extensions of formats without markup, in which no value can do harm.
 const PLAIN: [&str; 14] = [
     "txt", "text", "csv", "tsv", "json", "js", "mjs", "css", "md", "toml", "yaml", "yml", "ics",
     "vcf",
 ];
 
-/// What `<%= value %>` does to a value before it prints it.
+/// What `<%= value %>` does to a value before it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
-    /// The five characters `& < > " '` become references that HTML and XML both know.
+    /// The five characters `& < > " '` become references that both HTML and XML know.
     Markup,
     /// Nothing.
     Plain,
 }
 
 impl Escape {
-    /// By the last ending of a page's name, without its dot (`html` for `hello.page.html`), in any case.
+    /// Determined by the last extension of a page's name, without its dot (`html` for `hello.page.html`), in any case.
     ///
-    /// An ending that is not known means markup: too much escaping is seen at once, too little by an
-    /// attacker only.
+    /// An unknown extension means markup: too much escaping is noticed at once, too little only by an
+    /// attacker.
     pub fn of_extension(extension: &str) -> Escape {
         if PLAIN.iter().any(|plain| plain.eq_ignore_ascii_case(extension)) {
             Escape::Plain

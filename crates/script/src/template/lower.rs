@@ -14,14 +14,14 @@ use crate::template::write::{Printing, Writer};
 /// A page as Lua text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lowered {
-    /// A chunk that returns a function of six arguments: the output, which has a method `put` for any
-    /// number of strings; the function that makes a value an escaped string, and the one that makes it a
-    /// string as it is; `request`, `response` and `arguments`, which page code knows by these names.
+    /// A chunk that returns a function with six arguments: the output, which has a method `put` for any
+    /// number of strings; the function that converts a value to an escaped string, and the one that converts it
+    /// unescaped; `request`, `response` and `arguments`, which page code uses by these names.
     /// Lines are those of the page.
     pub lua: String,
 }
 
-/// Lowers a page. Nothing of it is run, and what Lua's compiler would refuse may get through.
+/// Generates the Lua text of a page. Nothing is run, and text that Lua's compiler would refuse may get through.
 pub fn lower(source: &[u8], escape: Escape) -> Result<Lowered, TemplateError> {
     if source.len() > PAGE_BYTES_MAX {
         return Err(TemplateError::at(source, PAGE_BYTES_MAX, Problem::PageTooLong));
@@ -89,7 +89,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Printing is a statement: the code before it has to be at the end of one.
+    /// Printing is a statement, so the code before it must be a complete statement.
     fn before_printing(&mut self, offset: usize) -> Result<(), TemplateError> {
         self.reader.nesting.assert_statement(offset)?;
         match self.last.take() {

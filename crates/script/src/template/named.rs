@@ -5,29 +5,29 @@
 
 use super::token::{Lexeme, Lexer};
 
-/// A name, and what was called with it.
+/// A name, and the function that was called with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'l> {
     /// The function.
     pub function: &'l str,
     /// The name.
     pub name: &'l str,
-    /// The line of the text that was looked at, from 1.
+    /// The line of the text, from 1.
     pub line: u32,
 }
 
-/// How far a call has been read.
+/// The part of a call that was read.
 enum Place<'l> {
     Elsewhere,
-    /// Behind the name of a function.
+    /// After the name of a function.
     Function(&'l str),
-    /// Behind its parenthesis.
+    /// After its parenthesis.
     Open(&'l str),
-    /// Behind a text within it.
+    /// After a text within it.
     Argument(Named<'l>),
 }
 
-/// The names that a Lua text calls one of these functions with, up to the first place where the text is no Lua. A function that the text
+/// The names with which a Lua text calls one of these functions, up to the first invalid place. A function that the text
 /// declares itself (`local include`) is another function, and its names are left out.
 pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
     let mut lexer = Lexer::new(lua, 0);
@@ -57,7 +57,7 @@ pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
                 named(function).map_or(Place::Elsewhere, Place::Argument)
             }
             Place::Argument(one) => {
-                // Else it is the begin of something longer.
+                // Otherwise it is the beginning of something longer.
                 found.extend(matches!(text, ")" | ",").then_some(one));
                 Place::Elsewhere
             }
@@ -76,7 +76,7 @@ pub fn named<'l>(lua: &'l str, functions: &[&str]) -> Vec<Named<'l>> {
     found
 }
 
-/// What stands between the quotes of a text without escapes.
+/// The text between the quotes of a string without escapes.
 fn plain(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;

@@ -4,11 +4,11 @@
 
 use crate::template::token::{Lexeme, Lexer};
 
-/// Names shorter than this are near to too many others.
+/// Shorter names are similar to too many others.
 const LENGTH_MIN: usize = 3;
 
-/// The name that differs from `name` in one character, or in the order of two, of those in this Lua text or else of
-/// `others`. What follows a point or a colon is the name of a field and not looked at.
+/// The name that differs from `name` in one character, or in the order of two, among those in this Lua text or otherwise among
+/// `others`. A name after a point or a colon is that of a field and is skipped.
 pub fn near_name<'a>(name: &str, lua: &'a str, others: &[&'a str]) -> Option<&'a str> {
     let is_near = |other: &&str| is_near(name.as_bytes(), other.as_bytes());
     if name.len() < LENGTH_MIN {
@@ -17,7 +17,7 @@ pub fn near_name<'a>(name: &str, lua: &'a str, others: &[&'a str]) -> Option<&'a
     names(lua).find(is_near).or_else(|| others.iter().copied().find(is_near))
 }
 
-/// The names in a Lua text; up to the first place where it is none.
+/// The names in a Lua text, up to the first invalid place.
 fn names(lua: &str) -> impl Iterator<Item = &str> {
     let mut lexer = Lexer::new(lua, 0);
     let mut before = 0;
@@ -34,7 +34,7 @@ fn names(lua: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether one character more, less or another, or two of them exchanged, make one of the other.
+/// Whether inserting, removing or changing one character, or exchanging two, turns one into the other.
 fn is_near(one: &[u8], other: &[u8]) -> bool {
     let same = |(one, other): &(&u8, &u8)| one == other;
     let start = one.iter().zip(other).take_while(same).count();

@@ -12,7 +12,7 @@ use crate::template::token::{Closer, Opener, Token};
 pub(crate) struct Nesting<'a> {
     source: &'a str,
     open: Vec<Open>,
-    /// How many of them are out of reach: those around a value tag.
+    /// How many of them cannot be closed: those around a value tag.
     floor: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Nesting<'a> {
 enum Open {
     /// A block or bracket of the page, and where it begins.
     Page(Opener, usize),
-    /// The `do` put before a `return`, and where that stands.
+    /// The `do` inserted before a `return`, and its position.
     Return(usize),
 }
 
@@ -46,7 +46,7 @@ impl<'a> Nesting<'a> {
         result
     }
 
-    /// An error for what is open above the floor.
+    /// An error for anything open above the floor.
     pub(crate) fn assert_level(&self) -> Result<(), TemplateError> {
         match self.open.get(self.floor) {
             None => Ok(()),
@@ -59,7 +59,7 @@ impl<'a> Nesting<'a> {
         }
     }
 
-    /// An error if no statement can stand here.
+    /// An error if no statement is allowed here.
     pub(crate) fn assert_statement(&self, at: usize) -> Result<(), TemplateError> {
         match self.open.last() {
             Some(Open::Page(opener, opened_at)) if opener.is_bracket() => {
@@ -75,7 +75,7 @@ impl<'a> Nesting<'a> {
         self.push(Open::Page(opener, token.start), token)
     }
 
-    /// A `return` begins, which lasts to the end of its block or tag.
+    /// A `return` begins, which extends to the end of its block or tag.
     pub(crate) fn on_return(&mut self, token: Token) -> Result<(), TemplateError> {
         self.push(Open::Return(token.start), token)
     }
@@ -88,7 +88,7 @@ impl<'a> Nesting<'a> {
         Ok(())
     }
 
-    /// Ends the `return` that reaches up to here; says whether there is one.
+    /// Ends the `return` that extends to this place. Returns whether there is one.
     pub(crate) fn take_return(&mut self) -> bool {
         let is_return = matches!(self.top(), Some(Open::Return(_)));
         if is_return {
@@ -104,7 +104,7 @@ impl<'a> Nesting<'a> {
         Ok(())
     }
 
-    /// An `else` or `elseif` stands here.
+    /// An `else` or `elseif`.
     pub(crate) fn on_branch(&self, word: &'static str, token: Token) -> Result<(), TemplateError> {
         self.expect(token, word, |opener| opener == Opener::If)
     }

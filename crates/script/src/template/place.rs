@@ -11,7 +11,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of a byte in a page; also in one that is not UTF-8, whose broken bytes count as characters.
+    /// The place of a byte in a page. If the page is not UTF-8, invalid bytes count as characters.
     pub(crate) fn of(source: &[u8], offset: usize) -> Place {
         let before = source.get(..offset).unwrap_or(source);
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -19,7 +19,7 @@ impl Place {
     }
 }
 
-/// The column that follows the beginning of a line.
+/// The column after the beginning of a line.
 fn column(before: &[u8]) -> u32 {
     let is_start = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
     u32::try_from(before.iter().filter(is_start).count() + 1).unwrap_or(u32::MAX)
@@ -30,7 +30,7 @@ pub(crate) fn line_breaks(text: &[u8]) -> u32 {
     u32::try_from(text.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(u32::MAX)
 }
 
-/// Turns ascending offsets into lines, looking at every byte once.
+/// Converts ascending offsets to lines, reading every byte once.
 #[derive(Debug)]
 pub(crate) struct LineCounter<'a> {
     source: &'a [u8],
@@ -43,7 +43,7 @@ impl<'a> LineCounter<'a> {
         LineCounter { source: source.as_bytes(), at: 0, line: 1 }
     }
 
-    /// The line of an offset that is not before the last one asked for.
+    /// The line of an offset that is not before the previous one.
     pub(crate) fn line(&mut self, offset: usize) -> u32 {
         assert!(self.at <= offset, "offsets ascend");
         let passed = self.source.get(self.at..offset).unwrap_or_default();

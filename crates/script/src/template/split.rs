@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::limits::TAGS_MAX;
 use crate::template::error::{Problem, TemplateError};
 
-/// What a tag does.
+/// The kind of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Code,
@@ -28,13 +28,13 @@ pub(crate) enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) kind: Kind,
-    /// Where its `<%` stands.
+    /// The position of its `<%`.
     pub(crate) opened_at: usize,
-    /// What stands between its ends.
+    /// The text between its ends.
     pub(crate) inside: Range<usize>,
 }
 
-/// Cuts a page.
+/// Splits a page.
 #[derive(Debug)]
 pub(crate) struct Splitter<'a> {
     source: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Splitter<'a> {
         Splitter { source, at: 0, tags: 0 }
     }
 
-    /// The next piece; none at the end of the page.
+    /// The next piece; `None` at the end of the page.
     pub(crate) fn next_piece(&mut self) -> Result<Option<Piece>, TemplateError> {
         let rest = &self.source[self.at..];
         let start = self.at;
@@ -98,7 +98,7 @@ impl<'a> Splitter<'a> {
         Ok(Tag { kind, opened_at, inside: start..start + inside.len() })
     }
 
-    /// Where the `%>` stands that ends the tag whose inside begins at `start`.
+    /// The position of the `%>` that ends the tag whose inside begins at `start`.
     fn closing(&self, start: usize) -> Option<usize> {
         let mut from = start;
         loop {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(pieces("<% a -%>\rb"), [(Some(Kind::Code), " a "), (None, "\rb")]);
         assert_eq!(pieces("<%#-%>\n"), [(Some(Kind::Comment), "")]);
         assert_eq!(pieces("<%- a -%>"), [(Some(Kind::RawValue), " a ")]);
-        // The beginning takes what it can: a raw value without a value, not a trimming end.
+        // The beginning is greedy: this is a raw value without a value, not a trimming end.
         assert_eq!(pieces("<%-%>\n"), [(Some(Kind::RawValue), ""), (None, "\n")]);
     }
 

@@ -5,7 +5,7 @@
 
 use crate::template::error::{Problem, TemplateError};
 
-/// What begins a block or a bracket.
+/// What opens a block or a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opener {
     Function,
@@ -18,7 +18,7 @@ pub(crate) enum Opener {
 }
 
 impl Opener {
-    /// As it is written.
+    /// Its text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Opener::Function => "function",
@@ -31,13 +31,13 @@ impl Opener {
         }
     }
 
-    /// Whether it is a bracket, within which no statement can stand.
+    /// Whether it is a bracket, inside which no statement is allowed.
     pub(crate) fn is_bracket(self) -> bool {
         matches!(self, Opener::Parenthesis | Opener::Bracket | Opener::Brace)
     }
 }
 
-/// What ends a block or a bracket.
+/// What closes a block or a bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closer {
     End,
@@ -48,7 +48,7 @@ pub(crate) enum Closer {
 }
 
 impl Closer {
-    /// As it is written.
+    /// Its text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Closer::End => "end",
@@ -59,7 +59,7 @@ impl Closer {
         }
     }
 
-    /// Whether it ends what `opener` began.
+    /// Whether it closes what `opener` opened.
     pub(crate) fn closes(self, opener: Opener) -> bool {
         match self {
             Closer::End => matches!(opener, Opener::Function | Opener::Do | Opener::If),
@@ -71,7 +71,7 @@ impl Closer {
     }
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lexeme {
     Comment,
@@ -82,14 +82,14 @@ pub(crate) enum Lexeme {
     Return,
     Break,
     Comma,
-    /// A sign or word after which a value must follow.
+    /// An operator or word that must be followed by a value.
     Operator,
-    /// `?.`, after which a name must follow, or what stands behind one: also the arguments of a call.
+    /// `?.`, which must be followed by a name or by what may follow a name, including the arguments of a call.
     Navigation,
     /// A name, or a word that is a value.
     Name,
     Text,
-    /// Numbers, and everything that needs no care.
+    /// Numbers, and everything that needs no handling.
     Other,
 }
 
@@ -107,7 +107,7 @@ impl Lexeme {
         )
     }
 
-    /// Whether it ends what can be called.
+    /// Whether it ends something that can be called.
     pub(crate) fn ends_callable(self) -> bool {
         use Closer::{Brace, Bracket, Parenthesis};
         matches!(
@@ -119,7 +119,7 @@ impl Lexeme {
         )
     }
 
-    /// Whether it begins the arguments of a call, after what can be called.
+    /// Whether it begins the arguments of a call, after something that can be called.
     pub(crate) fn begins_arguments(self) -> bool {
         matches!(
             self,
@@ -169,7 +169,7 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// Reads the code of one tag.
+/// Reads the tokens of one tag's code.
 #[derive(Debug)]
 pub(crate) struct Lexer<'a> {
     /// The page up to the end of the tag's code, so that offsets are those of the page.
@@ -178,12 +178,12 @@ pub(crate) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Reads what stands from `start` to the end of `code`.
+    /// Reads from `start` to the end of `code`.
     pub(crate) fn new(code: &'a str, start: usize) -> Lexer<'a> {
         Lexer { code: code.as_bytes(), at: start }
     }
 
-    /// The next token, comments included; none at the end of the code.
+    /// The next token, including comments; `None` at the end of the code.
     pub(crate) fn next_token(&mut self) -> Result<Option<Token>, TemplateError> {
         self.skip(|byte| byte.is_ascii_whitespace() || byte == 0x0B);
         let start = self.at;
@@ -270,14 +270,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The number of equals signs of the long bracket that begins here; none if none does.
+    /// The number of equals signs of the long bracket that begins here; `None` if there is none.
     fn long_bracket_level(&self) -> Option<usize> {
         let rest = self.code.get(self.at..)?.strip_prefix(b"[")?;
         let level = rest.iter().take_while(|byte| **byte == b'=').count();
         (rest.get(level) == Some(&b'[')).then_some(level)
     }
 
-    /// Passes a long bracket; `start` is where the string or comment begins.
+    /// Skips a long bracket; `start` is where the string or comment begins.
     fn long_bracket(&mut self, start: usize) -> Result<(), TemplateError> {
         let level = self.long_bracket_level().unwrap_or_default();
         let inside = self.at + level + 2;
@@ -294,7 +294,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// A number, or what LuaJIT takes for a malformed one.
+    /// A number, or what LuaJIT considers a malformed one.
     fn number(&mut self) -> Lexeme {
         let is_hexadecimal =
             self.peek(0) == Some(b'0') && matches!(self.peek(1), Some(b'x' | b'X'));
@@ -311,14 +311,14 @@ impl<'a> Lexer<'a> {
         Lexeme::Other
     }
 
-    /// `?.`, `??` or the `?` of a choice.
+    /// `?.`, `??` or the `?` of a conditional.
     fn question(&mut self) -> Lexeme {
         let second = self.peek(1);
         self.at += if matches!(second, Some(b'.' | b'?')) { 2 } else { 1 };
         if second == Some(b'.') { Lexeme::Navigation } else { Lexeme::Operator }
     }
 
-    /// A point, a concatenation or the three dots of a function's further arguments.
+    /// A point, a concatenation or the three dots of variable arguments.
     fn dots(&mut self) -> Lexeme {
         let count = (0..3).take_while(|ahead| self.peek(*ahead) == Some(b'.')).count();
         self.at += count;
@@ -326,7 +326,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether a byte may stand in a name: letters, digits, `_`, and everything that is not ASCII.
+/// Whether a byte is allowed in a name: letters, digits, `_`, and everything that is not ASCII.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }

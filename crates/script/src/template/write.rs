@@ -7,10 +7,10 @@ use crate::limits::{LITERAL_BYTES_MAX, PUT_ARGUMENTS_MAX};
 use crate::template::code::Fragment;
 use crate::template::place::line_breaks;
 
-/// What a page's code stands in. Its parameters are what a run of the page is given.
+/// The function around a page's code. Its parameters are what a run of the page gets.
 const HEAD: &str = "return function(__output, __escaped, __raw, request, response, arguments) ";
 
-/// How a value is made text.
+/// How a value is converted to text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printing {
     Escaped,
@@ -21,11 +21,11 @@ pub(crate) enum Printing {
 #[derive(Debug)]
 pub(crate) struct Writer {
     lua: String,
-    /// The line that is being written.
+    /// The line being written.
     line: u32,
-    /// Arguments of the call that is being written; 0 when none is.
+    /// Arguments of the call being written; 0 if there is none.
     arguments: usize,
-    /// Bytes of text in the literal that is being written; none when none is.
+    /// Bytes of text in the literal being written, if there is one.
     literal_bytes: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Writer {
         Writer { lua, line: 1, arguments: 0, literal_bytes: None }
     }
 
-    /// Prints text, which begins in that line of the page.
+    /// Prints text that begins in that line of the page.
     pub(crate) fn text(&mut self, text: &str, line: u32) {
         for character in text.chars() {
             let bytes = self.literal_bytes.filter(|bytes| *bytes < LITERAL_BYTES_MAX);
@@ -53,8 +53,8 @@ impl Writer {
 
     /// Prints a value.
     pub(crate) fn value(&mut self, printing: Printing, value: &Fragment) {
-        // All arguments are computed before the first is printed. What a call prints by itself (a part
-        // that is included, a function with text in it) has to come after the text before the tag.
+        // All arguments are computed before the first is printed. Anything that a call prints by itself (an
+        // included part, a function with text in it) must come after the text before the tag.
         if value.calls {
             self.end_statement();
         }
@@ -107,7 +107,7 @@ impl Writer {
     fn end_statement(&mut self) {
         self.end_literal();
         if self.arguments > 0 {
-            // The semicolon keeps what follows from going on with this call.
+            // The semicolon prevents the next statement from continuing this call.
             self.lua.push_str("); ");
             self.arguments = 0;
         }

@@ -11,7 +11,7 @@ use crate::engine::ffi::context::Context;
 use crate::engine::ffi::stack::Inside;
 use crate::engine::host::Host;
 
-/// What Lua calls one of these functions with.
+/// The state and the context in a function that Lua has called.
 ///
 /// # Safety
 /// Lua calls the caller with this state, which is one of ours.
@@ -23,7 +23,7 @@ pub(super) unsafe fn called_with<'call>(state: *mut lua_State) -> (Inside, &'cal
     (inside, unsafe { Context::of(state) })
 }
 
-/// Calls the host of the run; None where there is none or it panicked (which goes on when the run is back).
+/// Calls the host of the run; `None` if there is none, or it panicked (the panic continues when the run has returned).
 pub(super) fn with_host<T>(context: &Context, work: impl FnOnce(&mut dyn Host) -> T) -> Option<T> {
     let mut host = context.host.get()?;
     // SAFETY: the pointer is set for the time of a resume only, from a reference that lives longer, and a host cannot

@@ -12,12 +12,12 @@ use mlua_sys::lua_State;
 
 use crate::engine::ffi::stack::{Inside, Stack};
 
-/// Why a protected call was left early.
+/// Why a protected call did not complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Fault {
-    /// The memory bound was reached.
+    /// The memory limit was reached.
     OutOfMemory,
-    /// Something was raised, with this text.
+    /// An error was raised, with this text.
     Raised(String),
 }
 
@@ -26,7 +26,7 @@ struct Action<'call> {
     work: &'call mut dyn FnMut(Inside),
 }
 
-/// Runs `work` where it may raise. Whatever it leaves on the stack is dropped.
+/// Runs `work` where it may raise. Everything it leaves on the stack is dropped.
 pub(super) fn protected(stack: Stack, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
     let mut action = Action { work };
     let count = stack.count();

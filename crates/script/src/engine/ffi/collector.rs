@@ -19,14 +19,14 @@ impl Inside {
         unsafe { api::lua_gc(self.state(), api::LUA_GCCOLLECT, 0) };
     }
 
-    /// Sets the work of the steps that are taken by whoever allocates.
+    /// Sets how much work the collector does in the steps that allocations take.
     pub(super) fn set_collector_pace(self, percent: c_int) {
         // SAFETY: it sets a number of the collector; nothing is allocated.
         unsafe { api::lua_gc(self.state(), api::LUA_GCSETSTEPMUL, percent) };
     }
 
-    /// Takes one step of the collector, of so much work as it counts it, whatever it owes. (`LUA_GCSTEP` goes on until nothing is
-    /// owed: a debt of many megabytes, where large strings were made, is paid in one go.)
+    /// Takes one step of the collector with this amount of work, whatever its debt. (`LUA_GCSTEP` continues until the debt is
+    /// paid: many megabytes at once if large strings were made.)
     pub(super) fn collect_some(self, bytes: c_int) {
         let collect = |what, value| {
             // SAFETY: these three set a number of the collector; nothing is allocated.
@@ -35,14 +35,14 @@ impl Inside {
         // A step is ten times the multiplier (lj_gc.c, lj_gc_step).
         let usual = collect(api::LUA_GCSETSTEPMUL, bytes / 10);
         collect(api::LUA_GCRESTART, 0);
-        // A step is due now, and is taken by whoever allocates.
+        // A step is due now, and the next allocation takes it.
         self.push_table(0, 0);
         self.truncate(self.count() - 1);
         collect(api::LUA_GCSETSTEPMUL, usual);
     }
 }
 
-/// Leaves an object for the collector, which tells when it has come to its end with it.
+/// Leaves an object for the collector, which reports when it has collected it.
 pub(super) fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
     cycle.set(Cycle::Watched);
     inside.push_object();
@@ -54,7 +54,7 @@ pub(super) fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
     inside.truncate(inside.count() - 1);
 }
 
-/// What the collector calls at the end of a cycle, with an object that it has collected.
+/// Called by the collector at the end of a cycle, with the object it has collected.
 unsafe extern "C-unwind" fn on_cycle(state: *mut lua_State) -> c_int {
     // SAFETY: Lua called us: it has what `watch_cycle` gave along. The context cannot be asked for: at the end of a state it is
     // not its allocator's any more.

@@ -19,25 +19,25 @@ use crate::engine::host::{Answer, Host};
 use crate::engine::keys::Keys;
 use crate::limits;
 
-/// What the handler and the hook know of the state that runs on a thread. Plain words: all on one thread, but the
-/// handler may come between any two instructions.
+/// What the handler and the hook know about the state that runs on a thread. All accesses are on one thread, but the
+/// handler may run between any two instructions.
 pub(super) struct Watch {
     pub(super) state: AtomicPtr<lua_State>,
     /// Half its slice.
     pub(super) period_ns: AtomicU64,
-    /// The number of the present resume.
+    /// The number of the current resume.
     pub(super) resumes: AtomicU32,
     /// The number that the last tick saw.
     pub(super) seen: AtomicU32,
-    /// Half slices within the present resume, sampled.
+    /// Half slices within the current resume, sampled.
     pub(super) ticks: AtomicU32,
-    /// Lua's hook was set within the present resume.
+    /// Whether Lua's hook was set within the current resume.
     pub(super) hooked: AtomicBool,
-    /// Ticks since the slice was over.
+    /// Ticks since the slice ended.
     pub(super) overdue: AtomicU32,
-    /// Lua's compiler is at work.
+    /// Whether Lua's compiler is working.
     pub(super) compiling: AtomicBool,
-    /// An error was raised as the page could not be interrupted otherwise.
+    /// Whether an error was raised because the page could not be interrupted otherwise.
     pub(super) stalled: AtomicBool,
 }
 
@@ -46,26 +46,26 @@ pub(super) type HostPart = NonNull<dyn Host>;
 
 /// Bytes of an upvalue (`GCupval` in lj_obj.h).
 const UPVALUE_SIZE: usize = 48;
-/// The most upvalues that a function has (`LJ_MAX_UPVAL` in lj_def.h).
+/// Maximum number of upvalues of a function (`LJ_MAX_UPVAL` in lj_def.h).
 const UPVALUES_MAX: usize = 60;
 
-/// The account of a state's memory.
+/// The memory account of a state.
 pub(super) struct Memory {
     used: Cell<usize>,
-    /// Up to where it may grow now: less than the whole where somebody is under way who holds much.
+    /// The current limit: less than the whole if a running page holds much.
     bound: Cell<usize>,
-    /// Bytes that there are.
+    /// Bytes in total.
     whole: Cell<usize>,
     /// The largest block of a table.
     table_max: usize,
     /// Whether the last block that was refused was that of a table.
     table_refused: Cell<bool>,
-    /// How many of the last new blocks in a row may be upvalues of one function.
+    /// How many of the last consecutive new blocks may be upvalues of one function.
     upvalues: Cell<usize>,
-    /// Where the coroutine is named that runs; none while the state is opened.
+    /// Where the running coroutine is named; `None` while the state is being opened.
     running: Cell<Option<Running>>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
-    /// Whose it is.
+    /// Which run the memory belongs to.
     pub(super) ledger: Ledger,
 }
 
@@ -78,7 +78,7 @@ impl Memory {
         self.bound.get()
     }
 
-    /// Bytes that there are for all.
+    /// Bytes in total.
     pub(super) fn whole(&self) -> usize {
         self.whole.get()
     }
@@ -88,17 +88,17 @@ impl Memory {
         self.table_refused.get()
     }
 
-    /// Up to where a run may fill the memory that holds so much.
+    /// The limit up to which a run that holds this much may fill the memory.
     fn share(&self, held: u64) -> usize {
         let whole = self.whole.get();
         let kept = limits::KEPT_FOR_OTHERS.iter().find(|(above, _)| held > *above);
         whole - kept.map_or(0, |(_, part)| whole / part)
     }
 
-    /// Whether there is no room for a block: a table would be too large, or the run under way may not use so much.
-    /// LuaJIT allocates a function, then each of its upvalues, and notes how many it has when it has all (`lj_func_newL_gc` in lj_func.c). If
-    /// one of them were refused, it would free the function as one without any, and the rest would be counted for ever. So as many
-    /// blocks of that size as a function may need are not refused.
+    /// Whether a block is refused: a table would be too large, or the running page may not use so much.
+    /// LuaJIT allocates a function, then each of its upvalues, and records their number only when it has all (`lj_func_newL_gc` in lj_func.c). If
+    /// one were refused, it would free the function as one without upvalues, and the rest would be lost. So as many
+    /// blocks of that size as one function may need are never refused.
     fn is_refused(&self, used: usize, size: usize) -> bool {
         let is_table = size > self.table_max && is_block_of_table(size);
         let may_be_needed = size == UPVALUE_SIZE && self.upvalues.get() < UPVALUES_MAX;
@@ -109,13 +109,13 @@ impl Memory {
         is_refused
     }
 
-    /// What is allocated from now on is counted by this meter, and has the bound of its run.
+    /// Counts further allocations with this meter, under the limit of its run.
     pub(super) fn begin(&self, meter: Meter) {
         self.bound.set(self.share(self.ledger.held(&meter)));
         self.ledger.begin(meter);
     }
 
-    /// The meter as it stands now. What is allocated from now on is nobody's.
+    /// Returns the meter. Further allocations belong to no run.
     pub(super) fn end(&self) -> Meter {
         self.bound.set(self.whole.get());
         self.ledger.end()
@@ -128,7 +128,7 @@ impl Memory {
         }
     }
 
-    /// Sets where the coroutine is named that runs.
+    /// Sets where the running coroutine is named.
     pub(super) fn set_running(&self, running: Running) {
         self.running.set(Some(running));
     }
@@ -137,7 +137,7 @@ impl Memory {
         self.running.get().is_some()
     }
 
-    /// There is no block for Lua, which raises an error now.
+    /// Refuses a block. Lua then raises an error.
     #[cold]
     fn refuse(&self) -> *mut c_void {
         if let Some(running) = self.running.get() {
@@ -146,14 +146,14 @@ impl Memory {
         ptr::null_mut()
     }
 
-    /// Sets how many bytes there are for all.
+    /// Sets the number of bytes in total.
     #[cfg(test)]
     pub(super) fn set_whole(&self, bytes: usize) {
         self.whole.set(bytes);
         self.bound.set(bytes);
     }
 
-    /// Sets the bound; what is there already stays.
+    /// Sets the limit. What is already allocated stays.
     pub(super) fn set_bound(&self, bytes: usize) {
         self.bound.set(bytes);
     }
@@ -162,55 +162,55 @@ impl Memory {
 /// Sizes of a state's memory.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct MemorySizes {
-    /// Bytes that there are.
+    /// Bytes in total.
     pub(in crate::engine) whole: usize,
     /// Bytes of the largest block of a table.
     pub(in crate::engine) table: usize,
 }
 
-/// Whether a block of this size is that of a table. A table's fields take 24 bytes each, and there is room for a power of two of
-/// them; its elements take 8 each, and there is room for one more than such a power (lj_tab.c). A text may have just such a size.
+/// Whether a block of this size may belong to a table. A table's fields take 24 bytes each, in a power of two; its elements take 8 bytes
+/// each, in one more than a power of two (lj_tab.c). A text may have such a size too.
 #[cold]
 fn is_block_of_table(size: usize) -> bool {
     size.is_multiple_of(24) && (size / 24).is_power_of_two()
         || size.is_multiple_of(8) && (size / 8 - 1).is_power_of_two()
 }
 
-/// How far the collector is, for whoever counts its cycles.
+/// The state of the collector's current cycle, for counting cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Cycle {
-    /// Nobody has asked.
+    /// Not watched.
     #[default]
     Unwatched,
-    /// An object waits for the end of the one that collects it.
+    /// An object waits to be collected, at the end of its cycle.
     Watched,
     /// It was collected.
     Over,
 }
 
-/// What the compiler did so far.
+/// What the compiler has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Traces {
     /// Pieces of native code.
     pub(in crate::engine) made: u64,
-    /// Attempts that it gave up.
+    /// Attempts that it aborted.
     pub(in crate::engine) aborted: u64,
 }
 
-/// The cells of one state. It lies at one address as long as the state is open.
+/// The cells of one state. Its address does not change while the state is open.
 pub(super) struct Context {
     pub(super) memory: Memory,
-    /// The host of the run under way.
+    /// The host of the current run.
     pub(super) host: Cell<Option<HostPart>>,
-    /// Whether the collector has ended a cycle since somebody asked.
+    /// Whether the collector has ended a cycle since it was last asked.
     pub(super) cycle: Cell<Cycle>,
-    /// The coroutine that went on last; only its address counts.
+    /// The coroutine that last continued; only its address matters.
     pub(super) current: Cell<*mut lua_State>,
-    /// What a host panicked with, until the run is over.
+    /// The panic of a host, until the run has returned.
     pub(super) panic: RefCell<Option<Box<dyn Any + Send>>>,
-    /// The last answer of a host; kept for its room.
+    /// The last answer of a host; kept to reuse its memory.
     pub(super) answer: RefCell<Answer>,
-    /// What cookies are signed with.
+    /// The keys that sign cookies.
     pub(super) keys: RefCell<Keys>,
     pub(super) watch: Watch,
     pub(super) traces: Cell<Traces>,
@@ -255,7 +255,7 @@ impl Context {
         unsafe { &*context.cast::<Self>() }
     }
 
-    /// Puts the account between Lua and its own allocator, which stays the one that works: it has no locks, as a
+    /// Installs the account in front of Lua's own allocator, which keeps doing the work: it has no locks, because a
     /// state belongs to one thread.
     pub(super) fn install(&self, state: *mut lua_State) {
         let mut inner = ptr::null_mut();
@@ -272,7 +272,7 @@ impl Context {
         unsafe { api::lua_setallocf(state, account, own) };
     }
 
-    /// Gives the state its own allocator back, before it is closed.
+    /// Restores the state's own allocator, before the state is closed.
     pub(super) fn remove(&self, state: *mut lua_State) {
         if let Some((allocator, inner)) = self.memory.allocator.get() {
             // SAFETY: the state is open; these are the two values it was made with.
@@ -281,7 +281,7 @@ impl Context {
     }
 }
 
-/// Lua's allocator with an account: what would exceed the bound is refused, which Lua raises as "not enough memory".
+/// Lua's allocator with an account: an allocation beyond the limit is refused, which Lua raises as "not enough memory".
 unsafe extern "C" fn account(
     context: *mut c_void,
     block: *mut c_void,
@@ -317,7 +317,7 @@ unsafe extern "C" fn account(
     }
     memory.used.set(used);
     if !block.is_null() {
-        // What grows is as one that goes and another one that comes: it takes as much work.
+        // A block that grows counts as one freed and another allocated, because it takes as much work.
         memory.ledger.note_gone(block.addr());
     }
     memory.note_new(result.addr(), after);

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_void};
 use crate::engine::crypto::{self, Encoding, HASH_SIZE, Hasher};
 use crate::engine::ffi::address::{piece, place_of};
 
-/// The functions, by the names that the library knows them by. Their types are in crypto.lua.
+/// The functions, by their names in the library. Their types are in crypto.lua.
 pub(super) fn pointers() -> [(&'static CStr, *mut c_void); 8] {
     let hasher_size: extern "C" fn() -> u32 = hasher_size;
     let hash_begin: unsafe extern "C" fn(*mut u8) = hash_begin;
@@ -31,7 +31,7 @@ pub(super) fn pointers() -> [(&'static CStr, *mut c_void); 8] {
     ]
 }
 
-/// Puts a hasher into its place.
+/// Writes a hasher to its place.
 ///
 /// # Safety
 /// The library made the place with the size that `hasher_size` tells.
@@ -40,7 +40,7 @@ unsafe fn put_hasher(place: *mut u8, hasher: Hasher) {
     unsafe { place.cast::<Hasher>().write_unaligned(hasher) }
 }
 
-/// Moves it out. The one of a page that is ended stays where it is: it has nothing but its bytes to give back.
+/// Moves a hasher out. When a page is ended its hasher stays in place: it has nothing to free but its bytes.
 ///
 /// # Safety
 /// One was put there, and was not moved out since.
@@ -49,7 +49,7 @@ unsafe fn take_hasher(place: *mut u8) -> Hasher {
     unsafe { place.cast::<Hasher>().read_unaligned() }
 }
 
-/// Bytes of a place for a hash under way.
+/// Bytes of a place for a hasher.
 extern "C" fn hasher_size() -> u32 {
     size_of::<Hasher>() as u32
 }
@@ -68,7 +68,7 @@ unsafe extern "C" fn hmac_begin(place: *mut u8, key: *const u8, length: u32) {
     unsafe { put_hasher(place, Hasher::keyed(key)) };
 }
 
-/// Goes on with either.
+/// Adds a text to either.
 unsafe extern "C" fn hash_update(place: *mut u8, text: *const u8, offset: u32, length: u32) {
     // SAFETY: the library made a place with a hasher, which only these functions move.
     let mut hasher = unsafe { take_hasher(place) };
@@ -86,7 +86,7 @@ unsafe extern "C" fn hash_finish(place: *mut u8, result: *mut u8) {
     unsafe { place_of(result, HASH_SIZE) }.copy_from_slice(&hash);
 }
 
-/// Whether two pieces are the same: 1 or 0.
+/// Whether two pieces are equal: 1 or 0.
 unsafe extern "C" fn equal(one: *const u8, other: *const u8, offset: u32, length: u32) -> u32 {
     // SAFETY: the library passes two strings of one length that are on its stack, and a part of both.
     let one = unsafe { piece(one, offset, length) };
@@ -95,8 +95,8 @@ unsafe extern "C" fn equal(one: *const u8, other: *const u8, offset: u32, length
     crypto::is_equal(one, other).into()
 }
 
-/// Encodes a piece, or decodes one: the number of an encoding, with 16 added for decoding. How many bytes were written;
-/// for what cannot be decoded, the place (from 1), negative.
+/// Encodes or decodes a piece: the number of an encoding, plus 16 for decoding. Returns the number of bytes written;
+/// for invalid text the negative position (from 1).
 unsafe extern "C" fn code(
     way: u32,
     text: *const u8,
@@ -121,7 +121,7 @@ unsafe extern "C" fn code(
     }
 }
 
-/// Fills a place with random bytes: 1, or 0 where there are none to be had.
+/// Fills a place with random bytes: 1, or 0 if there are none.
 unsafe extern "C" fn random(place: *mut u8, room: u32) -> u32 {
     // SAFETY: the library made a place of that many bytes.
     let place = unsafe { place_of(place, room as usize) };

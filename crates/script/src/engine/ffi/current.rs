@@ -8,12 +8,12 @@ use crate::engine::ffi::lua::{Coroutine, Lua};
 use crate::engine::ffi::reference::{Places, Reference};
 
 impl Lua {
-    /// Keeps the slot of `current` right from here on. All three are the library's (run.lua).
+    /// Keeps the slot of `current` up to date from now on. All three values are the library's (run.lua).
     pub(in crate::engine) fn follow_runs(&mut self, [contexts, current, leave]: [Reference; 3]) {
         self.places = Some(Places { contexts, current, leave });
     }
 
-    /// Has the slot tell of this run, which goes on now. One that begins has nothing to tell of yet, and sets the slot itself.
+    /// Sets the slot to this run, which continues now. A run that begins has no content yet, and sets the slot itself.
     pub(super) fn tell_current(&self, coroutine: &Coroutine) {
         let Some(places) = &self.places else { return };
         let state = coroutine.stack.state();

@@ -40,7 +40,7 @@ pub(super) fn install(inside: Inside) {
         inside.push_function(function);
         inside.set_field(-2, name);
     }
-    // Called by LuaJIT's own foreign functions, which only the library has: that stays in native code.
+    // Called through LuaJIT's FFI, which only the library can use, so that the caller stays in native code.
     let measure: unsafe extern "C" fn(*const u8, u32, u32) -> u32 = escape_measure;
     let write: unsafe extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
@@ -51,11 +51,11 @@ pub(super) fn install(inside: Inside) {
     }
 }
 
-/// Has the compiler tell when it begins and ends. The texts it tells that by are kept, as it must not need memory for
+/// Makes the compiler report its begin and end. The names of its events are kept, because it must not need memory for
 /// them when there is none.
 const ATTACH: &[u8] = b"jit.attach(..., 'trace') return { 'start', 'stop', 'abort', 'flush' }";
 
-/// Begins to watch the compiler; leaves on the stack what is to be kept.
+/// Begins to watch the compiler; leaves the values to keep on the stack.
 pub(super) fn watch_compiler(inside: Inside) {
     if compile(inside, c"=[library] attach", ATTACH) {
         inside.push_function(on_compiler);
@@ -63,7 +63,7 @@ pub(super) fn watch_compiler(inside: Inside) {
     }
 }
 
-/// What the compiler calls with the name of what it does.
+/// Called by the compiler with the name of an event.
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -83,7 +83,7 @@ unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     0
 }
 
-/// Raises an error with a text of ours, without a place in front.
+/// Raises an error with a constant text, without a place in front.
 pub(super) fn raise(state: *mut lua_State, text: &'static str) {
     // SAFETY: Lua called us; the range is readable and Lua copies it.
     unsafe { api::lua_pushlstring_(state, text.as_ptr().cast(), text.len()) };
@@ -91,8 +91,8 @@ pub(super) fn raise(state: *mut lua_State, text: &'static str) {
     unsafe { api::lua_error(state) };
 }
 
-/// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the most
-/// that are handed over where those are more.
+/// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the limit if there are
+/// more than that many.
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -108,7 +108,7 @@ unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     push_answer(inside, context)
 }
 
-/// Pushes what the host answered. The cell is borrowed value by value: an error may be raised in between.
+/// Pushes the host's answer. The cell is borrowed for one value at a time, because an error may be raised in between.
 fn push_answer(inside: Inside, context: &Context) -> c_int {
     inside.reserve(4);
     match context.answer.borrow().shape() {
@@ -149,7 +149,7 @@ unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     0
 }
 
-/// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); the reason where that does not work.
+/// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); returns the reason if that fails.
 unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -159,7 +159,7 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
         _ => PublishedValue::Json(value),
     };
     let published = with_host(context, |host| host.publish(channel, value));
-    // What has to be dropped is dropped before an error may be raised: the reason is kept with the context.
+    // Values with destructors are dropped before an error may be raised: the reason is kept in the context.
     let Some(Err(problem)) = published else { return 0 };
     context.answer.borrow_mut().text(problem.as_bytes());
     drop(problem);
@@ -167,7 +167,7 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `now()`: seconds since 1970 as the host tells them.
+/// `now()`: seconds since 1970, from the host.
 unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -176,7 +176,7 @@ unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `clock()`: seconds that only go forward, as the host tells them.
+/// `clock()`: monotonic seconds, from the host.
 unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -185,7 +185,7 @@ unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `find(text, needle, start, stop)`: where the needle is between these places, in linear time; nothing if nowhere.
+/// `find(text, needle, start, stop)`: the position of the needle between these positions, in linear time; nothing if there is none.
 unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, _) = unsafe { called_with(state) };
@@ -202,7 +202,7 @@ unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
 }
 
 unsafe extern "C-unwind" {
-    /// Compiles a chunk of the kinds that `mode` names; mlua-sys leaves it out for LuaJIT.
+    /// Compiles a chunk of the kinds in `mode`; mlua-sys does not declare it for LuaJIT.
     fn luaL_loadbufferx(
         state: *mut lua_State,
         start: *const std::ffi::c_char,
@@ -212,12 +212,12 @@ unsafe extern "C-unwind" {
     ) -> c_int;
 }
 
-/// Compiles `text` and pushes the function; where that fails, the message. Whether it worked.
+/// Compiles `text` and pushes the function, or the message if that fails. Returns whether it worked.
 pub(super) fn compile(inside: Inside, name: &CStr, text: &[u8]) -> bool {
     load_as(inside, c"t", name, text)
 }
 
-/// Loads a chunk of a kind: text, or byte code of our own making.
+/// Loads a chunk of a kind: text, or byte code that the library made.
 fn load_as(inside: Inside, kind: &CStr, name: &CStr, chunk: &[u8]) -> bool {
     // SAFETY: both ranges are readable. Byte code is that of the library alone: see `load_code`.
     let status = unsafe {
@@ -254,8 +254,8 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     2
 }
 
-/// `load_code(code)`: the function of byte code. The library alone has this, for what LuaJIT itself has dumped
-/// (instances.lua): other byte code could do anything.
+/// `load_code(code)`: the function of byte code. Only the library can call it, for code that LuaJIT itself has dumped
+/// (instances.lua), because other byte code could do anything.
 unsafe extern "C-unwind" fn load_code(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, _) = unsafe { called_with(state) };
@@ -272,7 +272,7 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     let (inside, context) = unsafe { called_with(state) };
     let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
     let expires = inside.number_at(2) as u64;
-    // Nothing that has to be dropped is left when an error is raised.
+    // No value with a destructor is left when an error is raised.
     let code = {
         let site = site_of(context);
         context.keys.borrow().sign(Signed { site: &site, name, expires, value })
@@ -284,7 +284,7 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `verify(name, expires, value, code)`: 1 where the code is that of the cookie, else 0.
+/// `verify(name, expires, value, code)`: 1 if the code is that of the cookie, otherwise 0.
 unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -299,31 +299,31 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `site()`: the name of the site that the run is of; empty for the one without a name.
+/// `site()`: the name of the run's site; empty for the one without a name.
 unsafe extern "C-unwind" fn site(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
-    // What has to be dropped is dropped before an error may be raised: the name is kept with the context.
+    // Values with destructors are dropped before an error may be raised: the name is kept in the context.
     context.answer.borrow_mut().text(&site_of(context));
     inside.push_bytes(context.answer.borrow().text_bytes());
     1
 }
 
-/// The name of the site that the run is of.
+/// The name of the run's site.
 fn site_of(context: &Context) -> Vec<u8> {
     let mut site = Vec::new();
     with_host(context, |host| host.site(&mut site));
     site
 }
 
-/// How many bytes a piece of a text has with its escapes.
+/// The length of a piece of a text with its escapes.
 unsafe extern "C" fn escape_measure(start: *const u8, offset: u32, length: u32) -> u32 {
     // SAFETY: the library passes a string that is on its stack, and a part of it.
     let piece = unsafe { piece(start, offset, length) };
     u32::try_from(escape::escaped_length(piece)).unwrap_or(u32::MAX)
 }
 
-/// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on: how many bytes of it are written then.
+/// Writes a piece of a text with its escapes to a place of `room` bytes, from `written` on. Returns how many bytes of the place are then written.
 unsafe extern "C" fn escape_write(
     start: *const u8,
     offset: u32,

@@ -21,17 +21,17 @@ use crate::engine::ffi::stack::{Inside, Status};
 
 /// The word of `lua_State` with the address of its `global_State`.
 const GLOBAL: usize = 2;
-/// The word with the begin of its frame, `base`.
+/// The word of `lua_State` with the start of its frame, `base`.
 const BASE: usize = 4;
 /// The word with the end of its stack, `top`.
 const TOP: usize = 5;
 
-/// The place of the word that names the coroutine that runs.
+/// The place of the word that names the running coroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Running(*const *mut lua_State);
 
 impl Running {
-    /// Looks for the place. None where the words are not where they should be.
+    /// Searches for the place. `None` if the words are not where they should be.
     pub(super) fn find(inside: Inside) -> Option<Self> {
         let global = word_of(inside.state(), GLOBAL) as *const usize;
         let mut seen = Seen { global, are_words_right: true, places: u64::MAX };
@@ -51,7 +51,7 @@ impl Running {
         is_one.then(|| Self(global.wrapping_add(place).cast()))
     }
 
-    /// Sees to it that what is written at the end of the stack is not written over its frames.
+    /// Ensures that an error written at the top of the stack does not overwrite frames.
     #[cold]
     pub(super) fn mend_end(self) {
         // SAFETY: the word lies in the `global_State` of a state that is open, as it allocates.
@@ -71,7 +71,7 @@ impl Running {
 struct Seen {
     global: *const usize,
     are_words_right: bool,
-    /// The first words of `global_State` that named each coroutine while it ran, by their bits.
+    /// The first words of `global_State` that named each coroutine while it ran, as bits.
     places: u64,
 }
 
@@ -80,7 +80,7 @@ fn word_of(state: *const lua_State, word: usize) -> usize {
     unsafe { state.cast::<usize>().wrapping_add(word).read() }
 }
 
-/// Runs in a coroutine and looks for it.
+/// Runs in a coroutine and searches for it.
 unsafe extern "C-unwind" fn look(state: *mut lua_State) -> c_int {
     // SAFETY: Lua called us: it has what `find` gave along.
     let seen = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) }.cast::<Seen>();

@@ -18,84 +18,84 @@ use ahash::{HashMap, HashSet};
 
 use crate::limits::{HOLDS_LITTLE, SAMPLE_SIZE, UNWATCHED_SIZE};
 
-/// What counts the bytes that a run allocates.
+/// Counts the bytes that a run allocates.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Meter {
-    /// Bytes up to the next point; below zero where it was passed.
+    /// Bytes until the next sample point; negative if it was passed.
     left: i64,
-    /// Bytes allocated in all at that point.
+    /// Bytes allocated in total at that point.
     due: u64,
-    /// Bytes that all count as held; what follows is watched.
+    /// Bytes that all count as held; allocations after them are sampled.
     unwatched: u64,
     account: Option<AccountNumber>,
 }
 
-/// The account of a run that allocated much, or of several runs. Given back with [`Ledger::close`].
+/// The account of a run that allocated much, or of several runs. Close it with [`Ledger::close`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct AccountNumber(u32);
 
 impl Meter {
-    /// Of a run.
+    /// For a run.
     pub(in crate::engine) fn new() -> Self {
-        // It is looked at for the first time where it does not hold little any more.
+        // It is first checked when it no longer holds little.
         let (left, due) = (HOLDS_LITTLE.cast_signed(), HOLDS_LITTLE);
         Self { left, due, unwatched: UNWATCHED_SIZE, account: None }
     }
 
-    /// Of a run that shares an account: all of it is watched, as it may last for long and others like it hold little each.
+    /// For a run that shares an account: everything is sampled, because it may live long, and many like it may hold little each.
     pub(in crate::engine) fn of_account(account: AccountNumber, first_point: u64) -> Self {
         let (left, due) = (first_point.cast_signed(), first_point);
         Self { left, due, unwatched: 0, account: Some(account) }
     }
 
-    /// Of what belongs to no run.
+    /// For memory that belongs to no run.
     pub(in crate::engine) fn of_nobody() -> Self {
         Self { left: i64::MAX, due: i64::MAX.cast_unsigned(), unwatched: 0, account: None }
     }
 
-    /// Bytes allocated so far, those that are free again included.
+    /// Bytes allocated so far, including those that were freed.
     pub(in crate::engine) fn allocated(&self) -> u64 {
         self.due.wrapping_sub(self.left.cast_unsigned())
     }
 
-    /// Bytes of it that count as held without being watched.
+    /// Bytes of these that count as held without being sampled.
     pub(in crate::engine) fn unwatched(&self) -> u64 {
         self.allocated().min(self.unwatched)
     }
 
-    /// The account. Whoever ends the last run that has it closes it.
+    /// The account. It is closed when its last run ends.
     pub(in crate::engine) fn account(&self) -> Option<AccountNumber> {
         self.account
     }
 }
 
-/// A block that is watched.
+/// A sampled block.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     account: AccountNumber,
-    /// Bytes that it stands for.
+    /// Bytes that it represents.
     weight: u64,
 }
 
-/// What the runs of an account have of the watched blocks.
+/// The sampled blocks of an account's runs.
 #[derive(Debug, Default)]
 struct Account {
-    /// Bytes that they stand for.
+    /// Bytes that they represent.
     held: u64,
     addresses: HashSet<usize>,
 }
 
-/// The memory of all runs of one state.
+/// The memory of all runs in one state.
 #[derive(Debug)]
 pub(super) struct Ledger {
     left: Cell<i64>,
     due: Cell<u64>,
     unwatched: Cell<u64>,
     account: Cell<Option<AccountNumber>>,
-    /// How many blocks are watched.
+    /// The number of sampled blocks.
     watched: Cell<usize>,
     blocks: RefCell<HashMap<usize, Watched>>,
-    /// None where the number is free.
+    /// `None` for a free number.
     accounts: RefCell<Vec<Option<Account>>>,
     free: RefCell<Vec<AccountNumber>>,
     random: Cell<u64>,
@@ -118,7 +118,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// What is allocated from now on is counted by this meter.
+    /// Counts further allocations with this meter.
     pub(super) fn begin(&self, meter: Meter) {
         self.left.set(meter.left);
         self.due.set(meter.due);
@@ -126,21 +126,21 @@ impl Ledger {
         self.account.set(meter.account);
     }
 
-    /// The meter as it stands now. What is allocated from now on is nobody's.
+    /// Returns the meter. Further allocations belong to no run.
     pub(super) fn end(&self) -> Meter {
-        // Nobody comes to a point, so the rest may stay.
+        // No sample point is reached, so the rest may stay.
         let meter = self.now();
         self.left.set(i64::MAX);
         meter
     }
 
-    /// The meter as it stands now.
+    /// The meter as it is now.
     pub(super) fn now(&self) -> Meter {
         let (left, due) = (self.left.get(), self.due.get());
         Meter { left, due, unwatched: self.unwatched.get(), account: self.account.get() }
     }
 
-    /// Bytes that a run holds, with those that nobody has collected yet; where it shares an account, all of that.
+    /// Bytes that a run holds, including garbage that was not collected; if it shares an account, those of the whole account.
     #[inline]
     pub(super) fn held(&self, meter: &Meter) -> u64 {
         let unwatched = meter.unwatched();
@@ -148,13 +148,13 @@ impl Ledger {
         unwatched.saturating_add(self.held_by(account))
     }
 
-    /// Bytes that the watched blocks of an account stand for.
+    /// Bytes that the sampled blocks of an account represent.
     pub(super) fn held_by(&self, AccountNumber(number): AccountNumber) -> u64 {
         let accounts = self.accounts.borrow();
         accounts.get(number as usize).and_then(Option::as_ref).map_or(0, |account| account.held)
     }
 
-    /// Follows no block of this account any more; how much it held. It takes as long as it has blocks, however many others have.
+    /// Stops following the blocks of this account; returns how much it held. Takes time in proportion to its own blocks only.
     pub(super) fn close(&self, number: AccountNumber) -> u64 {
         let place = self.accounts.borrow_mut().get_mut(number.0 as usize).and_then(Option::take);
         let Some(account) = place else { return 0 };
@@ -170,7 +170,7 @@ impl Ledger {
         account.held
     }
 
-    /// A block has come. Whether what the run holds is to be looked at: a point was passed.
+    /// A block was allocated. Returns whether the run should be checked, because a sample point was passed.
     #[inline]
     #[must_use]
     pub(super) fn note_new(&self, address: usize, size: usize) -> bool {
@@ -182,7 +182,7 @@ impl Ledger {
         left < 0
     }
 
-    /// A block goes.
+    /// A block was freed.
     #[inline]
     pub(super) fn note_gone(&self, address: usize) {
         if self.watched.get() != 0 {
@@ -190,7 +190,7 @@ impl Ledger {
         }
     }
 
-    /// A block has shrunk. It stays whose it is, and stands for as much less.
+    /// A block has shrunk. It keeps its owner, and represents that much less.
     #[cold]
     pub(super) fn note_less(&self, (old, before): (usize, usize), (new, after): (usize, usize)) {
         if self.watched.get() != 0
@@ -227,15 +227,15 @@ impl Ledger {
         self.watched.set(blocks.len());
     }
 
-    /// One point or more fell into this block.
+    /// One or more sample points are in this block.
     #[cold]
     fn pass_points(&self, address: usize) {
-        // The first point of a run is there to look at it, and nothing is watched.
+        // The first point of a run only causes a check, and nothing is sampled.
         self.go_on_by(self.unwatched.get().saturating_sub(self.due.get()));
         if self.left.get() >= 0 {
             return;
         }
-        // Those that lie close within a large block have the same distances.
+        // Points within one large block have equal distances.
         let whole = self.left.get().unsigned_abs() / SAMPLE_SIZE;
         let mut weight = whole * SAMPLE_SIZE;
         self.go_on_by(weight);
@@ -253,7 +253,7 @@ impl Ledger {
         self.due.set(self.due.get().saturating_add(size));
     }
 
-    /// Bytes up to the first point: any number, so that of many that allocate little some are met.
+    /// Bytes until the first point: random, so that some of many runs that allocate little are sampled.
     pub(super) fn first_gap(&self) -> u64 {
         self.draw() % SAMPLE_SIZE
     }
@@ -275,7 +275,7 @@ impl Ledger {
         number
     }
 
-    /// The next of a row of numbers that no page has a way to see: xorshift.
+    /// The next number of a sequence that no page can observe: xorshift.
     fn draw(&self) -> u64 {
         let mut random = self.random.get();
         random ^= random << 13;
@@ -305,12 +305,12 @@ mod tests {
         assert!(holds_all(&one) && holds_all(&other));
         ledger.close(one.account().unwrap());
         assert!(holds_all(&other));
-        // The number is another run's now; what becomes of the blocks of the one before does not change what that holds.
+        // The number now belongs to another run; freeing blocks of the previous run does not change what it holds.
         let next = run(&ledger, 3, 8 << 20);
         assert_eq!(next.account(), one.account());
         ledger.note_gone(1);
         assert!(holds_all(&next) && holds_all(&other));
-        // Nor does the end of the next one, where a block of another run has the place of one of its own.
+        // Nor does the end of the next one, if a block of another run has the address of one of its own.
         ledger.note_gone(3);
         assert_eq!(ledger.held(&next), UNWATCHED_SIZE);
         let last = run(&ledger, 3, 8 << 20);

@@ -5,10 +5,10 @@ use crate::engine::ffi::native;
 use crate::engine::ffi::pieces::NativeCode;
 
 impl Lua {
-    /// All native code there is.
+    /// All native code.
     pub(in crate::engine) fn native_code(&self) -> Vec<NativeCode> {
         let Some(lister) = &self.lister else { return Vec::new() };
-        // An error leaves the list empty: the profiler shows addresses then.
+        // An error leaves the list empty; the profiler then shows addresses.
         let _listed = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(lister.0);

@@ -23,21 +23,21 @@ use crate::engine::ffi::tick::Ticker;
 use crate::engine::host::Host;
 use crate::engine::keys::Keys;
 
-/// Room on a stack for what is pushed between two looks.
+/// Room on a stack for values pushed between two checks.
 pub(super) const ROOM: c_int = 8;
 
 unsafe extern "C-unwind" {
-    /// Switches the compiler on and off; mlua-sys leaves it out.
+    /// Switches the compiler on and off; mlua-sys does not declare it.
     fn luaJIT_setmode(state: *mut mlua_sys::lua_State, index: c_int, mode: c_int) -> c_int;
 }
 
 /// The whole engine, off (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF`).
 const ENGINE_OFF: c_int = 0;
 
-/// All native code, thrown away (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH`).
+/// Discards all native code (luajit.h: `LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH`).
 const ENGINE_FLUSH: c_int = 0x200;
 
-/// What a function of the library's is called with.
+/// An argument for a function of the library.
 #[derive(Clone, Copy)]
 pub(in crate::engine) enum Argument<'a> {
     /// A kept value.
@@ -57,13 +57,13 @@ pub(in crate::engine) struct Coroutine {
 pub(in crate::engine) enum Resumed {
     /// It yielded values.
     Yielded,
-    /// Its slice is over.
+    /// Its slice ended.
     Sliced,
-    /// It ran for too long where it cannot be interrupted, and was stopped there.
+    /// It ran too long without a point where it can be interrupted, and was stopped.
     Stalled,
     /// It is dead, with an error on its stack.
     Raised,
-    /// It is dead, for want of memory.
+    /// It is dead, for lack of memory.
     OutOfMemory,
 }
 
@@ -76,22 +76,22 @@ pub(in crate::engine) struct Lua {
     nothing: Reference,
     /// A Lua function that lists native code.
     pub(super) lister: Option<Reference>,
-    /// Where the library is told which run is under way.
+    /// Where the library is told which run is current.
     pub(super) places: Option<Places>,
     at_end: AtEnd,
 }
 
-/// What becomes of a state that is not used any more.
+/// What happens to a state at its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtEnd {
     /// It is closed, object by object.
     Closed,
-    /// It is left as it is: its process ends.
+    /// It is left as it is, because its process ends.
     Left,
 }
 
 impl Lua {
-    /// Opens a state with all of LuaJIT's libraries, which are for the library's Lua code only.
+    /// Opens a state with all of LuaJIT's libraries, which only the library's Lua code can use.
     pub(in crate::engine) fn open(sizes: MemorySizes, slice: Duration) -> io::Result<Option<Lua>> {
         let ticker = Ticker::new(slice)?;
         // SAFETY: a call without conditions; null tells of failure.
@@ -123,7 +123,7 @@ impl Lua {
         Ok((has_room && opened.is_ok()).then_some(lua))
     }
 
-    /// Leaves the memory to the kernel, which takes it back with the process: to free a large heap object by object takes a tenth of
+    /// Leaves the memory to the kernel, which frees it with the process: freeing a large heap object by object takes a tenth of
     /// a second for nothing.
     pub(in crate::engine) fn leave(mut self) {
         self.at_end = AtEnd::Left;
@@ -134,12 +134,12 @@ impl Lua {
         unsafe { self.context.as_ref() }
     }
 
-    /// What the compiler did so far.
+    /// What the compiler has done so far.
     pub(in crate::engine) fn traces(&self) -> Traces {
         self.context().traces.get()
     }
 
-    /// Sets the keys that cookies are signed with.
+    /// Sets the keys that sign cookies.
     pub(in crate::engine) fn set_keys(&mut self, keys: Keys) {
         self.context().keys.replace(keys);
     }
@@ -149,20 +149,20 @@ impl Lua {
         self.ticker.set_slice(slice);
     }
 
-    /// Runs everything as byte code from here on.
+    /// Runs everything as byte code from now on.
     pub(in crate::engine) fn interpret(&mut self) {
         // SAFETY: the state is open; switching off always works.
         unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_OFF) };
     }
 
-    /// Throws all native code away: what runs on is compiled again.
+    /// Discards all native code. Code that keeps running is compiled again.
     pub(in crate::engine) fn forget_native(&mut self) {
         // SAFETY: the state is open, and no code of it runs.
         unsafe { luaJIT_setmode(self.main.state(), 0, ENGINE_FLUSH) };
     }
 
-    /// Makes the library: every chunk is called with one table, which holds the native functions and what the chunks
-    /// before put there; `parts` are numbered in its field of that name, `numbers` are fields. The `kept` ones are kept.
+    /// Builds the library: every chunk is called with one table, which contains the native functions and what earlier chunks
+    /// put there; `parts` are numbered in its field of that name, `numbers` are fields. The `kept` fields are kept.
     pub(in crate::engine) fn build<const KEPT: usize>(
         &mut self,
         chunks: &[(&CStr, &str)],
@@ -201,7 +201,7 @@ impl Lua {
         Ok(references)
     }
 
-    /// Makes a kept table the globals of all that is made from here on. What the library was made of keeps LuaJIT's own.
+    /// Makes a kept table the globals of everything created from now on. The library's own code keeps LuaJIT's globals.
     pub(in crate::engine) fn set_globals(&mut self, table: &Reference) -> Result<(), Fault> {
         protected(self.main, &mut |inside| {
             inside.reserve(ROOM);
@@ -246,7 +246,7 @@ impl Lua {
         })
     }
 
-    /// Calls a kept function of the library's.
+    /// Calls a kept function of the library.
     pub(in crate::engine) fn call(&mut self, function: &Reference) -> Result<(), Fault> {
         self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
@@ -271,7 +271,7 @@ impl Lua {
         })
     }
 
-    /// Calls a kept function of the library's with a value: the text that it gives.
+    /// Calls a kept function of the library with a value, and returns its text.
     pub(in crate::engine) fn call_for_text(
         &mut self,
         function: &Reference,
@@ -293,13 +293,13 @@ impl Lua {
         Ok(text)
     }
 
-    /// Forgets a value.
+    /// Releases a value.
     pub(in crate::engine) fn release(&mut self, reference: &Reference) {
         let released = self.unbounded(&mut |inside| inside.unregister(reference.0));
         debug_assert_eq!(released, Ok(()), "nothing of it can fail");
     }
 
-    /// Makes a coroutine whose first resume calls the function `body`.
+    /// Creates a coroutine whose first resume calls the function `body`.
     pub(in crate::engine) fn coroutine(&mut self, body: &Reference) -> Result<Coroutine, Fault> {
         let mut made = None;
         protected(self.main, &mut |inside| {
@@ -312,7 +312,7 @@ impl Lua {
         Ok(coroutine)
     }
 
-    /// Lets go of a coroutine, in whatever state it is; the library does so, too.
+    /// Releases a coroutine in whatever state it is; the library releases it too.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
         let dropped = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
@@ -326,8 +326,8 @@ impl Lua {
         debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }
 
-    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges what it
-    /// allocates to a meter. Also tells how many ticks it used.
+    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges its
+    /// allocations to a meter. Also returns how many ticks it used.
     pub(in crate::engine) fn resume(
         &mut self,
         coroutine: &Coroutine,
@@ -336,7 +336,7 @@ impl Lua {
         meter: &mut Meter,
     ) -> (Resumed, u32) {
         let context = self.context();
-        // The lifetime is taken away for the time of this call, at whose end the pointer goes.
+        // The lifetime is erased for the duration of this call, after which the pointer is removed.
         let host: *mut (dyn Host + '_) = host;
         // SAFETY: the two types differ in the lifetime only.
         let host =
@@ -359,7 +359,7 @@ impl Lua {
             Status::Yielded if coroutine.stack.count() == 0 => Resumed::Sliced,
             Status::Yielded => Resumed::Yielded,
             Status::OutOfMemory => Resumed::OutOfMemory,
-            // The body never returns: it is a loop of the library's.
+            // The body never returns, because it is a loop of the library.
             Status::Returned | Status::Raised => Resumed::Raised,
         };
         (outcome, used.ticks)
@@ -367,8 +367,8 @@ impl Lua {
 
     /// Brings the compiler to rest after a hook was set.
     ///
-    /// Setting a hook while code is being recorded only marks the recording as aborted; the next instruction that is
-    /// dispatched clears it away. A coroutine that yielded from a hook goes on past that dispatch, and would enter
+    /// Setting a hook while code is being recorded only marks the recording as aborted; the next dispatched instruction
+    /// clears the mark. A coroutine that yielded from a hook continues after that dispatch, and would enter
     /// native code with the mark still set. So one Lua function is called in between.
     pub(super) fn settle(&self) {
         let called = self.unbounded(&mut |inside| {

@@ -11,12 +11,12 @@ use crate::engine::ffi::stack::Inside;
 use crate::limits;
 
 impl Lua {
-    /// Bytes that Lua has.
+    /// Bytes that Lua uses.
     pub(in crate::engine) fn memory_used(&self) -> usize {
         self.context().memory.used()
     }
 
-    /// Bytes that Lua may have.
+    /// Bytes that Lua may use.
     pub(in crate::engine) fn memory_bound(&self) -> usize {
         self.context().memory.whole()
     }
@@ -26,7 +26,7 @@ impl Lua {
         self.context().memory.knows_running()
     }
 
-    /// Bytes that the run of this meter holds, with those that nobody has collected yet.
+    /// Bytes that the run with this meter holds, including garbage that was not collected.
     pub(in crate::engine) fn held(&self, meter: &Meter) -> u64 {
         self.context().memory.ledger.held(meter)
     }
@@ -41,12 +41,12 @@ impl Lua {
         Meter::of_account(account, self.context().memory.ledger.first_gap())
     }
 
-    /// Bytes that the runs of an account hold, with those that nobody has collected yet.
+    /// Bytes that the runs of an account hold, including garbage that was not collected.
     pub(in crate::engine) fn held_by(&self, account: AccountNumber) -> u64 {
         self.context().memory.ledger.held_by(account)
     }
 
-    /// Follows what the runs of an account held no more: they are over. How much that was.
+    /// Stops following the memory of an account, whose runs have ended. Returns how much that was.
     pub(in crate::engine) fn close_account(&mut self, account: AccountNumber) -> u64 {
         self.context().memory.ledger.close(account)
     }
@@ -56,8 +56,8 @@ impl Lua {
         self.context().memory.was_table_refused()
     }
 
-    /// A protected call of our own that must not fail for want of memory: no bound holds for it. Already to begin one takes
-    /// some bytes, which are garbage then; where the collector could not begin, there would never be room again.
+    /// A protected call of the engine that must not fail for lack of memory: no limit applies. Even beginning a call takes
+    /// a few bytes, which then are garbage; if the collector could not begin, there would never be room again.
     pub(super) fn unbounded(&self, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
         let memory = &self.context().memory;
         let bound = memory.bound();
@@ -67,7 +67,7 @@ impl Lua {
         result
     }
 
-    /// Collects garbage for a while; whether that ended a cycle of the collector, and how many ticks it used.
+    /// Collects garbage for a while. Returns whether that ended a cycle, and how many ticks it used.
     pub(in crate::engine) fn collect_some(&mut self) -> (bool, u32) {
         let (_, used) = self.ticker.watched(&self.context().watch, || {
             let collected = self.unbounded(&mut |inside| {
@@ -86,7 +86,7 @@ impl Lua {
         (self.context().cycle.get() == Cycle::Over, used.ticks)
     }
 
-    /// Sets how much work the collector does, in percent of what is allocated meanwhile: whoever allocates pays for it.
+    /// Sets how much work the collector does, in percent of what is allocated meanwhile. Allocations pay for it.
     pub(in crate::engine) fn set_collector_pace(&mut self, percent: i32) {
         let set = self.unbounded(&mut |inside| inside.set_collector_pace(percent));
         debug_assert_eq!(set, Ok(()), "nothing of it can fail");
@@ -106,16 +106,16 @@ mod tests {
     use crate::engine::library::NoHost;
     use crate::engine::{Fault, Purpose, Settings, State};
 
-    /// Bytes that are left to load a page with: from none to enough.
+    /// Bytes left for loading a page: from none to enough.
     const ROOMS: std::ops::Range<usize> = 0..16_384;
 
-    /// Pages that are tried with each of them: what stays of each adds up, other than tables that grow.
+    /// Pages that are tried with each of these: small amounts that each leaves add up, unlike tables that grow.
     const PAGES: usize = 60;
 
-    /// What is left where a long text is to be loaded.
+    /// The memory left when a long text is loaded.
     const SCARCE: usize = 50_000;
 
-    /// Works with no more memory than is in use, garbage included, and so many bytes.
+    /// Works with no more memory than is in use, including garbage, plus this many bytes.
     fn with_left<T>(state: &mut State, room: usize, work: impl FnOnce(&mut State) -> T) -> T {
         let (used, bound) = (state.lua.memory_used(), state.lua.memory_bound());
         state.lua.context().memory.set_whole(used + room);
@@ -124,7 +124,7 @@ mod tests {
         done
     }
 
-    /// Leaves garbage: more than any text takes here.
+    /// Leaves more garbage than any text takes here.
     fn waste(state: &mut State) {
         let text = format!("return '{}'", "y".repeat(900_000));
         let chunk = state.lua.compile(c"waste", text.as_bytes(), &state.kept.environment);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_page_that_is_not_loaded_was_compiled_to_is_given_back() {
-        // Never closed: LuaJIT itself loses some bytes at times where an allocation within it fails, and aborts over them then.
+        // Never closed: LuaJIT sometimes loses a few bytes when an allocation inside it fails, and then aborts when it is closed.
         let mut state = ManuallyDrop::new(State::new(Settings::default()).unwrap());
         let _known = state.load(0, "a", "return function() end").unwrap();
         let mut refused = 0;

@@ -14,7 +14,7 @@ use crate::engine::ffi::reference::Reference;
 use crate::engine::ffi::stack::Inside;
 use crate::limits::TRACES_MAX;
 
-/// Gives the function that tells of an instruction, and one that calls a function with the number, the address and the length of each piece there is.
+/// Returns the function that describes an instruction, and one that calls a function with the number, address and length of each piece.
 pub(super) const LIBRARY: &[u8] = b"local compiler, most = require('jit.util'), ...
 return compiler.funcinfo, function(note)
   for number = 1, most do
@@ -23,7 +23,7 @@ return compiler.funcinfo, function(note)
   end
 end";
 
-/// Begins to remember pieces, with the compiled library on the stack. Gives the function that lists them, which is kept.
+/// Begins to record pieces, with the compiled library on the stack. Returns the function that lists them, which is kept.
 pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
     inside.push_number(f64::from(TRACES_MAX));
     inside.call(1, 2);
@@ -32,15 +32,15 @@ pub(super) fn follow(inside: Inside, pieces: &Pieces) -> Reference {
     lister
 }
 
-/// The compiler begins with a piece: its number is the second argument, the function the third, the instruction in it the fourth.
+/// The compiler begins a piece: the second argument is its number, the third the function, the fourth the instruction in it.
 pub(super) fn on_begun(inside: Inside, pieces: &Pieces, memory: &Memory) {
     let number = inside.number_at(2);
     let Some(describe) = pieces.describe.get() else { return };
-    // What cannot be shown is not remembered.
+    // A piece that cannot be shown is not recorded.
     if !(0.0..=f64::from(TRACES_MAX)).contains(&number) {
         return;
     }
-    // The compiler may begin where a page has no memory left.
+    // The compiler may begin when a page has no memory left.
     let unbounded = Unbounded::new(memory);
     inside.reserve(4);
     inside.push_registered(describe);
@@ -54,7 +54,7 @@ pub(super) fn on_begun(inside: Inside, pieces: &Pieces, memory: &Memory) {
     pieces.begin(number as usize, place);
 }
 
-/// Memory without a bound, until it is dropped: also by an error that is raised meanwhile.
+/// Lifts the memory limit until it is dropped, also by an error that is raised meanwhile.
 struct Unbounded<'memory> {
     memory: &'memory Memory,
     bound: usize,
@@ -74,7 +74,7 @@ impl Drop for Unbounded<'_> {
     }
 }
 
-/// Has a piece listed.
+/// Adds a piece to the list.
 pub(super) unsafe extern "C-unwind" fn note(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };

@@ -8,28 +8,28 @@ use crate::engine::ffi::lua::{Coroutine, Lua, ROOM};
 use crate::engine::ffi::reference::Reference;
 
 impl Lua {
-    /// Puts a kept value onto a coroutine's stack.
+    /// Pushes a kept value on a coroutine's stack.
     pub(in crate::engine) fn pass(&mut self, coroutine: &Coroutine, reference: &Reference) {
         self.main.push_registered(reference.0);
         self.main.move_to(coroutine.stack, 1);
     }
 
-    /// Puts a number onto a coroutine's stack.
+    /// Pushes a number on a coroutine's stack.
     pub(in crate::engine) fn pass_number(&mut self, coroutine: &Coroutine, number: f64) {
         coroutine.stack.push_number(number);
     }
 
-    /// Moves the topmost value of one coroutine's stack to another's.
+    /// Moves the topmost value from one coroutine's stack to another's.
     pub(in crate::engine) fn move_value(&mut self, from: &Coroutine, to: &Coroutine) {
         from.stack.move_to(to.stack, 1);
     }
 
-    /// Puts nil onto a coroutine's stack.
+    /// Pushes nil on a coroutine's stack.
     pub(in crate::engine) fn pass_nil(&mut self, coroutine: &Coroutine) {
         coroutine.stack.push_nil();
     }
 
-    /// Puts a text onto the stack of a run's coroutine, at its expense; whether there was memory for it.
+    /// Pushes a text on the stack of a run's coroutine, charged to the run. Returns whether there was memory.
     pub(in crate::engine) fn pass_charged(
         &mut self,
         coroutine: &Coroutine,
@@ -39,7 +39,7 @@ impl Lua {
         self.charged(meter, |lua| lua.pass_bytes(coroutine, text))
     }
 
-    /// Does what takes memory at the expense of a run.
+    /// Does work whose memory is charged to a run.
     pub(in crate::engine) fn charged<T>(
         &mut self,
         meter: &mut Meter,
@@ -51,7 +51,7 @@ impl Lua {
         done
     }
 
-    /// Puts a text onto a coroutine's stack; whether there was memory for it.
+    /// Pushes a text on a coroutine's stack. Returns whether there was memory.
     pub(in crate::engine) fn pass_bytes(&mut self, coroutine: &Coroutine, text: &[u8]) -> bool {
         protected(self.main, &mut |inside| {
             inside.reserve(1);
@@ -72,7 +72,7 @@ impl Lua {
         reference.ok_or(Fault::OutOfMemory)
     }
 
-    /// Makes room for what [`Lua::resume`] is to pass; whether it could.
+    /// Makes room for the values that [`Lua::resume`] will pass. Returns whether it succeeded.
     pub(in crate::engine) fn has_room(&self, coroutine: &Coroutine) -> bool {
         coroutine.stack.has_room(ROOM)
     }

@@ -19,16 +19,16 @@ pub struct NativeCode {
 /// The pieces of native code of one engine.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// The function of the compiler's library that tells of an instruction (`jit.util.funcinfo`), kept; none until it is there.
+    /// The kept function of the compiler's library that describes an instruction (`jit.util.funcinfo`), once it exists.
     pub(super) describe: Cell<Option<c_int>>,
-    /// The place at which the piece with each number begins.
+    /// The place at which each piece begins, by its number.
     begins: RefCell<Vec<String>>,
-    /// The list that is being made.
+    /// The list being made.
     listed: RefCell<Vec<NativeCode>>,
 }
 
 impl Pieces {
-    /// A piece begins there.
+    /// Records the place at which a piece begins.
     pub(super) fn begin(&self, number: usize, place: String) {
         let mut begins = self.begins.borrow_mut();
         if begins.len() <= number {
@@ -37,7 +37,7 @@ impl Pieces {
         begins[number] = place;
     }
 
-    /// A piece lies there.
+    /// Adds a piece at this address to the list.
     pub(super) fn list(&self, number: usize, address: u64, bytes: u64) {
         let begins = self.begins.borrow();
         let place = begins.get(number).filter(|place| !place.is_empty());
@@ -45,7 +45,7 @@ impl Pieces {
         self.listed.borrow_mut().push(NativeCode { address, bytes, place });
     }
 
-    /// The list that was made.
+    /// Takes the list.
     pub(super) fn take(&self) -> Vec<NativeCode> {
         self.listed.take()
     }

@@ -12,7 +12,7 @@ use crate::engine::ffi::context::Context;
 use crate::engine::ffi::stack::Inside;
 use crate::engine::host::{Answer, Host, RecordParts, Records};
 
-/// `read_record(database, key)`: the kind, the bytes, the version, and the time at which it ends; nothing where there is none; nil and why where it
+/// `read_record(database, key)`: the kind, the bytes, the version, and the expiry; nothing if there is no record; nil and the reason if it
 /// cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
@@ -30,8 +30,8 @@ pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_i
     2 * c_int::try_from(count).unwrap_or(0)
 }
 
-/// `read_records(database, prefix, after, has_after, count, parts)`: a list with the key, the kind, the bytes (nothing where parts is 1), the version and
-/// the end of each; the key behind which the next come, or nil; and the number of the commit. nil and why where they cannot be read.
+/// `read_records(database, prefix, after, has_after, count, parts)`: a list with key, kind, bytes (nothing if parts is 1), version and
+/// expiry of each record; the key after which the next ones come, or nil; and the number of the commit. nil and the reason if they cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
     let (inside, context) = unsafe { called_with(state) };
@@ -50,7 +50,7 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     inside.push_table(c_int::try_from(5 * (fields / 3)).unwrap_or(0), 0);
     let mut place = 0.0;
     for index in 2..fields {
-        // Behind a key is nothing.
+        // The part after a key is empty.
         let is_key = index % 3 == 2;
         set(inside, context, (index, &mut place), |(name, _)| name);
         if !is_key {
@@ -67,7 +67,7 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     3
 }
 
-/// Asks the host; whether it could read. Why not is the answer then.
+/// Asks the host. Returns whether it could read; otherwise the answer is the reason.
 fn read(
     context: &Context,
     ask: impl FnOnce(&mut dyn Host, &mut Answer) -> Result<(), String>,

@@ -7,20 +7,20 @@ use std::ffi::c_int;
 
 use mlua_sys as api;
 
-/// The number of a value that the registry keeps alive. Given back with [`Lua::release`].
+/// The number of a value that the registry keeps alive. Release it with [`Lua::release`].
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Reference(pub(super) c_int);
 
 impl Reference {
-    /// That of nil: the registry holds nothing under this number.
+    /// The reference of nil: the registry holds nothing under this number.
     pub(in crate::engine) const NOTHING: Self = Self(api::LUA_REFNIL);
 }
 
-/// What of the library's has to do with the run under way.
+/// The library's values about the current run.
 pub(super) struct Places {
-    /// What each run is at, by its coroutine.
+    /// The context of each run, by its coroutine.
     pub(super) contexts: Reference,
-    /// One slot: what the run is at that is under way.
+    /// One slot: the context of the current run.
     pub(super) current: Reference,
     /// The function that forgets a run, by its coroutine.
     pub(super) leave: Reference,

@@ -11,7 +11,7 @@ use std::slice;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-/// The kinds of values that are told apart here.
+/// The kinds of values that are distinguished here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     /// Nothing there, or nil.
@@ -42,24 +42,24 @@ pub(super) enum Status {
 /// The chunk of native functions.
 pub(in crate::engine) const NATIVE: &str = "=[C]";
 
-/// Where LuaJIT's own functions in Lua (`table.move`) say that they begin: nobody wrote them but LuaJIT either.
+/// The line that LuaJIT reports for its own functions written in Lua (`table.move`); they count as native, too.
 const BUILT_IN: c_int = -1;
 
 /// One level of a traceback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct TracePoint {
-    /// The name the chunk was loaded by.
+    /// The name under which the chunk was loaded.
     pub(in crate::engine) chunk: String,
-    /// The line it was at; 0 in native functions.
+    /// The line; 0 in native functions.
     pub(in crate::engine) line: u32,
-    /// The name it was called by, where Lua knows it.
+    /// The name by which it was called, if Lua knows it.
     pub(in crate::engine) function: String,
 }
 
 /// A Lua stack.
 ///
-/// Invariant: the state behind it is open, and the coroutine is kept alive by an anchor in the registry; who holds a
-/// `Stack` (a [`Lua`](super::Lua), a [`Coroutine`](super::Coroutine)) sees to that.
+/// Invariant: the state is open, and an anchor in the registry keeps the coroutine alive; the holder of a
+/// `Stack` (a [`Lua`](super::Lua), a [`Coroutine`](super::Coroutine)) ensures that.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Stack(NonNull<lua_State>);
 
@@ -76,7 +76,7 @@ impl Stack {
         self.0.as_ptr()
     }
 
-    /// How many values lie on it.
+    /// The number of values on it.
     pub(in crate::engine) fn count(self) -> i32 {
         // SAFETY: the state is open (invariant of the type).
         unsafe { api::lua_gettop(self.state()) }
@@ -88,7 +88,7 @@ impl Stack {
         unsafe { api::lua_settop(self.state(), count) }
     }
 
-    /// Makes room for `count` more values; whether it could.
+    /// Makes room for `count` more values. Returns whether it succeeded.
     pub(super) fn has_room(self, count: c_int) -> bool {
         // SAFETY: the state is open; this call reports failure by its result and raises nothing.
         unsafe { api::lua_checkstack(self.state(), count) != 0 }
@@ -123,15 +123,15 @@ impl Stack {
         self.type_at(index) == Type::Function
     }
 
-    /// The number at `index`; 0 where there is none.
+    /// The number at `index`; 0 if it is not a number.
     pub(in crate::engine) fn number_at(self, index: i32) -> f64 {
         // SAFETY: the state is open; the conversion of a string allocates nothing.
         unsafe { api::lua_tonumber(self.state(), index) }
     }
 
-    /// The bytes of the string at `index`; a number is none (converting it would allocate).
+    /// The bytes of the string at `index`; `None` for a number (converting it would allocate).
     ///
-    /// They are lent from the slot: whoever takes the value off the stack ends the loan, so they are copied first.
+    /// They are lent from the slot: removing the value from the stack ends the loan, so copy them first.
     pub(in crate::engine) fn bytes_at(&self, index: i32) -> Option<&[u8]> {
         if self.type_at(index) != Type::String {
             return None;
@@ -143,9 +143,9 @@ impl Stack {
         Some(unsafe { slice::from_raw_parts(start.cast(), length) })
     }
 
-    /// The bytes a pointer and a length on the stack tell of: what `buffer:ref()` gave.
+    /// The bytes described by a pointer and a length on the stack, from `buffer:ref()`.
     ///
-    /// Invariant: only the library puts such a pair there, and the buffer is left alone until the coroutine goes on.
+    /// Invariant: only the library pushes such a pair, and the buffer is not changed until the coroutine continues.
     pub(in crate::engine) fn lent_bytes_at(&self, index: i32) -> &[u8] {
         // SAFETY: the state is open; for cdata the answer is the address of its content.
         let cell = unsafe { api::lua_topointer(self.state(), index) };
@@ -159,7 +159,7 @@ impl Stack {
         unsafe { slice::from_raw_parts(start, length) }
     }
 
-    /// Moves the `count` topmost values to another stack of the same state; the room was made before.
+    /// Moves the `count` topmost values to another stack of the same state, which has room for them.
     pub(super) fn move_to(self, other: Self, count: c_int) {
         // SAFETY: both belong to one state; the caller made room.
         unsafe { api::lua_xmove(self.state(), other.state(), count) }
@@ -181,19 +181,19 @@ impl Stack {
         unsafe { api::lua_insert(self.state(), -2) }
     }
 
-    /// Pushes what the registry holds under a number.
+    /// Pushes the registry's value with this number.
     pub(super) fn push_registered(self, reference: c_int) {
         // SAFETY: the caller made room; a raw look-up neither allocates nor raises.
         unsafe { api::lua_rawgeti_(self.state(), api::LUA_REGISTRYINDEX, reference) }
     }
 
-    /// Puts in the place of the topmost value what the table at `table` has there.
+    /// Replaces the topmost value, a key, by the value of that key in the table at `table`.
     pub(super) fn get_raw(self, table: c_int) {
         // SAFETY: the value at `table` is a table; a raw look-up neither allocates nor raises.
         unsafe { api::lua_rawget_(self.state(), table) }
     }
 
-    /// Takes the topmost value into the first slot of the table at `table`, which has room for it.
+    /// Moves the topmost value into the first slot of the table at `table`, which has room for it.
     pub(super) fn set_first(self, table: c_int) {
         // SAFETY: the value at `table` is a table with an array of that length, so nothing is allocated.
         unsafe { api::lua_rawseti_(self.state(), table, 1) }
@@ -210,7 +210,7 @@ impl Stack {
         }
     }
 
-    /// How many levels the call stack has.
+    /// The number of levels of the call stack.
     pub(in crate::engine) fn depth(self) -> i32 {
         let (mut there, mut beyond) = (-1, 1);
         while self.has_level(beyond) {
@@ -229,7 +229,7 @@ impl Stack {
         unsafe { api::lua_getstack(self.state(), level, record.as_mut_ptr()) != 0 }
     }
 
-    /// The level of the call stack, 0 being the innermost; None beyond the outermost.
+    /// A level of the call stack, 0 being the innermost; `None` beyond the outermost.
     pub(in crate::engine) fn trace_point(self, level: i32) -> Option<TracePoint> {
         let mut record = MaybeUninit::<api::lua_Debug>::zeroed();
         // SAFETY: the record is large enough; the call fills in which level it is.
@@ -258,10 +258,10 @@ impl Stack {
     }
 }
 
-/// A stack where a raised error has somebody to catch it.
+/// A stack on which a raised error is caught by a caller.
 ///
-/// Invariant: made in protected calls and native functions only. An error that is raised unwinds the Rust frames in
-/// between, whose values are dropped; nothing is caught there.
+/// Invariant: created only in protected calls and native functions. A raised error unwinds the Rust frames in
+/// between and drops their values; nothing is caught there.
 #[derive(Clone, Copy)]
 pub(super) struct Inside(Stack);
 
@@ -298,7 +298,7 @@ impl Inside {
         self.close_over(function, 0);
     }
 
-    /// Pushes a native function that has the `count` topmost values along, in their place.
+    /// Pushes a native function with the `count` topmost values as its upvalues, in their place.
     pub(super) fn close_over(self, function: api::lua_CFunction, count: c_int) {
         // SAFETY: they are there, and native functions of this module keep to the rules of the interface.
         unsafe { api::lua_pushcclosure(self.state(), function, count) }
@@ -314,7 +314,7 @@ impl Inside {
         unsafe { api::lua_createtable(self.state(), array, fields) }
     }
 
-    /// Takes the topmost value into a field of the table at `table`.
+    /// Moves the topmost value into a field of the table at `table`.
     pub(super) fn set_field(self, table: c_int, name: &CStr) {
         // SAFETY: the tables set here are new ones without metatables.
         unsafe { api::lua_setfield(self.state(), table, name.as_ptr()) }
@@ -328,25 +328,25 @@ impl Inside {
         unsafe { api::lua_setfenv(self.state(), -2) };
     }
 
-    /// Makes the table on top what chunks see that nobody gives an environment, and coroutines made from here on.
+    /// Makes the table on top the globals of chunks without an environment, and of coroutines created from now on.
     pub(super) fn set_globals(self) {
         // SAFETY: the topmost value is a table, which the call takes off the stack.
         unsafe { api::lua_replace(self.state(), api::LUA_GLOBALSINDEX) };
     }
 
-    /// Takes the two topmost values as key and value into the table at `table`.
+    /// Moves the two topmost values, key and value, into the table at `table`.
     pub(super) fn set_raw(self, table: c_int) {
         // SAFETY: the value at `table` is a table.
         unsafe { api::lua_rawset(self.state(), table) }
     }
 
-    /// Takes the topmost value into the registry and gives its number.
+    /// Moves the topmost value into the registry and returns its number.
     pub(super) fn register(self) -> c_int {
         // SAFETY: there is a value on the stack and a protected caller.
         unsafe { api::luaL_ref(self.state(), api::LUA_REGISTRYINDEX) }
     }
 
-    /// Forgets what the registry holds under a number.
+    /// Releases the registry's value with this number.
     pub(super) fn unregister(self, reference: c_int) {
         // SAFETY: the number came from `register` and is given back once.
         unsafe { api::luaL_unref(self.state(), api::LUA_REGISTRYINDEX, reference) }
@@ -361,7 +361,7 @@ impl Inside {
         unsafe { Stack::of(state) }
     }
 
-    /// Pushes the value at `index` again.
+    /// Pushes a copy of the value at `index`.
     pub(super) fn push_copy(self, index: c_int) {
         // SAFETY: the index names a value; room was reserved.
         unsafe { api::lua_pushvalue(self.state(), index) }
@@ -379,13 +379,13 @@ impl Inside {
         unsafe { api::lua_error(self.state()) }
     }
 
-    /// Pushes an object of the host's, without content.
+    /// Pushes a userdata object without content.
     pub(super) fn push_object(self) {
         // SAFETY: there is a protected caller.
         unsafe { api::lua_newuserdata(self.state(), 0) };
     }
 
-    /// Takes the topmost value as the metatable of the one at `index`.
+    /// Makes the topmost value the metatable of the one at `index`.
     pub(super) fn set_metatable(self, index: c_int) {
         // SAFETY: both are there, and a metatable is a table.
         unsafe { api::lua_setmetatable(self.state(), index) };

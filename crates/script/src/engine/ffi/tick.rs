@@ -32,34 +32,34 @@ use crate::engine::ffi::context::{Context, Watch};
 use crate::engine::ffi::functions;
 use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_ALERT, TICK_IDLE, TICK_SLOW};
 
-/// Which of the realtime signals is ours: beyond those that C libraries and debuggers like to take.
+/// The number of our realtime signal: beyond those that C libraries and debuggers use.
 const SIGNAL_OFFSET: c_int = 9;
 
 unsafe extern "C-unwind" {
-    /// Whether the running coroutine may yield here; mlua-sys leaves it out.
+    /// Whether the running coroutine may yield here; mlua-sys does not declare it.
     fn lua_isyieldable(state: *mut lua_State) -> c_int;
 }
 
-/// What a resume used of its time.
+/// The time that a resume used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
     /// Half slices, sampled.
     pub(super) ticks: u32,
-    /// Lua's hook was set meanwhile.
+    /// Whether Lua's hook was set meanwhile.
     pub(super) hooked: bool,
     pub(super) stalled: bool,
 }
 
 thread_local! {
-    // Nothing here has a destructor, so that the handler may read it at any time.
+    // Nothing here has a destructor, so the handler may read it at any time.
     static CURRENT: AtomicPtr<Watch> = const { AtomicPtr::new(ptr::null_mut()) };
-    /// Half the slice that the timer goes for; 0 while it stands.
+    /// Half the slice for which the timer runs; 0 while it is stopped.
     static PERIOD_NS: AtomicU64 = const { AtomicU64::new(0) };
-    /// How many of these periods there are from one tick to the next.
+    /// The number of these periods from one tick to the next.
     static PACE: AtomicU32 = const { AtomicU32::new(1) };
-    /// Ticks to come before the timer is slow again.
+    /// Ticks until the timer becomes slow again.
     static ALERT_TICKS: AtomicU32 = const { AtomicU32::new(0) };
-    /// Periods without a page.
+    /// Periods without a running page.
     static IDLE_PERIODS: AtomicU32 = const { AtomicU32::new(0) };
     static TIMER: Cell<Option<libc::timer_t>> = const { Cell::new(None) };
     static USERS: Cell<u32> = const { Cell::new(0) };
@@ -80,7 +80,7 @@ impl Watch {
         }
     }
 
-    /// A resume begins. Gives who was watched before: a host may run an engine of its own.
+    /// A resume begins. Returns the previous watch, because a host may run an engine of its own.
     fn begin(&self, period_ns: u64) -> *mut Watch {
         self.resumes.store(self.resumes.load(Relaxed).wrapping_add(1), Relaxed);
         self.ticks.store(0, Relaxed);
@@ -88,13 +88,13 @@ impl Watch {
         self.period_ns.store(period_ns, Relaxed);
         let before = CURRENT.with(|current| current.load(Relaxed));
         CURRENT.with(|current| current.store(ptr::from_ref(self).cast_mut(), Relaxed));
-        // The handler stops the timer only while there is no current watch, so from here on it goes on if it goes.
+        // The handler stops the timer only while there is no current watch, so from here on a running timer keeps running.
         compiler_fence(SeqCst);
         require_period(period_ns);
         before
     }
 
-    /// The resume is over.
+    /// The resume has ended.
     #[inline]
     fn end(&self, before: *mut Watch) -> Used {
         CURRENT.with(|current| current.store(before, Relaxed));
@@ -118,18 +118,18 @@ impl Watch {
         unsafe { api::lua_sethook(self.state.load(Relaxed), None, 0, 0) };
     }
 
-    /// The compiler begins. It is at work some instructions before it tells, and after; an abort that comes there is
-    /// overwritten, or seen at the next instruction of the page.
+    /// The compiler begins. It is working some instructions before this report, and after its last; an abort that comes there is
+    /// overwritten, or seen at the page's next instruction.
     pub(super) fn on_compiler_begun(&self) {
         self.compiling.store(true, Relaxed);
     }
 
-    /// The compiler has ended, with a result or without.
+    /// The compiler has ended, successfully or not.
     pub(super) fn on_compiler_ended(&self) {
         self.compiling.store(false, Relaxed);
     }
 
-    /// A tick came while this state ran, so many periods after the last one.
+    /// A tick came while this state ran, this many periods after the previous one.
     fn on_tick(&self, periods: u32) {
         self.ticks.store(self.ticks.load(Relaxed).wrapping_add(periods), Relaxed);
         let resumes = self.resumes.load(Relaxed);
@@ -143,9 +143,9 @@ impl Watch {
         be_alert(self.period_ns.load(Relaxed));
         let overdue = self.overdue.load(Relaxed).saturating_add(1);
         self.overdue.store(overdue, Relaxed);
-        // Setting a hook aborts the compiler by a word in its state. If that comes while it is about to end a piece of
+        // Setting a hook aborts the compiler through a word in its state. If that happens while the compiler is about to finish a piece of
         // code, the interpreter enters native code with the abort pending, which LuaJIT does not expect. So the hook
-        // waits for the compiler; that takes far less than a tick.
+        // waits for the compiler, which takes far less than a tick.
         if self.compiling.load(Relaxed) && overdue < COMPILER_TICKS {
             return;
         }
@@ -159,13 +159,13 @@ impl Watch {
     }
 }
 
-/// A state's part in the tick of its thread. The timer goes with the last one.
+/// A state's share in the tick of its thread. The timer is deleted with the last one.
 pub(super) struct Ticker {
     period_ns: u64,
 }
 
 impl Ticker {
-    /// Makes the timer of this thread, unless another state has.
+    /// Creates the timer of this thread, unless another state has.
     pub(super) fn new(slice: Duration) -> io::Result<Self> {
         if USERS.get() == 0 {
             install_handler()?;
@@ -244,7 +244,7 @@ fn make_timer() -> io::Result<libc::timer_t> {
     Ok(timer)
 }
 
-/// Starts the timer of this thread, unless it goes with that period.
+/// Starts the timer of this thread, unless it runs with that period.
 fn require_period(period_ns: u64) {
     if PERIOD_NS.with(|period| period.load(Relaxed)) != period_ns {
         start_timer(period_ns);
@@ -259,24 +259,24 @@ fn start_timer(period_ns: u64) {
     set_pace(slow_pace(period_ns));
 }
 
-/// Periods from one tick to the next while no page lasts.
+/// Periods from one tick to the next while no page runs long.
 fn slow_pace(period_ns: u64) -> u32 {
     let pace = TICK_SLOW.as_nanos() / u128::from(period_ns.max(1));
     u32::try_from(pace).unwrap_or(u32::MAX).max(1)
 }
 
-/// A page ran when a tick came late: one comes half a slice later, to see whether it is the same page still.
+/// A page was running when a tick came late: the next one comes half a slice later, to see whether it is still the same page.
 fn look_again() {
     be_quick(1);
 }
 
-/// A page outlasted its slice: ticks come every half slice for some time.
+/// A page exceeded its slice: ticks come every half slice for some time.
 fn be_alert(period_ns: u64) {
     let ticks = TICK_ALERT.as_nanos() / u128::from(period_ns.max(1));
     be_quick(u32::try_from(ticks).unwrap_or(u32::MAX).max(1));
 }
 
-/// So many ticks come every half slice.
+/// This many ticks come every half slice.
 fn be_quick(ticks: u32) {
     ALERT_TICKS.with(|alert| alert.store(ticks, Relaxed));
     if PACE.with(|pace| pace.load(Relaxed)) != 1 {
@@ -284,7 +284,7 @@ fn be_quick(ticks: u32) {
     }
 }
 
-/// One tick less to come every half slice; after the last one the timer is slow.
+/// One quick tick fewer; after the last one the timer is slow.
 fn calm_down() {
     let alert = ALERT_TICKS.with(|alert| alert.load(Relaxed)).saturating_sub(1);
     ALERT_TICKS.with(|ticks| ticks.store(alert, Relaxed));
@@ -337,7 +337,7 @@ fn on_idle_tick(periods: u32) {
     }
 }
 
-/// Lua's hook: yields, or waits for a place where it can.
+/// Lua's hook: yields, or waits for a point where it can.
 unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debug) {
     // SAFETY: Lua calls us with a state of ours.
     let watch = unsafe { &Context::of(state).watch };
@@ -347,7 +347,7 @@ unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debu
         // SAFETY: allowed in a count hook with no values; it leaves this frame, where nothing is to be dropped.
         unsafe { api::lua_yield(state, 0) };
     } else if watch.overdue.load(Relaxed) > STALL_TICKS {
-        // The hook stays: should the page catch the error, it yields at the next instruction that can.
+        // The hook stays: if the page catches the error, it yields at the next instruction where it can.
         watch.overdue.store(0, Relaxed);
         watch.stalled.store(true, Relaxed);
         functions::raise(state, "the page ran for too long where it cannot be interrupted");
