@@ -21,17 +21,17 @@ pub(crate) struct Seat(u32);
 /// The state of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sitter {
-    /// Nobody.
+    /// Free.
     Nobody,
     /// A subscriber that gets everything.
     Live(ProcessId),
-    /// One that came in this turn, when so many bytes were there already.
+    /// One that joined in this turn, when this many bytes were there already.
     Late(ProcessId, u32),
-    /// One that waits for the channel's home, with the position that it knows.
+    /// One that waits for the channel's home, with the position it knows.
     Joining(ProcessId, Option<Position>),
-    /// One that was too slow, and did not get this message and those behind it.
+    /// One that was too slow, and did not get this message and those after it.
     Behind(ProcessId, u64),
-    /// One that is to be disconnected, and gets nothing any more.
+    /// One that will be disconnected, and gets nothing more.
     Over,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Audience {
     pub(crate) format: Format,
     seats: Vec<Sitter>,
     free: Vec<u32>,
-    /// Seats of subscribers that came in this turn.
+    /// Seats of subscribers that joined in this turn.
     late: Vec<u32>,
     /// The messages of this turn.
     bytes: Vec<u8>,
@@ -72,7 +72,7 @@ impl Audience {
         }
     }
 
-    /// How many there are.
+    /// The number of subscribers.
     pub(crate) fn len(&self) -> usize {
         self.seats.len() - self.free.len()
     }
@@ -82,7 +82,7 @@ impl Audience {
         self.bytes.len()
     }
 
-    /// A subscriber gets all that is put in from now on.
+    /// A subscriber joins: it gets everything added from now on.
     pub(crate) fn join(&mut self, process: ProcessId) -> Seat {
         let sitter = self.coming(process);
         let seat = self.seat(sitter);
@@ -124,22 +124,22 @@ impl Audience {
         self.free.push(seat);
     }
 
-    /// A subscriber is to be disconnected: it gets nothing any more.
+    /// A subscriber will be disconnected: it gets nothing more.
     pub(crate) fn end(&mut self, Seat(seat): Seat) {
         self.seats[seat as usize] = Sitter::Over;
     }
 
-    /// Whether a subscriber is to be disconnected.
+    /// Whether a subscriber will be disconnected.
     pub(crate) fn is_over(&self, Seat(seat): Seat) -> bool {
         self.seats.get(seat as usize) == Some(&Sitter::Over)
     }
 
-    /// A subscriber gets nothing until it has taken what waits for it.
+    /// A subscriber gets nothing until it has read what waits for it.
     pub(crate) fn fall_behind(&mut self, slowed: &Slowed) {
         self.seats[slowed.seat.0 as usize] = Sitter::Behind(slowed.process, slowed.first);
     }
 
-    /// A subscriber that fell behind has taken what waited for it: the number of the first message that it did not get.
+    /// A subscriber that fell behind has read what waited for it: returns the number of the first message it did not get.
     pub(crate) fn behind(&self, Seat(seat): Seat) -> Option<(ProcessId, u64)> {
         match self.seats[seat as usize] {
             Sitter::Behind(process, first) => Some((process, first)),
@@ -153,7 +153,7 @@ impl Audience {
         self.note_late(seat);
     }
 
-    /// The channel's home has answered: gives those who waited, and lets them in.
+    /// The channel's home has answered: returns the waiting subscribers, which now join.
     pub(crate) fn let_in(&mut self) -> Vec<(ProcessId, Option<Position>)> {
         let mut waited = Vec::new();
         for at in 0..self.seats.len() {
@@ -166,7 +166,7 @@ impl Audience {
         waited
     }
 
-    /// Puts a message in.
+    /// Adds a message.
     pub(crate) fn put(&mut self, offset: u64, encode: impl FnOnce(Format, &mut Vec<u8>)) {
         if self.len() == 0 {
             return;
@@ -178,7 +178,7 @@ impl Audience {
         encode(self.format, &mut self.bytes);
     }
 
-    /// Puts in what is no message: it goes in front of the message of this number.
+    /// Adds an event, which is not a message: it comes before the message with this number.
     pub(crate) fn put_event(&mut self, next: u64, encode: impl FnOnce(Format, &mut Vec<u8>)) {
         if self.len() == 0 {
             return;
@@ -189,7 +189,7 @@ impl Audience {
         encode(self.format, &mut self.bytes);
     }
 
-    /// A turn ends: queues the messages for every subscriber. Gives how many were queued, and who did not get them.
+    /// Queues the messages for every subscriber at the end of the turn. Returns how many were queued, and which subscribers did not get them.
     pub(crate) fn send<M>(
         &mut self,
         context: &mut ServiceContext<'_, M>,
@@ -205,7 +205,7 @@ impl Audience {
             let Sitter::Live(process) = *sitter else { continue };
             match context.queue(process, &bytes, bound) {
                 Ok(()) => delivered += u64::from(messages),
-                // Its end is about to be told.
+                // Its end is about to be reported.
                 Err(Refused::Gone) => {}
                 Err(Refused::Behind) => {
                     slowed.push(Slowed { seat: Seat(at as u32), process, first, messages });

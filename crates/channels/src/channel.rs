@@ -21,13 +21,13 @@ use crate::rules::Rules;
 /// Whether this scheduler numbers the messages.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// It does, and these others have so many subscribers.
+    /// It does, and these other schedulers have this many subscribers.
     Home(Vec<(Endpoint, u32)>),
     /// Another one does.
     Elsewhere {
         home: Endpoint,
         ticket: u64,
-        /// Nothing is known of the channel before its home has answered.
+        /// Nothing is known about the channel until its home has answered.
         joined: Joined,
     },
 }
@@ -39,7 +39,7 @@ pub(crate) enum Joined {
     Yes,
 }
 
-/// Whether a channel has something for requests that wait.
+/// Whether a channel has something for waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     None,
@@ -56,23 +56,23 @@ pub(crate) struct Channel {
     pub(crate) history: History,
     pub(crate) place: Place,
     pub(crate) audiences: Vec<Audience>,
-    /// Requests that ask for messages and are not answered.
+    /// Requests for messages that are not answered yet.
     pub(crate) polls: u32,
     /// Those of them that wait for the next message.
     pub(crate) waiting: Vec<ProcessId>,
     /// Whether there is something for them.
     pub(crate) news: News,
-    /// Since when it has neither subscribers nor messages.
+    /// Since when it has had neither subscribers nor messages.
     pub(crate) unused_since_ms: Option<u64>,
-    /// Whether it is among those that have something to send in this turn.
+    /// Whether it is in the list of channels that have something to send in this turn.
     pub(crate) is_noted: bool,
     /// Subscribers within the server.
     pub(crate) listeners: Vec<u64>,
-    /// The users here that others are to see.
+    /// The users here, for presence.
     pub(crate) members: Here,
-    /// Those of all schedulers, where this is the home.
+    /// The users on all schedulers, if this is the home.
     pub(crate) everywhere: Everywhere,
-    /// Whether the home is to hear how many subscribers there are.
+    /// Whether the home has to be told the number of subscribers.
     pub(crate) is_recounted: bool,
 }
 
@@ -97,7 +97,7 @@ impl Channel {
         }
     }
 
-    /// Whether what is known here is what the home knows.
+    /// Whether this scheduler knows what the home knows.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.place, Place::Elsewhere { joined: Joined::No, .. })
     }
@@ -108,7 +108,7 @@ impl Channel {
         sockets + self.listeners.len() + self.polls as usize
     }
 
-    /// Subscribers of other schedulers, where this is the home.
+    /// Subscribers on other schedulers, if this is the home.
     pub(crate) fn elsewhere(&self) -> u32 {
         match &self.place {
             Place::Home(others) => others.iter().map(|(_, subscribers)| subscribers).sum(),
@@ -116,7 +116,7 @@ impl Channel {
         }
     }
 
-    /// Whether nobody has a use for it any more, here and now.
+    /// Whether the channel is no longer needed.
     pub(crate) fn is_unused(&mut self, now_ms: u64) -> bool {
         let is_left = self.subscribers() == 0 && self.elsewhere() == 0;
         if matches!(self.place, Place::Elsewhere { .. }) {
@@ -127,16 +127,16 @@ impl Channel {
             return false;
         }
         let since_ms = *self.unused_since_ms.get_or_insert(now_ms);
-        // Without a history nobody comes back to a position.
+        // Without a history no client returns to a position.
         !self.rules.history.keeps() || now_ms.saturating_sub(since_ms) >= UNUSED_MS
     }
 
-    /// Behind the last message.
+    /// The position after the last message.
     pub(crate) fn position(&self) -> Position {
         Position { epoch: self.epoch, offset: self.history.next() - 1 }
     }
 
-    /// A subscriber comes; its audience and its seat.
+    /// A subscriber joins; returns its audience and seat.
     pub(crate) fn join(
         &mut self,
         process: ProcessId,
@@ -154,7 +154,7 @@ impl Channel {
         (at as u8, seat)
     }
 
-    /// Numbers a message, and puts it into all audiences.
+    /// Numbers a message, and adds it to all audiences.
     pub(crate) fn accept(&mut self, body: &Body, now_ms: u64) -> u64 {
         let offset = self.history.push(body, now_ms, &self.rules.history);
         self.news = News::Some;
@@ -167,8 +167,8 @@ impl Channel {
         offset
     }
 
-    /// Writes what there was since this position. Before that the subscriber is told where it stands: in front of the first of these
-    /// messages, so that one that goes in the middle of them does not come back behind them.
+    /// Writes the messages since this position. Before them the subscriber is told its position, which is before the first of these
+    /// messages, so that a client that closes in the middle of them does not return to a position after them.
     pub(crate) fn write_since(&self, since: Option<Position>, format: Format, out: &mut Vec<u8>) {
         let is_of_now = since.is_some_and(|since| self.is_of_now(since));
         let (messages, lost) = match since {
@@ -187,7 +187,7 @@ impl Channel {
         }
     }
 
-    /// Whether a position is one that a client of this life of the channel can have.
+    /// Whether a client of the current epoch can have this position.
     pub(crate) fn is_of_now(&self, since: Position) -> bool {
         since.epoch == self.epoch && since.offset < self.history.next()
     }

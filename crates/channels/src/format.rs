@@ -11,18 +11,18 @@ use crate::member::{Member, Step};
 use crate::message::{Body, Kind};
 use crate::position::Position;
 
-/// What a subscriber speaks.
+/// The format in which a subscriber gets messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A WebSocket that gets each message as it was published.
     WebSocket,
-    /// The same, for a client that takes compressed messages.
+    /// The same, compressed.
     WebSocketDeflated,
-    /// A WebSocket that gets an object in JSON, with the channel and the number of the message.
+    /// A WebSocket that gets a JSON object, with the channel and the number of the message.
     WebSocketJson,
-    /// The same, for a client that takes compressed messages.
+    /// The same, compressed.
     WebSocketJsonDeflated,
-    /// An event stream (`text/event-stream`), with the position as the event's id where there is a history.
+    /// An event stream (`text/event-stream`), with the position as the event's id if there is a history.
     EventStream,
     /// RESP2.
     Resp2,
@@ -30,17 +30,17 @@ pub enum Format {
     Resp3,
 }
 
-/// A message with what is to be told of it.
+/// A message with what subscribers are told about it.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbered<'m> {
     pub(crate) channel: &'m str,
     pub(crate) position: Position,
-    /// Whether a client can come back to it.
+    /// Whether a client can return to it.
     pub(crate) has_history: bool,
     pub(crate) body: &'m Body,
 }
 
-/// A member that comes or leaves.
+/// A member that joins or leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Event<'e> {
     pub(crate) channel: &'e str,
@@ -74,7 +74,7 @@ impl Format {
         }
     }
 
-    /// Appends a message for those who subscribed to a pattern: only RESP has such.
+    /// Appends a message for subscribers of a pattern, which only RESP has.
     pub(crate) fn encode_for_pattern(
         self,
         pattern: &str,
@@ -88,8 +88,8 @@ impl Format {
         resp::write_bulk(out, message.body.bytes());
     }
 
-    /// Appends what a subscriber is told when its subscription stands: where it is, and whether it got all since the position that it
-    /// came with. RESP has its own words for it, which the session says.
+    /// Appends the confirmation of a subscription: its position, and whether all messages since the client's position are available.
+    /// For RESP the session writes the confirmation.
     pub(crate) fn write_subscribed(
         self,
         channel: &str,
@@ -109,7 +109,7 @@ impl Format {
                 write_frame(out, Opcode::Text, &text);
             }
             Self::EventStream => {
-                // An id without data is kept by the client and tells nobody (HTML, section 9.2.6).
+                // The client keeps an id without data and does not report it (HTML, section 9.2.6).
                 out.extend_from_slice(format!("id: {position}\n\n").as_bytes());
                 if recovered == Some(false) {
                     out.extend_from_slice(b"event: lost\ndata: messages since the last event\n\n");
@@ -119,7 +119,7 @@ impl Format {
         }
     }
 
-    /// Appends the coming or leaving of a member; what has no words for it gets nothing.
+    /// Appends that a member joined or left. Formats without such events get nothing.
     pub(crate) fn encode_event(self, event: Event<'_>, out: &mut Vec<u8>) {
         let Event { channel, member, step } = event;
         let info = |text: &mut Vec<u8>| {
@@ -162,7 +162,7 @@ impl Format {
         }
     }
 
-    /// What a subscriber gets that RESP calls a push: an array in RESP2.
+    /// Begins what RESP calls a push, which is an array in RESP2.
     fn begin_push(self, parts: usize, out: &mut Vec<u8>) {
         match self {
             Self::Resp3 => resp::write_push(out, parts),
@@ -171,7 +171,7 @@ impl Format {
     }
 }
 
-/// `{"channel":"c","offset":3,"data":…}`; bytes that are no text stand in base64 as `base64` in the place of `data`.
+/// `{"channel":"c","offset":3,"data":…}`. Bytes that are not text are in base64 as `base64` instead of `data`.
 pub(crate) fn write_object(message: Numbered<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"channel\":");
     write_json_text(message.channel, out);
@@ -200,11 +200,11 @@ fn write_data(body: &Body, out: &mut Vec<u8>) {
 }
 
 pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
-    // A text can always be written, and a vector always takes it.
+    // Writing a text to a vector cannot fail.
     let _written = serde_json::to_writer(out, text);
 }
 
-/// An event (HTML, section 9.2.6): each line of the text is a `data` line of its own. Bytes that are no text are sent in base64
+/// An event (HTML, section 9.2.6): each line of the text becomes a `data` line. Bytes that are not text are sent in base64
 /// as an event of the type `base64`.
 fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
     if message.has_history {
@@ -222,7 +222,7 @@ fn write_event(message: Numbered<'_>, out: &mut Vec<u8>) {
     write_data_lines(text, out);
 }
 
-/// The data of an event, and its end.
+/// Writes the data of an event, and its end.
 fn write_data_lines(text: &str, out: &mut Vec<u8>) {
     // A line of an event ends with CR, LF or both.
     let mut rest = text;

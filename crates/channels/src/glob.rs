@@ -9,30 +9,30 @@
 pub struct Glob(Box<str>);
 
 impl Glob {
-    /// Of a text; every text is one.
+    /// Every text is a valid pattern.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// As it was written.
+    /// The text of the pattern.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it stands for this name.
+    /// Whether it matches this name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         fits_glob(self.0.as_bytes(), name.as_bytes())
     }
 }
 
-/// Whether a pattern stands for this name, both of any bytes.
+/// Whether a pattern matches this name; both may be any bytes.
 #[must_use]
 pub fn fits_glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // Where to go on when what follows the last star does not fit: behind the star, and one byte later in the name.
+    // Where to continue if what follows the last star does not match: after the star, and one byte later in the name.
     let mut again: Option<(usize, usize)> = None;
     loop {
         if pattern.get(at) == Some(&b'*') {
@@ -58,7 +58,7 @@ pub fn fits_glob(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Whether the first element of a pattern stands for this byte; gives the element's length.
+/// Whether the first element of a pattern matches this byte; returns the element's length.
 fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern {
         [b'?', ..] => Some(1),
@@ -72,7 +72,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// A class behind its bracket: its length, and whether the byte is in it. One without an end goes to the end of the pattern.
+/// A class after its bracket: its length, and whether it contains the byte. An unclosed class extends to the end of the pattern.
 fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
     let is_negated = pattern.first() == Some(&b'^');
     let mut at = usize::from(is_negated);

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use crate::message::Body;
 use crate::rules::HistoryRules;
 
-/// What a message takes beside its bytes: its place, and the count of who shares it.
+/// The memory of a message in addition to its bytes: its place, and its reference count.
 const MESSAGE_BYTES: usize = size_of::<(Body, u64)>() + 2 * size_of::<usize>();
 
 /// The last messages of a channel, oldest first. They are numbered from 1.
 #[derive(Debug)]
 pub(crate) struct History {
     messages: VecDeque<(Body, u64)>,
-    /// The number of the message that comes next; the one before is the last that is kept.
+    /// The number of the next message; the one before it is the last that is kept.
     next: u64,
     bytes: usize,
 }
@@ -27,13 +27,13 @@ impl Default for History {
 }
 
 impl History {
-    /// What another scheduler has sent of it: `next` is the number behind the last of these messages.
+    /// A copy from another scheduler: `next` is the number after the last of these messages.
     pub(crate) fn of(messages: Vec<(Body, u64)>, next: u64) -> Self {
         let bytes = messages.iter().map(|(body, _)| body.bytes().len()).sum();
         Self { messages: messages.into(), next, bytes }
     }
 
-    /// The number of the message that comes next.
+    /// The number of the next message.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
@@ -43,12 +43,12 @@ impl History {
         self.next - self.messages.len() as u64
     }
 
-    /// Bytes of memory that it holds: those of its messages, and what each message takes beside.
+    /// Bytes of memory held: those of its messages, and the overhead of each.
     pub(crate) fn held_bytes(&self) -> usize {
         self.bytes + self.messages.len() * MESSAGE_BYTES
     }
 
-    /// The number of the first message of those at the end that have so many bytes together.
+    /// The number of the first of the last messages that together have at most this many bytes.
     pub(crate) fn last_within(&self, bytes: u64) -> u64 {
         let mut left = bytes;
         let fits = self.messages.iter().rev().take_while(|(body, _)| {
@@ -64,7 +64,7 @@ impl History {
         self.messages.is_empty()
     }
 
-    /// Numbers a message, and keeps it where the rules say so.
+    /// Numbers a message, and keeps it if the rules say so.
     pub(crate) fn push(&mut self, body: &Body, now_ms: u64, rules: &HistoryRules) -> u64 {
         let offset = self.next;
         self.next += 1;
@@ -76,7 +76,7 @@ impl History {
         offset
     }
 
-    /// Drops what the rules do not keep any more.
+    /// Drops messages that the rules no longer keep.
     pub(crate) fn trim(&mut self, now_ms: u64, rules: &HistoryRules) {
         while let Some((_, at_ms)) = self.messages.front() {
             let is_too_old = now_ms.saturating_sub(*at_ms) >= rules.age_ms;
@@ -94,7 +94,7 @@ impl History {
         self.bytes -= self.messages.pop_front().map_or(0, |(body, _)| body.bytes().len());
     }
 
-    /// The messages from this number on, with their numbers, and how many before them are not kept any more.
+    /// The messages from this number on, with their numbers, and how many before them are no longer kept.
     pub(crate) fn since(&self, offset: u64) -> (impl Iterator<Item = (u64, &Body)>, u64) {
         let first = self.first();
         let skipped = usize::try_from(offset.saturating_sub(first)).unwrap_or(usize::MAX);
@@ -103,7 +103,7 @@ impl History {
         ((begin..).zip(kept), first.saturating_sub(offset))
     }
 
-    /// All of it, for another scheduler.
+    /// All messages, for another scheduler.
     pub(crate) fn copy(&self) -> Vec<(Body, u64)> {
         self.messages.iter().cloned().collect()
     }

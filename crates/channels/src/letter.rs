@@ -16,56 +16,56 @@ use crate::question::{Findings, Question};
 pub struct Publisher {
     /// The process.
     pub process: ProcessId,
-    /// How it is told.
+    /// How it is told the result.
     pub told: Told,
 }
 
-/// How a publisher is told what became of a message that went to another scheduler.
+/// How a publisher is told the result of a message that went to another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It is parked until then: it is resumed, and asks [`Channels::outcome`](crate::Channels::outcome).
+    /// It is parked until then; it is resumed, and asks [`Channels::outcome`](crate::Channels::outcome).
     ByResuming,
-    /// By a [`Receipt`] with its own number of the message.
+    /// By a [`Receipt`] with its own number for the message.
     ByReceipt(u64),
 }
 
-/// What became of a message.
+/// The result of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// The publisher.
     pub publisher: Publisher,
-    /// What became of it.
+    /// The result.
     pub result: Result<Published, Refusal>,
 }
 
-/// All that one scheduler has for another in a turn.
+/// Everything that one scheduler has for another in a turn.
 #[derive(Debug)]
 pub struct Letter(pub(crate) Vec<Item>);
 
-/// One thing for another scheduler.
+/// One item for another scheduler.
 #[derive(Debug)]
 pub(crate) enum Item {
     /// To a channel's home: a message.
     Publish { name: Arc<str>, offer: Offer, publisher: Option<Publisher> },
-    /// From it: what became of the message.
+    /// From the home: the result of the message.
     Receipt(Receipt),
-    /// To a channel's home: there are subscribers here now. The ticket tells this join from an earlier one.
+    /// To a channel's home: there are subscribers here now. The ticket distinguishes this join from an earlier one.
     Join { name: Arc<str>, ticket: u64 },
-    /// From it: what there was before the first message that follows.
+    /// From the home: the state before the first message that follows.
     Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
-    /// To a channel's home: so many subscribers are here. With none, nothing is to follow.
+    /// To a channel's home: the number of subscribers here. If it is 0, send no more messages.
     Count { name: Arc<str>, subscribers: u32 },
     /// From a channel's home: a message for subscribers.
     Deliver { name: Arc<str>, epoch: u64, offset: u64, body: Body },
-    /// To everybody: what subscribers are there? For a process of the sender.
+    /// To all schedulers: which subscribers are there? For a process of the sender.
     Ask { process: ProcessId, number: u64, question: Arc<Question> },
     /// The answer.
     Told { process: ProcessId, number: u64, findings: Findings },
-    /// To a channel's home: a user has subscribed here, or does so no longer.
+    /// To a channel's home: a user has subscribed here, or no longer is.
     Member { name: Arc<str>, member: Member, step: Step },
-    /// From a channel's home, for its subscribers: a user has come or left.
+    /// From a channel's home, for its subscribers: a user has joined or left.
     Presence { name: Arc<str>, member: Member, step: Step },
-    /// To everybody: so many subscribers of this pattern are here.
+    /// To all schedulers: the number of subscribers of this pattern here.
     Pattern { glob: Arc<str>, subscribers: u32 },
 }
 

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use ahash::HashMap;
 use runtime::mailbox::Endpoint;
 
-/// Bytes that a member takes beside its texts.
+/// Bytes that a member takes in addition to its texts.
 const MEMBER_BYTES: usize = 128;
 
-/// A user, and what others are to know of it: a value in JSON.
+/// A user, and the public information about it: a JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The user.
     pub user: Arc<str>,
-    /// What others are to know.
+    /// The public information.
     pub info: Option<Arc<str>>,
 }
 
@@ -27,7 +27,7 @@ impl Member {
     }
 }
 
-/// What a member does.
+/// What a member did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Comes,
@@ -37,9 +37,9 @@ pub(crate) enum Step {
 /// Some of a channel's members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// How many there are.
+    /// The number of members.
     pub total: u64,
-    /// The first of them, in the order of their names.
+    /// The first of them, sorted by name.
     pub some: Vec<Member>,
 }
 
@@ -48,7 +48,7 @@ pub struct Members {
 pub(crate) struct Here(HashMap<Arc<str>, (Member, u32)>);
 
 impl Here {
-    /// A subscription of a user. `true`: it is the first.
+    /// A subscription of a user begins. `true`: it is the first.
     pub(crate) fn come(&mut self, member: &Member) -> bool {
         let unknown = || (member.clone(), 0);
         let (_, count) = self.0.entry(Arc::clone(&member.user)).or_insert_with(unknown);
@@ -56,7 +56,7 @@ impl Here {
         *count == 1
     }
 
-    /// One ends. If it was the last, the member as it came.
+    /// A subscription ends. If it was the last, returns the member.
     pub(crate) fn leave(&mut self, user: &str) -> Option<Member> {
         let (_, count) = self.0.get_mut(user)?;
         *count -= 1;
@@ -76,7 +76,7 @@ impl Here {
 pub(crate) struct Everywhere(BTreeMap<Arc<str>, (Member, Vec<Endpoint>)>);
 
 impl Everywhere {
-    /// A member is on a scheduler now. `true`: it was nowhere before.
+    /// A member is now on a scheduler. `true`: it was on none before.
     pub(crate) fn come(&mut self, member: &Member, at: Endpoint) -> bool {
         let unknown = || (member.clone(), Vec::new());
         let (_, places) = self.0.entry(Arc::clone(&member.user)).or_insert_with(unknown);
@@ -87,7 +87,7 @@ impl Everywhere {
         is_first
     }
 
-    /// It is not there any more. If it is nowhere now, the member as it came.
+    /// A member is no longer on a scheduler. If it is on none now, returns the member.
     pub(crate) fn leave(&mut self, user: &str, at: Endpoint) -> Option<Member> {
         let (_, places) = self.0.get_mut(user)?;
         places.retain(|place| *place != at);

@@ -4,30 +4,30 @@
 
 use std::sync::Arc;
 
-/// What the bytes of a message are.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
     Text,
-    /// A value in JSON, which is in UTF-8.
+    /// A JSON value, in UTF-8.
     Json,
     /// Any bytes.
     Binary,
 }
 
-/// What was published.
+/// A published message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     kind: Kind,
     bytes: Arc<[u8]>,
 }
 
-/// A message that somebody wants to have published.
+/// A message to be published.
 #[derive(Clone, Debug)]
 pub struct Offer {
-    /// What it is.
+    /// The message.
     pub body: Body,
-    /// By this it is known when its publisher sends it again, as it has heard nothing of it.
+    /// The key by which it is recognised if its publisher sends it again, because it got no answer.
     pub key: Option<Arc<str>>,
 }
 
@@ -38,7 +38,7 @@ impl From<Body> for Offer {
 }
 
 impl Body {
-    /// A text, if the bytes are UTF-8; else bytes.
+    /// A text if the bytes are UTF-8, otherwise binary.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let kind = if str::from_utf8(bytes).is_ok() { Kind::Text } else { Kind::Binary };
@@ -51,16 +51,16 @@ impl Body {
         Self { kind: Kind::Text, bytes: text.as_bytes().into() }
     }
 
-    /// Bytes, also where they happen to be a text.
+    /// Binary, even if the bytes are text.
     #[must_use]
     pub fn of_binary(bytes: &[u8]) -> Self {
         Self { kind: Kind::Binary, bytes: bytes.into() }
     }
 
-    /// A value in JSON. One that is a string is a text: subscribers of other protocols get it without its quotation marks.
+    /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation marks.
     ///
     /// # Errors
-    /// When it is not one.
+    /// If it is not valid JSON.
     pub fn of_json(text: &[u8]) -> Result<Self, serde_json::Error> {
         let text = text.trim_ascii();
         if text.first() == Some(&b'"') {
@@ -70,7 +70,7 @@ impl Body {
         Ok(Self { kind: Kind::Json, bytes: text.into() })
     }
 
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::limits::NAME_SIZE;
 
-/// Why a text is no name of a channel.
+/// Why a text is not a valid name of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameProblem {
     /// It is empty.
@@ -16,15 +16,15 @@ pub enum NameProblem {
     TooLong,
     /// It is not UTF-8.
     NotUtf8,
-    /// It has a space or a control character.
+    /// It contains a space or a control character.
     Space,
 }
 
-// The text below says it.
+// The error text below states this number.
 const _: () = assert!(NAME_SIZE == 255);
 
 impl NameProblem {
-    /// As its client is told.
+    /// The text for its client.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,10 +42,10 @@ impl fmt::Display for NameProblem {
     }
 }
 
-/// The name, if it is one.
+/// Checks a name.
 ///
 /// # Errors
-/// When it is none.
+/// If it is invalid.
 pub fn check_name(name: &[u8]) -> Result<&str, NameProblem> {
     if name.is_empty() {
         return Err(NameProblem::Empty);

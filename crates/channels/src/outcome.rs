@@ -11,20 +11,20 @@ use crate::position::Position;
 pub enum Refusal {
     /// The channel's rules do not allow it to this client.
     Denied,
-    /// The channel's rules ask for a token, and the client has shown none.
+    /// The channel's rules require a token, and the client has shown none.
     NoToken,
     /// The message is larger than the channel's rules allow.
     TooLarge,
-    /// Its publisher publishes more often than the channel's rules allow.
+    /// The publisher exceeds the rate that the channel's rules allow.
     TooOften,
     /// There are too many channels or subscriptions on this scheduler.
     Full,
-    /// Another scheduler does not take what waits for it.
+    /// Another scheduler is not taking what waits for it.
     Busy,
 }
 
 impl Refusal {
-    /// As its client is told.
+    /// The text for its client.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,22 +44,22 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What became of a message.
+/// The result of a published message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// How many subscribers it is for, those of patterns included.
+    /// The number of subscribers, including those of patterns.
     pub receivers: u32,
 }
 
 /// The outcome of a message that a process published to a channel of another scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It waits for none.
+    /// It waits for no message.
     None,
     /// The home has not answered.
     Awaited,
-    /// What became of it; told once.
+    /// The result; returned once.
     Known(Result<Published, Refusal>),
 }

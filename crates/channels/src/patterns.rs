@@ -33,7 +33,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// The place of a pattern, which is made where it is not there; `None`: there are too many.
+    /// The index of a pattern, which is added if it is new; `None`: there are too many.
     pub(crate) fn place(&mut self, glob: &str) -> Option<u32> {
         let is_it =
             |own: &Option<Pattern>| own.as_ref().is_some_and(|own| own.glob.as_str() == glob);
@@ -60,7 +60,7 @@ impl Patterns {
         self.own.get(place as usize)?.as_ref().map(|pattern| &pattern.audiences)
     }
 
-    /// Somebody came or left: the pattern and how many subscribers it has. Without any it is forgotten.
+    /// Subscribers joined or left: returns the pattern and its number of subscribers. Without any it is removed.
     pub(crate) fn recount(&mut self, place: u32) -> Option<(Arc<str>, u32)> {
         let own = self.own.get_mut(place as usize)?;
         let pattern = own.as_ref()?;
@@ -71,7 +71,7 @@ impl Patterns {
         Some(counted)
     }
 
-    /// Another scheduler has so many subscribers of a pattern.
+    /// Another scheduler has this many subscribers of a pattern.
     pub(crate) fn note(&mut self, endpoint: Endpoint, glob: &str, subscribers: u32) {
         self.others.retain(|(other, known, _)| *other != endpoint || known.as_str() != glob);
         if subscribers > 0 {
@@ -79,7 +79,7 @@ impl Patterns {
         }
     }
 
-    /// Puts a message into the audiences of the patterns that fit; gives how many subscribers they have.
+    /// Adds a message to the audiences of the matching patterns; returns how many subscribers they have.
     pub(crate) fn put(&mut self, message: Numbered<'_>) -> u32 {
         let mut subscribers = 0;
         for pattern in self.own.iter_mut().flatten() {
@@ -97,7 +97,7 @@ impl Patterns {
         subscribers
     }
 
-    /// The other schedulers with patterns that fit, and how many subscribers each has.
+    /// The other schedulers with matching patterns, and how many subscribers each has.
     pub(crate) fn elsewhere(&self, channel: &str) -> Vec<(Endpoint, u32)> {
         let mut found: Vec<(Endpoint, u32)> = Vec::new();
         for (endpoint, glob, subscribers) in &self.others {
@@ -112,12 +112,12 @@ impl Patterns {
         found
     }
 
-    /// All that have subscribers here.
+    /// All patterns with subscribers here.
     pub(crate) fn own(&mut self) -> impl Iterator<Item = &mut Pattern> {
         self.own.iter_mut().flatten()
     }
 
-    /// Those that have subscribers here, as they were written.
+    /// The texts of the patterns with subscribers here.
     pub(crate) fn names(&self) -> impl Iterator<Item = Arc<str>> {
         self.own.iter().flatten().map(|pattern| pattern.glob.as_str().into())
     }

@@ -5,18 +5,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A place in the messages of a channel: behind the message of this number. Numbers begin at 1, and with a new epoch anew: a position
-/// of another epoch says nothing any more.
+/// A position in the messages of a channel: after the message with this number. Numbers begin at 1, and again with each epoch: a position
+/// of another epoch is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The life of the channel that it is of.
+    /// The epoch of the channel.
     pub epoch: u64,
     /// The number of the last message; 0 for none.
     pub offset: u64,
 }
 
 impl Position {
-    /// The position of a client that names one which cannot be read: it is of no life of a channel, so the client is told that messages
+    /// The position of a client whose text cannot be parsed. It belongs to no epoch, so the client is told that messages
     /// were lost.
     pub const UNKNOWN: Self = Self { epoch: 0, offset: u64::MAX };
 }

@@ -7,28 +7,28 @@ use std::sync::Arc;
 use crate::glob::Glob;
 use crate::member::{Member, Members};
 
-/// A question about subscribers, or what each scheduler does before it answers.
+/// A query about subscribers, or an order that each scheduler executes before it answers.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// The channels with subscribers whose names fit.
+    /// The channels with subscribers whose names match.
     Channels(Glob),
-    /// How many subscribers these channels have.
+    /// The number of subscribers of these channels.
     Subscribers(Vec<Arc<str>>),
-    /// The members of this channel, so many of them at most.
+    /// The members of this channel, up to this many.
     Members(Arc<str>, usize),
-    /// The patterns that have subscribers.
+    /// The patterns with subscribers.
     Patterns,
-    /// Sends a user away: from a channel, or its connections with subscriptions altogether. Each of them is run, and asks
-    /// [`Channels::take_dismissal`](crate::Channels::take_dismissal). Nothing is found.
+    /// Disconnects a user: from one channel, or all its connections with subscriptions. Each of these is run, and asks
+    /// [`Channels::take_dismissal`](crate::Channels::take_dismissal). The answer is empty.
     Dismiss(Arc<str>, Option<Arc<str>>),
 }
 
-/// What was found.
+/// The answer to a query.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Names with the number of their subscribers; of patterns each has one.
+    /// Names with the number of their subscribers; for patterns 1 each.
     pub counts: Vec<(Arc<str>, u64)>,
-    /// The members that were asked for.
+    /// The requested members.
     pub members: Members,
 }
 

@@ -9,7 +9,7 @@ use crate::outcome::Refusal;
 use crate::rules::{Access, Rules};
 use crate::token::Pass;
 
-/// What a client has to show.
+/// What a client has shown.
 #[derive(Clone, Debug, Default)]
 pub enum Rights {
     /// Nothing.
@@ -17,14 +17,14 @@ pub enum Rights {
     Anybody,
     /// A token.
     Token(Arc<Pass>),
-    /// A key or password of the server: the rules do not bind it.
+    /// A key or password of the server, for which the rules do not apply.
     All,
 }
 
 /// A client that publishes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'s> {
-    /// What it has shown.
+    /// Its rights.
     pub rights: &'s Rights,
     /// Its address; `None` for the server itself.
     pub address: Option<IpAddr>,
@@ -61,7 +61,7 @@ impl Rights {
         }
     }
 
-    /// When they end, in seconds since 1970.
+    /// When they expire, in seconds since 1970.
     #[must_use]
     pub fn expire(&self) -> Option<u64> {
         self.pass().map(|pass| pass.expires)

@@ -18,34 +18,34 @@ pub enum Access {
     Closed,
 }
 
-/// What happens to a subscriber for which more than its bound waits.
+/// What happens to a subscriber for which more than the limit waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slow {
     /// Its connection ends with a code that says so.
     Disconnect,
-    /// Messages are left out for it, the oldest first: when it can follow again it gets what the history still has.
+    /// It misses the oldest messages: when it catches up, it gets what the history still has.
     DropOldest,
-    /// All but the latest message are left out for it.
+    /// It gets only the latest message.
     Latest,
 }
 
-/// Whether subscribers see which users subscribe.
+/// Whether subscribers see which users are subscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// They do not.
+    /// No.
     Off,
-    /// They are told of those that come and leave, and may ask for all.
+    /// They are told who joins and leaves, and may ask for all.
     On,
 }
 
-/// The bounds of a history. With a zero among them nothing is kept.
+/// The limits of a history. If one is 0, nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryRules {
-    /// Most messages.
+    /// Maximum number of messages.
     pub count: u32,
-    /// Most bytes of all of them.
+    /// Maximum bytes of all of them.
     pub bytes: u64,
-    /// Most milliseconds since it was published.
+    /// Maximum milliseconds since a message was published.
     pub age_ms: u64,
 }
 
@@ -60,23 +60,23 @@ impl HistoryRules {
 /// The rules of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The bounds of the history.
+    /// The limits of the history.
     pub history: HistoryRules,
     /// The access of subscribers.
     pub subscribe: Access,
     /// The access of publishers.
     pub publish: Access,
-    /// Whether subscribers see which users subscribe.
+    /// Whether subscribers see which users are subscribed.
     pub presence: Presence,
     /// What happens to slow subscribers.
     pub slow: Slow,
-    /// Bytes that may wait for one.
+    /// Bytes that may wait for a subscriber.
     pub behind: u64,
-    /// Most bytes of a message.
+    /// Maximum bytes of a message.
     pub message_size: u64,
-    /// Messages a second of each publisher; `None` for any number.
+    /// Messages per second of each publisher; `None` for no limit.
     pub rate: Option<u32>,
-    /// The app module that is asked about each subscription and message of a client. The connection that hands a message in asks it first.
+    /// The app module that decides about each subscription and message of a client. The connection that receives a message asks it first.
     pub module: Option<Arc<str>>,
 }
 
@@ -104,14 +104,14 @@ pub struct Rulebook {
 }
 
 impl Rulebook {
-    /// In this order: the first pattern that fits a name counts.
+    /// In this order: the first pattern that matches a name applies.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = (Glob, Rules)>) -> Self {
         let rules = rules.into_iter().map(|(glob, rules)| (glob, Arc::new(rules))).collect();
         Self { rules, unnamed: Arc::default() }
     }
 
-    /// Whether there are any.
+    /// Whether there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
@@ -124,13 +124,13 @@ impl Rulebook {
         self.rules.iter().all(|(_, rules)| is_open(rules))
     }
 
-    /// Whether a module is asked about any channel.
+    /// Whether modules decide about any channel.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.rules.iter().any(|(_, rules)| rules.module.is_some())
     }
 
-    /// The rules of a channel that is configured.
+    /// The rules of a configured channel.
     #[must_use]
     pub fn configured(&self, name: &str) -> Option<&Arc<Rules>> {
         self.section(name).map(|(_, rules)| rules)
@@ -148,7 +148,7 @@ impl Rulebook {
         &self.unnamed
     }
 
-    /// The rules of a channel: the defaults where none are configured.
+    /// The rules of a channel, by default those of an unconfigured one.
     #[must_use]
     pub fn of(&self, name: &str) -> &Arc<Rules> {
         self.configured(name).unwrap_or(&self.unnamed)

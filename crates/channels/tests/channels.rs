@@ -58,7 +58,7 @@ fn every_subscriber_gets_every_message_in_one_order_on_any_number_of_schedulers(
     }
 }
 
-/// The first positions of channels differ with each scheduler and name, so they are learned.
+/// The first positions of channels differ by scheduler and name, so they are learned.
 fn position(stage: &mut Stage<stage::Lines>, name: &str) -> String {
     let client = stage.connect();
     stage.send(client, format!("sub {name}\n").as_bytes());
@@ -110,7 +110,7 @@ fn a_client_whose_messages_are_gone_is_told_so() {
         assert_eq!(told[..2], [Heard::At(format!("{epoch}-2")), Heard::Lost], "{told:?}");
         assert_eq!(told.len(), 4);
         assert_eq!(subscribe(&format!("{epoch}-2")).len(), 3);
-        // Another life of the channel, and a position that it has not reached.
+        // Another epoch, and a position that was not reached yet.
         assert_eq!(subscribe("abc-1"), [Heard::At(now.clone()), Heard::Lost]);
         assert_eq!(subscribe(&format!("{epoch}-5")), [Heard::At(now.clone()), Heard::Lost]);
     }
@@ -161,7 +161,7 @@ fn a_table_that_is_full_forgets_a_channel_without_subscribers() {
     assert_eq!(messages(&stage.received(subscriber)), ["still here"]);
 }
 
-/// An answer of a poll without its epoch, which is different each time.
+/// An answer to a poll without its epoch, which differs each time.
 fn polled(text: &str) -> String {
     let text = text.trim_end();
     let rest = text.split_once('-').map_or("", |(_, rest)| rest);
@@ -177,14 +177,14 @@ fn a_poll_waits_for_the_next_message_and_costs_nothing_meanwhile() {
             stage.send(client, b"poll c 20\n");
             assert_eq!(stage.received(client), "", "{schedulers} schedulers");
         }
-        // A scheduler that turns for a waiting poll does so for ever, and the stage with it.
+        // A scheduler that kept running for a waiting poll would never stop, nor would the stage.
         stage.pass(Duration::from_secs(3));
         stage.send(publisher, b"pub c hello\n");
         let message = "{\"channel\":\"c\",\"offset\":1,\"data\":\"hello\"}";
         let expected = format!("1\",\"recovered\":true,\"messages\":[{message}]}}");
         for client in clients {
             assert_eq!(polled(&stage.received(client)), expected);
-            // The history answers at once; behind it a poll waits until its time is over.
+            // The history answers at once; after it a poll waits until its time is over.
             assert_eq!(polled(&stage.exchange(client, "poll c 20\n")), expected);
             let now = position(&mut stage, "c");
             assert_eq!(stage.exchange(client, &format!("poll c 2 {now}\n")), "");
@@ -223,7 +223,7 @@ fn what_the_rules_do_not_allow_is_refused() {
     assert_eq!(stage.exchange(client, "pub a 123\n"), "");
 }
 
-/// A client that does not read, and what it has got when it reads again.
+/// A client that does not read, and what it has received when it reads again.
 fn stalled(slow: Slow, history: HistoryRules) -> (Vec<Heard>, bool, channels::ChannelStats) {
     let mut stage = stage(1, all(Rules { slow, history, behind: 10_000, ..Rules::default() }));
     let (reader, publisher) = (stage.connect(), stage.connect());

@@ -1,5 +1,5 @@
-//! Random programs: subscribers come, go, stall, reset and come back with their position, on one to three schedulers, while others
-//! publish. Whatever happens, nobody gets a message twice or out of order, nothing is lost without being told, and nothing is kept.
+//! Random programs: subscribers join, leave, stall, reset and return with their position, on one to three schedulers, while others
+//! publish. In every case no client gets a message twice or out of order, no loss is left unreported, and nothing is kept.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod stage;
@@ -23,34 +23,34 @@ enum Drops {
     Some,
 }
 
-/// What a client knows of one channel.
+/// What a client knows about one channel.
 #[derive(Clone, Debug, Default)]
 struct View {
     /// Its position, and whether messages may be missing before the next one.
     position: Option<(String, u64)>,
 }
 
-/// A client that subscribes to one channel: its events name no channel.
+/// A client that subscribes to one channel; its events name no channel.
 struct Member {
     client: ClientId,
     channel: usize,
     view: View,
     unread: String,
-    /// It was told that messages are lost.
+    /// It was told that messages were lost.
     is_told: bool,
-    /// Whose it is, and what it was told of the users beside it.
+    /// Its user, and what it was told about the other users.
     user: usize,
     present: BTreeMap<String, bool>,
 }
 
-/// What was published, by position: the same for everybody.
+/// What was published, by position: the same for every client.
 #[derive(Default)]
 struct Truth {
     texts: BTreeMap<(usize, String, u64), String>,
 }
 
 impl Truth {
-    /// A client heard this message at this position.
+    /// A client received this message at this position.
     fn hear(&mut self, channel: usize, id: &str, text: &str) -> (String, u64) {
         let (epoch, offset) = id.split_once('-').unwrap();
         let at = (epoch.to_owned(), offset.parse().unwrap());
@@ -69,7 +69,7 @@ fn read(member: &mut Member, stage: &mut Stage<Lines>, truth: &mut Truth, drops:
     for event in heard(&whole) {
         match event {
             Heard::At(id) => {
-                // What happened before it does not know.
+                // It does not know what happened before.
                 member.present.clear();
                 let (epoch, offset) = id.split_once('-').unwrap();
                 let offset = offset.parse().unwrap();
@@ -77,7 +77,7 @@ fn read(member: &mut Member, stage: &mut Stage<Lines>, truth: &mut Truth, drops:
                 if let Some(before) = &member.view.position
                     && before.0 == next.0
                 {
-                    // A position in front of what follows: never behind what this client has, unless it is told so.
+                    // The position before the following messages: never after what this client has, unless it is told of a loss.
                     member.is_told |= before.1 < offset;
                 }
                 member.view.position = Some(next);

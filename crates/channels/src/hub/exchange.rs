@@ -18,7 +18,7 @@ use crate::limits::UNSENT_BYTES;
 use crate::message::Body;
 use crate::position::Position;
 
-/// What one other scheduler is to be told.
+/// What has to be sent to one other scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     items: Vec<Item>,
@@ -27,19 +27,19 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn push(&mut self, item: Item) {
-        // Whatever it is, it takes its place.
+        // Every item takes at least its own size.
         self.bytes += size_of::<Item>() + item.bytes();
         self.items.push(item);
     }
 
-    /// Whether so much waits that nothing more is to be begun for it.
+    /// Whether so much waits that nothing new should be begun for it.
     pub(super) fn is_full(&self) -> bool {
         self.bytes > UNSENT_BYTES
     }
 }
 
 impl Channels {
-    /// Another scheduler has something to tell.
+    /// A letter from another scheduler.
     pub fn on_letter<M>(
         &mut self,
         from: Endpoint,
@@ -84,13 +84,13 @@ impl Channels {
         }
     }
 
-    /// The home of a channel tells what became of a message.
+    /// The home of a channel reports the result of a message.
     fn on_receipt<M>(&mut self, receipt: Receipt, context: &mut ServiceContext<'_, M>) {
         let Publisher { process, told } = receipt.publisher;
         match told {
             Told::ByReceipt(_) => self.receipts.push(receipt),
             Told::ByResuming => {
-                // A process that has ended has been forgotten.
+                // A process that has ended was removed.
                 if let Some(outcome) = self.awaited.get_mut(&process) {
                     *outcome = Some(receipt.result);
                     context.command(Command::Resume(process));
@@ -101,7 +101,7 @@ impl Channels {
 
     /// Another scheduler has subscribers of a channel whose home this is.
     fn on_join(&mut self, from: Endpoint, name: Arc<str>, ticket: u64) {
-        // The bound is that of the scheduler that asks: it has a place for the channel as well.
+        // The limit applies on the scheduler that asks, which has a place for the channel as well.
         let known = self.by_name.get(&name).copied();
         let Some(place) = known.or_else(|| self.make(&name).ok()) else { return };
         let Some(channel) = &mut self.channels[place as usize] else { return };
@@ -127,7 +127,7 @@ impl Channels {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         let Place::Elsewhere { ticket, joined, .. } = &mut channel.place else { return };
         if *ticket != of_ticket {
-            // To a join that was taken back meanwhile.
+            // The join was taken back meanwhile.
             return;
         }
         *joined = Joined::Yes;
@@ -141,10 +141,10 @@ impl Channels {
                 let mut told = Vec::new();
                 channel.write_since(since, audience.format, &mut told);
                 if told.is_empty() {
-                    // It says for itself that its subscription stands.
+                    // It reports by itself that its subscription is active.
                     context.command(Command::Resume(process));
                 } else {
-                    // One that has ended leaves on its own.
+                    // One that has ended leaves by itself.
                     let _queued = context.queue(process, &told.into(), usize::MAX);
                 }
             }
@@ -166,7 +166,7 @@ impl Channels {
         self.note(place);
     }
 
-    /// A message of a channel whose home is elsewhere.
+    /// A message of a channel whose home is another scheduler.
     fn on_deliver(&mut self, name: &str, position: Position, body: &Body, now_ms: u64) {
         let has_history = self.rulebook.of(name).history.keeps();
         let place = self.by_name.get(name).copied();
@@ -186,7 +186,7 @@ impl Channels {
         self.patterns.put(Numbered { channel: name, position, has_history, body });
     }
 
-    /// Sends all that there is for other schedulers.
+    /// Sends everything that waits for other schedulers.
     pub(super) fn send_letters<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
         M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,

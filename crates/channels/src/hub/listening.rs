@@ -15,21 +15,21 @@ use crate::outcome::Refusal;
 use crate::position::Position;
 use crate::rights::Rights;
 
-/// What a message takes beside its bytes while it waits.
+/// The memory of a waiting message in addition to its bytes.
 const MESSAGE_BYTES: usize = size_of::<Heard>();
 
-/// A message that a listener gets.
+/// A message for a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
     /// The message.
     pub body: Body,
-    /// How many before it were lost, as the listener did not take them.
+    /// How many messages before it were lost because the listener did not take them.
     pub lost: u64,
 }
 
-/// The number of a listener, which its owner gives.
+/// The number of a listener, assigned by its owner.
 pub type ListenerNumber = u64;
 
 /// The listeners of a scheduler.
@@ -37,7 +37,7 @@ pub type ListenerNumber = u64;
 pub(super) struct Listeners {
     of: HashMap<ListenerNumber, Listener>,
     bytes: usize,
-    /// Those for which something has come since they were asked for.
+    /// Those that have received something since the last call for news.
     news: Vec<ListenerNumber>,
 }
 
@@ -56,7 +56,7 @@ impl Listeners {
         }
     }
 
-    /// Gives a message to a listener. How many are lost for it.
+    /// Gives a message to a listener. Returns how many it lost.
     pub(super) fn put(&mut self, number: ListenerNumber, position: Position, body: &Body) -> u64 {
         let Some(listener) = self.of.get_mut(&number) else { return 0 };
         let before = listener.lost;
@@ -76,10 +76,10 @@ impl Listeners {
 }
 
 impl Channels {
-    /// The server itself listens to a channel.
+    /// Subscribes the server itself to a channel.
     ///
     /// # Errors
-    /// When there is no room.
+    /// If there is no room.
     pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), Refusal> {
         self.check_subscribe(name, &Rights::All)?;
         let place = self.find_or_make(name)?;
@@ -101,7 +101,7 @@ impl Channels {
         Some(heard)
     }
 
-    /// A listener listens no more.
+    /// Ends a listener's subscription.
     pub fn stop_listening(&mut self, number: ListenerNumber) {
         let Some(mut listener) = self.listeners.of.remove(&number) else { return };
         while !listener.waiting.is_empty() {
@@ -114,12 +114,12 @@ impl Channels {
         self.recount(listener.channel);
     }
 
-    /// The listeners for which something has come.
+    /// The listeners that have received something.
     pub fn take_news(&mut self) -> Vec<ListenerNumber> {
         std::mem::take(&mut self.listeners.news)
     }
 
-    /// A channel has a message.
+    /// Gives a message of a channel to its listeners.
     pub(super) fn tell_listeners(&mut self, place: u32, position: Position, body: &Body) {
         let Some(channel) = &self.channels[place as usize] else { return };
         for number in &channel.listeners {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((lost, listeners.of[&1].waiting.len()), (5, LISTENER_MESSAGES));
         assert_eq!(listeners.of[&1].waiting[0].position, at(5));
         assert_eq!(listeners.news, [1], "it is told once");
-        // All of them together have a bound, and each keeps its last message.
+        // All of them share a limit, and each keeps its last message.
         let large = Body::of_binary(&vec![0; LISTENERS_BYTES]);
         for offset in 0..3 {
             listeners.put(2, at(offset), &large);

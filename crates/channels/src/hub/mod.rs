@@ -46,40 +46,40 @@ use self::users::Users;
 pub use self::listening::{Heard, ListenerNumber};
 pub use self::users::Dismissal;
 
-/// A subscription: its holder gives it back with [`Channels::unsubscribe`].
+/// A subscription. Its holder ends it with [`Channels::unsubscribe`].
 #[derive(Debug)]
 pub struct Subscription {
     of: Subscribed,
     audience: u8,
     seat: Seat,
-    /// Whose it is, where the client has shown a token of a user.
+    /// The user, if the client has shown a token with one.
     of_user: Option<Box<(ProcessId, Member)>>,
 }
 
-/// A process that is to get messages.
+/// A process that subscribes.
 #[derive(Clone, Copy, Debug)]
 pub struct Subscriber<'s> {
     /// The process.
     pub process: ProcessId,
-    /// What it speaks.
+    /// Its format.
     pub format: Format,
-    /// What its client may do.
+    /// The rights of its client.
     pub rights: &'s Rights,
 }
 
-/// What a subscription is to.
+/// The object of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subscribed {
-    /// A channel, by its place in the table.
+    /// A channel, by its index in the table.
     Channel(u32),
-    /// A pattern, by its place in theirs.
+    /// A pattern, by its index in the patterns.
     Pattern(u32),
 }
 
 /// The channels of one scheduler.
 ///
-/// A service [subscribes](Self::subscribe) processes and [publishes](Self::publish) while it runs, hands over each
-/// [`Letter`](crate::Letter) that comes, and calls [`end_turn`](Self::end_turn) when a turn ends.
+/// A service [subscribes](Self::subscribe) processes and [publishes](Self::publish) while it runs, passes on each
+/// [`Letter`](crate::Letter) that arrives, and calls [`end_turn`](Self::end_turn) at the end of a turn.
 pub struct Channels {
     here: Endpoint,
     schedulers: u16,
@@ -91,16 +91,16 @@ pub struct Channels {
     patterns: Patterns,
     subscriptions: usize,
     history_bytes: usize,
-    /// Channels whose rules keep messages, of which some may be too old by now.
+    /// The number of channels whose rules keep messages, some of which may be too old.
     with_history: usize,
-    /// The channels that have something to send in this turn, or are to be looked at when it ends.
+    /// The channels that have something to send in this turn, or have to be checked at its end.
     noted: Vec<u32>,
     recounted_patterns: Vec<u32>,
     outgoing: Vec<Outgoing>,
     receipts: Vec<Receipt>,
-    /// Processes that are parked until a home has answered.
+    /// Processes that are parked until a home answers.
     awaited: HashMap<ProcessId, Option<Result<Published, Refusal>>>,
-    /// Subscriptions that may be behind no longer: their process has taken what waited for it, or all of it left in the turn in which
+    /// Subscriptions that may have caught up: their process has read what waited for it, or everything was sent in the turn in which
     /// they fell behind.
     drained: Vec<(u32, u8, Seat)>,
     /// Subscriptions that fell behind in this turn.
@@ -119,8 +119,8 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// No channels. `here` is this scheduler, the first `schedulers` endpoints are all of them, and `seed` is the same for all: it
-    /// says which of them is a channel's home.
+    /// Without channels. `here` is this scheduler, the first `schedulers` endpoints are all of them, and `seed` is the same on all: it
+    /// determines which of them is a channel's home.
     #[must_use]
     pub fn new(here: Endpoint, schedulers: u16, seed: u64, rulebook: Arc<Rulebook>) -> Self {
         let schedulers = schedulers.max(1);
@@ -163,7 +163,7 @@ impl Channels {
         &self.rulebook
     }
 
-    /// Other rules are in force. Subscriptions stay; what histories keep is cut with the next message or look.
+    /// Sets new rules. Subscriptions stay; histories are cut with the next message or check.
     pub fn set_rulebook(&mut self, rulebook: Arc<Rulebook>) {
         for channel in self.channels.iter_mut().flatten() {
             channel.rules = Arc::clone(rulebook.of(&channel.name));
@@ -172,7 +172,7 @@ impl Channels {
         self.rulebook = rulebook;
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub fn stats(&self) -> ChannelStats {
         ChannelStats {
@@ -200,7 +200,7 @@ impl Channels {
         self.tickets
     }
 
-    /// The place of a channel; one that is not known yet is asked for at its home.
+    /// The index of a channel. A new one is requested from its home.
     fn find_or_make(&mut self, name: &str) -> Result<u32, Refusal> {
         if let Some(place) = self.by_name.get(name) {
             return Ok(*place);
@@ -214,7 +214,7 @@ impl Channels {
         self.make(name)
     }
 
-    /// Forgets a channel without subscribers, to have room for another. `false`: there was none among those that were looked at.
+    /// Removes a channel without subscribers to make room. `false`: there was none among those that were checked.
     fn forget_one(&mut self) -> bool {
         let count = self.channels.len();
         let mut compared =
@@ -233,7 +233,7 @@ impl Channels {
         found.is_some()
     }
 
-    /// A channel that is not known yet.
+    /// Adds a new channel.
     fn make(&mut self, name: &str) -> Result<u32, Refusal> {
         let (home, ticket) = (self.home(name), self.ticket());
         let place = if home == self.here {
@@ -241,7 +241,7 @@ impl Channels {
         } else {
             Place::Elsewhere { home, ticket, joined: Joined::No }
         };
-        // An epoch is never used again: not by this scheduler, and not after a restart.
+        // An epoch is never used again, by this scheduler or after a restart.
         let epoch = self.home_of.hash_one((self.here, ticket, name));
         let channel = Channel::new(name, self.rulebook.of(name), epoch, place);
         let name = Arc::clone(&channel.name);
@@ -261,7 +261,7 @@ impl Channels {
         Ok(place)
     }
 
-    /// A channel is looked at when the turn ends.
+    /// A channel will be checked at the end of the turn.
     fn note(&mut self, place: u32) {
         if let Some(channel) = &mut self.channels[place as usize]
             && !std::mem::replace(&mut channel.is_noted, true)
@@ -270,7 +270,7 @@ impl Channels {
         }
     }
 
-    /// Subscribers of a channel came or left.
+    /// Subscribers of a channel joined or left.
     fn recount(&mut self, place: u32) {
         if let Some(channel) = &mut self.channels[place as usize] {
             channel.is_recounted = true;
@@ -278,7 +278,7 @@ impl Channels {
         self.note(place);
     }
 
-    /// Keeps all histories together within their bound.
+    /// Keeps all histories together within their limit.
     fn bound_histories(&mut self) {
         while self.history_bytes > HISTORY_BYTES {
             let count = self.channels.len();

@@ -15,7 +15,7 @@ use crate::outcome::Refusal;
 use crate::position::Position;
 use crate::rights::Rights;
 
-/// Requests that wait, in an order that a simulated world can repeat.
+/// Waiting requests, in an order that a simulated world can repeat.
 #[derive(Debug, Default)]
 pub(super) struct Polls {
     waiting: BTreeMap<ProcessId, Waiting>,
@@ -26,7 +26,7 @@ pub(super) struct Polls {
 struct Waiting {
     channel: u32,
     until_ms: u64,
-    /// Whether it waits in the channel's list.
+    /// Whether it is in the channel's list of waiting requests.
     is_listed: bool,
 }
 
@@ -35,14 +35,14 @@ impl Polls {
         self.waiting.is_empty()
     }
 
-    /// A message has come: the request is asked again, and is not in its channel's list any more.
+    /// A message has arrived: the request is asked again, and has been removed from its channel's list.
     pub(super) fn resume(&mut self, process: ProcessId) {
         if let Some(waiting) = self.waiting.get_mut(&process) {
             waiting.is_listed = false;
         }
     }
 
-    /// Has those asked again whose time is over.
+    /// Requests whose time is over are asked again.
     pub(super) fn expire<M>(&self, now_ms: u64, context: &mut ServiceContext<'_, M>) {
         for (process, waiting) in &self.waiting {
             if waiting.until_ms <= now_ms {
@@ -53,11 +53,11 @@ impl Polls {
 }
 
 impl Channels {
-    /// A request asks for the messages since a position: an object in JSON, or `None` where it has to wait for so many milliseconds at
-    /// most. It is asked again when there may be some, with the same arguments.
+    /// Answers a request for the messages since a position: with a JSON object, or `None` if it has to wait, for at most this many
+    /// milliseconds. It is asked again with the same arguments when there may be messages.
     ///
     /// # Errors
-    /// When the rules do not allow it, or there is no room.
+    /// If the rules do not allow it, or there is no room.
     pub fn poll(
         &mut self,
         name: &str,
@@ -86,7 +86,7 @@ impl Channels {
         if is_behind || until_ms <= now_ms && channel.is_known() {
             let answer = answer_of(channel, since);
             self.forget_poll(process);
-            // Where nobody else is there the channel may be forgotten.
+            // Without other subscribers the channel may be removed.
             self.note(place);
             return Ok(Some(answer));
         }
@@ -102,7 +102,7 @@ impl Channels {
         Ok(None)
     }
 
-    /// The server stops: requests that wait are answered without messages.
+    /// The server stops: waiting requests are answered without messages.
     pub fn end_polls<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for waiting in self.polls.waiting.values_mut() {
             waiting.until_ms = 0;
@@ -116,7 +116,7 @@ impl Channels {
         self.polls.waiting.contains_key(&process)
     }
 
-    /// A request that waited is over.
+    /// A waiting request has ended.
     pub(super) fn forget_poll(&mut self, process: ProcessId) {
         let Some(waiting) = self.polls.waiting.remove(&process) else { return };
         if let Some(channel) = &mut self.channels[waiting.channel as usize] {

@@ -19,10 +19,10 @@ use crate::position::Position;
 use crate::rights::Sender;
 
 impl Channels {
-    /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt to a publisher that is named.
+    /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt if a publisher is given.
     ///
     /// # Errors
-    /// When the rules do not allow it, or there is no room.
+    /// If the rules do not allow it, or there is no room.
     pub fn publish(
         &mut self,
         name: &str,
@@ -61,7 +61,7 @@ impl Channels {
         Ok(None)
     }
 
-    /// A message of a channel whose home this is. One whose key has come before is not published again.
+    /// A message of a channel whose home this is. A message with a key that was used before is not published again.
     pub(super) fn accept_once(
         &mut self,
         name: &str,
@@ -78,7 +78,7 @@ impl Channels {
         Ok(published)
     }
 
-    /// Numbers a message, and sends it on its way.
+    /// Numbers a message and distributes it.
     fn accept(&mut self, name: &str, body: &Body, now_ms: u64) -> Result<Published, Refusal> {
         let elsewhere = self.patterns.elsewhere(name);
         let keeps = self.rulebook.of(name).history.keeps();
@@ -114,7 +114,7 @@ impl Channels {
                 self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
                 Position { epoch: channel.epoch, offset }
             }
-            // Nobody can come back to it.
+            // No client can return to it.
             None => Position { epoch: 0, offset: 0 },
         };
         let message = Numbered { channel: name, position, has_history: keeps, body };
@@ -141,7 +141,7 @@ impl Channels {
         Ok(Published { position, receivers })
     }
 
-    /// What became of the message of a process that was parked for it.
+    /// The result of the message for which a process was parked.
     pub fn outcome(&mut self, process: ProcessId) -> Outcome {
         match self.awaited.get(&process).copied() {
             None => Outcome::None,
@@ -153,14 +153,14 @@ impl Channels {
         }
     }
 
-    /// A process that may have waited for something has ended, or waits no longer.
+    /// A process that may have waited has ended, or no longer waits.
     pub fn forget(&mut self, process: ProcessId) {
         self.awaited.remove(&process);
         self.forget_poll(process);
         self.forget_survey(process);
     }
 
-    /// What became of messages that went to other schedulers, for those who are told by a receipt.
+    /// The results of messages that went to other schedulers, for publishers that are told by a receipt.
     pub fn take_receipts(&mut self) -> Vec<Receipt> {
         std::mem::take(&mut self.receipts)
     }

@@ -22,7 +22,7 @@ enum By {
 }
 
 impl By {
-    /// `None`: it is the server, or a client of a Unix socket, of which one is not told from another.
+    /// `None` for the server, and for clients of a Unix socket, which cannot be told apart.
     fn of(sender: Sender<'_>) -> Option<Self> {
         let member = sender.rights.pass().and_then(|pass| pass.member.as_ref());
         if let Some(member) = member {
@@ -48,7 +48,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Whether a publisher may publish a message now, by a section with so many a second.
+    /// Whether a publisher may publish a message now, in a section with this rate per second.
     pub(super) fn admit(
         &mut self,
         section: usize,
@@ -73,18 +73,18 @@ impl Rates {
     fn make_room(&mut self, now_ms: u64) {
         self.forget_old(now_ms);
         if self.due_us.len() >= PUBLISHERS {
-            // One of very many publishes a second's worth more.
+            // One of very many publishers may publish a second's worth more.
             let one = self.due_us.keys().next().cloned();
             self.due_us.retain(|key, _| Some(key) != one.as_ref());
         }
     }
 
-    /// Forgets those that may publish a whole second's worth.
+    /// Removes those that may publish a whole second's worth.
     pub(super) fn forget_old(&mut self, now_ms: u64) {
         self.due_us.retain(|_, due_us| *due_us > now_ms * 1_000);
     }
 
-    /// Other rules are in force.
+    /// New rules are in force.
     pub(super) fn clear(&mut self) {
         self.due_us.clear();
     }

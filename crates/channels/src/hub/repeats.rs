@@ -14,14 +14,14 @@ use crate::outcome::Published;
 /// The keys of a channel's last messages, the oldest first.
 type Keys = VecDeque<(Arc<str>, Published, u64)>;
 
-/// The keys that have come.
+/// The keys received so far.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     by_channel: HashMap<Arc<str>, Keys>,
 }
 
 impl Repeats {
-    /// What became of the message with this key, if it has come before.
+    /// The result of an earlier message with this key, if there is one.
     pub(super) fn find(&self, channel: &str, key: &str, now_ms: u64) -> Option<Published> {
         let keys = self.by_channel.get(channel)?;
         let mut known = keys.iter().filter(|(_, _, at_ms)| !is_old(*at_ms, now_ms));
@@ -45,7 +45,7 @@ impl Repeats {
         keys.push_back((key, published, now_ms));
     }
 
-    /// Forgets those that are too old.
+    /// Removes keys that are too old.
     pub(super) fn forget_old(&mut self, now_ms: u64) {
         self.by_channel.retain(|_, keys| {
             while keys.front().is_some_and(|(_, _, at_ms)| is_old(*at_ms, now_ms)) {

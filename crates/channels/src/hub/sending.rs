@@ -14,7 +14,7 @@ use crate::position::Position;
 use crate::rules::Slow;
 
 impl Channels {
-    /// A turn ends.
+    /// Ends a turn.
     pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
         M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
@@ -76,7 +76,7 @@ impl Channels {
         }
     }
 
-    /// Forgets a channel that nobody has a use for.
+    /// Removes a channel that is no longer needed.
     fn forget_unused(&mut self, place: u32, now_ms: u64) {
         let channel = self.channels[place as usize].as_mut();
         if channel.is_some_and(|channel| channel.is_unused(now_ms)) {
@@ -84,7 +84,7 @@ impl Channels {
         }
     }
 
-    /// Forgets a channel with its history.
+    /// Removes a channel with its history.
     pub(super) fn forget_channel(&mut self, place: u32) {
         if let Some(channel) = self.channels[place as usize].take() {
             self.history_bytes -= channel.history.held_bytes();
@@ -110,7 +110,7 @@ impl Channels {
         }
     }
 
-    /// Gives subscribers that fell behind, and have taken what waited for them, what the history still has.
+    /// Gives subscribers that fell behind, and have read what waited for them, what the history still has.
     fn catch_up<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for (place, audience, seat) in std::mem::take(&mut self.drained) {
             let Some(channel) = &mut self.channels[place as usize] else { continue };
@@ -124,7 +124,7 @@ impl Channels {
             let (delivered, dropped) = write_missed(channel, format, first, &mut missed);
             let bound = usize::try_from(channel.rules.behind).unwrap_or(usize::MAX);
             if !missed.is_empty() && context.queue(process, &missed.into(), bound).is_err() {
-                // Something waits for its peer: when that has left, its process says so.
+                // Something waits for its peer. Its process reports when that has been sent.
                 continue;
             }
             self.stats.delivered += delivered;
@@ -133,13 +133,13 @@ impl Channels {
             self.behind -= 1;
         }
         if !self.fallen.is_empty() {
-            // Perhaps all that waited leaves at the end of this turn, and then no process hears of it.
+            // All that waited may be sent at the end of this turn, and then no process is told.
             self.drained.append(&mut self.fallen);
             context.wake_after_ms(1);
         }
     }
 
-    /// Drops messages that are too old, now and then.
+    /// Drops messages that are too old, from time to time.
     fn sweep<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         let now_ms = context.now.monotonic_ms();
         if now_ms >= self.next_sweep_ms {
@@ -163,7 +163,7 @@ impl Channels {
     }
 }
 
-/// Writes what a subscriber missed from this message on; gives how many messages, and how many are left out.
+/// Writes what a subscriber missed, from this message on; returns how many messages, and how many are left out.
 fn write_missed(
     channel: &Channel,
     format: crate::Format,

@@ -11,11 +11,11 @@ use crate::position::Position;
 use crate::rights::Rights;
 
 impl Channels {
-    /// A client subscribes. What there was since the position it knows, if it names one, is written to `out`, or queued when the
-    /// channel's home has answered; messages follow.
+    /// A client subscribes. The messages since the position it names, if any, are written to `out`, or queued when the
+    /// channel's home has answered. Later messages follow.
     ///
     /// # Errors
-    /// When the rules do not allow it, or there is no room.
+    /// If the rules do not allow it, or there is no room.
     pub fn subscribe(
         &mut self,
         name: &str,
@@ -45,7 +45,7 @@ impl Channels {
         Ok(Subscription { of: Subscribed::Channel(place), audience, seat, of_user })
     }
 
-    /// Whether a client may subscribe to a channel of this name now.
+    /// Whether a client may subscribe to a channel with this name now.
     pub(super) fn check_subscribe(&mut self, name: &str, rights: &Rights) -> Result<(), Refusal> {
         let has_room = self.subscriptions < SUBSCRIPTIONS;
         let room = if has_room { Ok(()) } else { Err(Refusal::Full) };
@@ -53,8 +53,8 @@ impl Channels {
         self.counted(allowed.and(room))
     }
 
-    /// Whether the home of a subscription's channel knows of it: all that is published from now on reaches it. A process that waits for
-    /// that is resumed. Patterns stand at once, on other schedulers a turn later.
+    /// Whether a subscription is active: the home of its channel knows it, so every message published from now on reaches it. A process that
+    /// waits for this is resumed. Patterns are active at once; on other schedulers a turn later.
     #[must_use]
     pub fn stands(&self, subscription: &Subscription) -> bool {
         match subscription.of {
@@ -65,11 +65,11 @@ impl Channels {
         }
     }
 
-    /// A client subscribes to all channels whose names fit a pattern; only RESP has such. Where a channel is not open to all, a client
-    /// without all rights may not: the messages of that one would reach it as well.
+    /// A client subscribes to all channels whose names match a pattern, which only RESP has. If any channel is not open to all, a client
+    /// without all rights may not, because it would also get the messages of that channel.
     ///
     /// # Errors
-    /// When the rules do not allow it, or there are too many patterns or subscriptions.
+    /// If the rules do not allow it, or there are too many patterns or subscriptions.
     pub fn subscribe_to_pattern(
         &mut self,
         glob: &str,
@@ -119,7 +119,7 @@ impl Channels {
         }
     }
 
-    /// The subscriptions of a process that has taken all that waited for it.
+    /// The subscriptions of a process that has read everything that waited for it.
     pub fn on_drained(&mut self, subscriptions: &[Subscription]) {
         if self.behind == 0 {
             return;
@@ -131,7 +131,7 @@ impl Channels {
         }
     }
 
-    /// Whether a process is to end because it was too slow for one of its subscriptions.
+    /// Whether a process should end because it was too slow for one of its subscriptions.
     #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
         subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {

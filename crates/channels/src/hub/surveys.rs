@@ -16,7 +16,7 @@ use crate::letter::Item;
 use crate::member::Members;
 use crate::question::{Findings, Question};
 
-/// The questions under way.
+/// The running queries.
 #[derive(Debug, Default)]
 pub(super) struct Surveys {
     under_way: HashMap<ProcessId, Survey>,
@@ -36,7 +36,7 @@ impl Survey {
         for (name, subscribers) in findings.counts {
             *self.found.entry(name).or_default() += subscribers;
         }
-        // The channel's home alone has any.
+        // Only the channel's home has any.
         if findings.members.total > 0 {
             self.members = findings.members;
         }
@@ -44,7 +44,7 @@ impl Survey {
 }
 
 impl Channels {
-    /// Asks all schedulers for a process. `None`: it has to wait, is run when all have answered, and asks again.
+    /// Queries all schedulers for a process. `None`: it has to wait; it is run when all have answered, and asks again.
     pub fn survey(&mut self, process: ProcessId, question: &Question) -> Option<Findings> {
         if let Some(survey) = self.surveys.under_way.get(&process) {
             if survey.left > 0 {
@@ -73,7 +73,7 @@ impl Channels {
         None
     }
 
-    /// Finds what there is on this scheduler, or does here what the question demands.
+    /// Finds what this scheduler has, or executes the order in the query.
     fn answer(&mut self, question: &Question) -> Findings {
         let counts = match question {
             Question::Members(name, most) => return self.find_members(name, *most),
@@ -100,7 +100,7 @@ impl Channels {
         Findings { counts, members: Members::default() }
     }
 
-    /// The members of a channel whose home this is, and how many subscribers are here in any case.
+    /// The members of a channel whose home this is, and in any case the number of subscribers here.
     fn find_members(&self, name: &Arc<str>, most: usize) -> Findings {
         let place = self.by_name.get(name).copied();
         let channel = place.and_then(|place| self.channels[place as usize].as_ref());
@@ -128,12 +128,12 @@ impl Channels {
         context: &mut ServiceContext<'_, M>,
     ) {
         let survey = self.surveys.under_way.get_mut(&process);
-        // One whose process has ended is forgotten.
+        // A query whose process has ended was removed.
         let Some(survey) = survey.filter(|survey| survey.number == number) else { return };
         survey.add(findings);
         survey.left -= 1;
         if survey.left == 0 {
-            // A socket is not parked for it.
+            // A socket is not parked while it waits.
             context.command(Command::Run(process));
         }
     }

@@ -19,13 +19,13 @@ use crate::member::{Member, Step};
 use crate::outcome::Refusal;
 use crate::rules::Presence;
 
-/// The processes of each user, and those that are to lose something.
+/// The processes of each user, and those that will lose something.
 #[derive(Debug, Default)]
 pub(super) struct Users {
     processes: HashMap<Arc<str>, HashMap<ProcessId, u32>>,
     dismissed: HashMap<ProcessId, Dismissal>,
     to_run: Vec<ProcessId>,
-    /// What members take here, and those that are known here because this is the home of their channel.
+    /// Bytes of the members here, and of those known here because this is the home of their channel.
     bytes: usize,
 }
 
@@ -45,7 +45,7 @@ pub enum Dismissal {
 }
 
 impl Channels {
-    /// Whether there is room for a subscriber that others are to see.
+    /// Whether there is room for a subscriber with presence.
     pub(super) fn check_member(&self, name: &str) -> Result<(), Refusal> {
         if self.rulebook.of(name).presence == Presence::Off {
             return Ok(());
@@ -121,7 +121,7 @@ impl Channels {
         if let Place::Home(others) = &channel.place {
             for (other, _) in others {
                 let outgoing = &mut self.outgoing[usize::from(other.0)];
-                // An event is a hint: the members can be asked for.
+                // An event is only a hint: clients can ask for the members.
                 if !outgoing.is_full() {
                     let (name, member) = (Arc::clone(&channel.name), member.clone());
                     outgoing.push(Item::Presence { name, member, step });
@@ -131,7 +131,7 @@ impl Channels {
         self.announce(place, member, step);
     }
 
-    /// A member of a channel whose home is elsewhere.
+    /// A member of a channel whose home is another scheduler.
     pub(super) fn on_presence(&mut self, name: &str, member: &Member, step: Step) {
         if let Some(place) = self.by_name.get(name).copied() {
             self.announce(place, member, step);
@@ -149,12 +149,12 @@ impl Channels {
         self.note(place);
     }
 
-    /// A channel is forgotten, with what is known of its members.
+    /// A channel is removed, with its members.
     pub(super) fn forget_members(&mut self, channel: &Channel) {
         self.users.bytes -= channel.members.held_bytes() + channel.everywhere.held_bytes();
     }
 
-    /// A user of this scheduler is sent away.
+    /// Disconnects a user of this scheduler.
     pub(super) fn dismiss(&mut self, user: &str, channel: Option<&Arc<str>>) {
         let Some(processes) = self.users.processes.get(user) else { return };
         for process in processes.keys() {
@@ -170,12 +170,12 @@ impl Channels {
         }
     }
 
-    /// What a process loses that was run for it.
+    /// What a process loses, if it was run for that.
     pub fn take_dismissal(&mut self, process: ProcessId) -> Option<Dismissal> {
         self.users.dismissed.remove(&process)
     }
 
-    /// Runs those that lose something.
+    /// Runs the processes that lose something.
     pub(super) fn run_dismissed<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         for process in self.users.to_run.drain(..) {
             context.command(Command::Run(process));

@@ -27,24 +27,24 @@ const PEM_END: &str = "-----END PUBLIC KEY-----";
 /// What a token allows.
 #[derive(Debug)]
 pub struct Pass {
-    /// The user (`sub`), with what others are to know of it (`info`).
+    /// The user (`sub`), with its public information (`info`).
     pub member: Option<Member>,
-    /// When it ends, in seconds since 1970 (`exp`).
+    /// When it expires, in seconds since 1970 (`exp`).
     pub expires: u64,
-    /// The channels that may be subscribed to.
+    /// The channels to which it may subscribe.
     pub(crate) subscribe: Vec<Glob>,
-    /// The channels that may be published to.
+    /// The channels to which it may publish.
     pub(crate) publish: Vec<Glob>,
-    /// The databases of the store that may be read.
+    /// The databases of the store that it may read.
     read: Vec<Glob>,
-    /// The databases of the store that may be written.
+    /// The databases of the store that it may write.
     write: Vec<Glob>,
-    /// All that it claims, in JSON.
+    /// All its claims, in JSON.
     pub claims: Box<str>,
 }
 
 impl Pass {
-    /// What a token of this user would allow: no channel, until it expires.
+    /// A token for this user that allows no channel.
     #[must_use]
     pub fn of_user(member: Member, expires: u64) -> Self {
         let none = Vec::new;
@@ -59,13 +59,13 @@ impl Pass {
         }
     }
 
-    /// Whether it allows to read this database of the store.
+    /// Whether it may read this database of the store.
     #[must_use]
     pub fn reads(&self, database: &str) -> bool {
         self.read.iter().any(|glob| glob.matches(database))
     }
 
-    /// Whether it allows to write this database of the store.
+    /// Whether it may write this database of the store.
     #[must_use]
     pub fn writes(&self, database: &str) -> bool {
         self.write.iter().any(|glob| glob.matches(database))
@@ -78,26 +78,26 @@ impl Pass {
     }
 }
 
-/// Why a token is not good.
+/// Why a token is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenProblem {
-    /// The server has no key to know one by.
+    /// The server has no key to verify tokens.
     NoKeys,
-    /// It is larger than any is.
+    /// It is too long.
     TooLong,
-    /// It is not three parts in base64 with objects in JSON, or asks for what this server does not know.
+    /// It is not three parts in base64 with JSON objects, or requires an extension that this server does not know.
     Malformed,
-    /// It is signed in a way that no key is for; also `none`.
+    /// It uses an algorithm for which there is no key, or `none`.
     Algorithm,
-    /// No key of the server has signed it.
+    /// Its signature matches no key of the server.
     Signature,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     Early,
-    /// It names an audience, which is another one: this server has no name.
+    /// It names an audience, but this server has no name.
     Audience,
-    /// A claim is missing, or not what it has to be.
+    /// A claim is missing or invalid.
     Claim(String),
 }
 
@@ -119,14 +119,14 @@ impl fmt::Display for TokenProblem {
     }
 }
 
-/// Why there is no key in a text.
+/// Why a text contains no valid public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPublicKey {
-    /// Which of the keys of the text, from 1.
+    /// The number of the key in the text, from 1.
     pub number: usize,
 }
 
-/// The keys that tokens are signed with.
+/// The keys that verify tokens.
 #[derive(Clone, Default)]
 pub struct TokenKeys(Arc<[(Algorithm, DecodingKey)]>);
 
@@ -157,23 +157,23 @@ struct Claims {
 }
 
 impl TokenKeys {
-    /// Secrets that tokens are signed with by HS256 (RFC 7518, section 3.2).
+    /// Secrets with which tokens are signed by HS256 (RFC 7518, section 3.2).
     #[must_use]
     pub fn of_secrets<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
         let key = |secret: &str| (Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes()));
         Self(secrets.into_iter().map(key).collect())
     }
 
-    /// Whether a text has public keys and no secrets.
+    /// Whether a text contains public keys, and not secrets.
     #[must_use]
     pub fn are_public(text: &str) -> bool {
         text.trim_start().starts_with("-----BEGIN")
     }
 
-    /// Public keys of Ed25519, in PEM, one behind the other; tokens are signed with the private ones (RFC 8037).
+    /// Public Ed25519 keys in PEM, one after another; tokens are signed with the private keys (RFC 8037).
     ///
     /// # Errors
-    /// When one is no such key.
+    /// If one is not such a key.
     pub fn of_public_keys(text: &str) -> Result<Self, NoPublicKey> {
         let mut keys = Vec::new();
         let mut rest = text.trim();
@@ -183,7 +183,7 @@ impl TokenKeys {
             let (block, behind) = rest.split_at(end);
             let key = Some(block).filter(|block| block.starts_with(PEM_BEGIN)).ok_or(problem)?;
             let key = VerifyingKey::from_public_key_pem(key).map_err(|_| problem)?;
-            // A key of small order takes signatures that nobody made.
+            // A key of small order accepts forged signatures.
             if key.is_weak() {
                 return Err(problem);
             }
@@ -193,7 +193,7 @@ impl TokenKeys {
         Ok(Self(keys.into()))
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -202,7 +202,7 @@ impl TokenKeys {
     /// What a token allows.
     ///
     /// # Errors
-    /// When it is not good.
+    /// If it is not valid.
     pub fn read(&self, token: &[u8], unix_seconds: u64) -> Result<Pass, TokenProblem> {
         if self.is_empty() {
             return Err(TokenProblem::NoKeys);
@@ -212,11 +212,11 @@ impl TokenKeys {
         }
         provider::install();
         let header = decode_header(token).map_err(|_| TokenProblem::Malformed)?;
-        // What has to be understood is not (RFC 7515, section 4.1.11).
+        // It requires an extension that is not understood (RFC 7515, section 4.1.11).
         if header.crit.is_some() {
             return Err(TokenProblem::Malformed);
         }
-        // The key says how it signs; never the token.
+        // The key determines the algorithm, never the token.
         let mut fitting =
             self.0.iter().filter(|(algorithm, _)| *algorithm == header.alg).peekable();
         if fitting.peek().is_none() {
@@ -257,7 +257,7 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
     let Some(exp) = claims.exp.filter(|exp| *exp >= 0.0) else {
         return wrong("`exp` is required, in seconds since 1970".to_owned());
     };
-    // A fraction of the last second is not given: a number beyond the largest never ends.
+    // A fraction of the last second is dropped; a number beyond the largest never expires.
     let expires = exp as u64;
     if expires <= unix_seconds {
         return Err(TokenProblem::Expired);
@@ -291,14 +291,14 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
     })
 }
 
-/// The claims of a good token, as they were written.
+/// The claims of a valid token, as they were written.
 fn claims_text(token: &[u8]) -> Box<str> {
     let part = token.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
     let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default().into()
 }
 
-/// Whether a key is for this way of signing.
+/// Whether a key is for this algorithm.
 fn is_for(algorithm: Algorithm, key: &DecodingKey) -> bool {
     match algorithm {
         Algorithm::HS256 => key.family() == AlgorithmFamily::Hmac,

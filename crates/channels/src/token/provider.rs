@@ -19,9 +19,9 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Has the library use it; once for the whole program.
+/// Installs the algorithms in the library, once for the whole program.
 pub(super) fn install() {
-    // It is there already, from the last time.
+    // They are installed already.
     let _installed = PROVIDER.install_default();
 }
 
@@ -49,7 +49,7 @@ impl Verifier<Vec<u8>> for Secret {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         let mut code = self.0.clone();
         code.update(message);
-        // Takes as long wherever the first difference is.
+        // The time does not depend on where the first difference is.
         code.verify_slice(signature).map_err(|_| Error::new())
     }
 }
