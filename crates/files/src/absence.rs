@@ -2,14 +2,14 @@
 //!
 //! Owns the two kinds: nothing for a client, and a fault on our side. Never searches for a file.
 
-/// Why there is nothing for a client. All are answered 404, so that they cannot be told apart outside.
+/// Why there is nothing for a client. All are answered with 404, so that clients cannot tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
     /// There is no such file.
     NotFound,
     /// The rules hide it.
     Hidden,
-    /// It is outside of the root or behind a link that is refused.
+    /// It is outside of the root, or behind a refused link.
     Outside,
     /// The server may not read it.
     Forbidden,
@@ -17,10 +17,10 @@ pub enum Absence {
     NotRegular,
 }
 
-/// What went wrong on our side.
+/// What failed on our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// 503: out of descriptors or of memory.
+    /// 503: no descriptors or memory left.
     Exhausted,
     /// 500: the file system reported an error.
     Storage,

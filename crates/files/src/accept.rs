@@ -14,7 +14,7 @@ pub enum Form {
     Json,
 }
 
-/// How well a range of media types fits; of a client's several the closest counts.
+/// How specifically a range of media types matches; the most specific one of a client counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
     closeness: u8,
@@ -22,7 +22,7 @@ struct Fit {
     weight: u16,
 }
 
-/// JSON only for a client that wants it more than HTML.
+/// JSON only for a client that prefers it to HTML.
 pub fn form_of(accept: Option<&[u8]>) -> Form {
     let (mut html, mut json) = (Fit::default(), Fit::default());
     let members = accept.unwrap_or_default().split(|&byte| byte == b',');
@@ -52,7 +52,7 @@ fn fit(range: &[u8], kind: &[u8], subtype: &[u8], weight: u16) -> Fit {
     Fit { closeness, weight }
 }
 
-/// `q=0.5`; None for another parameter, 0 for a weight that is none.
+/// `q=0.5`; `None` for another parameter, 0 for an invalid weight.
 fn weight(parameter: &[u8]) -> Option<u16> {
     let text = parameter.strip_prefix(b"q=").or_else(|| parameter.strip_prefix(b"Q="))?;
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f32>().ok());

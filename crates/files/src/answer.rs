@@ -24,54 +24,54 @@ use super::job::{Content, FileContent};
 use super::policy;
 use super::representation::{Body, Large, Representation, write_content_length, write_field};
 
-/// What the fields of a redirect begin with, and there is no other.
+/// The first bytes of the fields of a redirect, which has no other fields.
 const LOCATION: &[u8] = b"Location: ";
 
-/// What matters of a request for a file.
+/// The relevant parts of a request for a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRequest<'r> {
-    /// `Get` or `Head`; others are to be answered 405 before.
+    /// `Get` or `Head`; other methods must be answered with 405 before.
     pub method: SafeMethod,
-    /// The five fields of preconditions, and `Range`.
+    /// The five precondition fields, and `Range`.
     pub preconditions: Preconditions<'r>,
     /// All of `Accept-Encoding`.
     pub accepted: Accepted,
-    /// `Accept`; only for listings.
+    /// `Accept`; only used for listings.
     pub accept: Option<&'r [u8]>,
-    /// The path, decoded, as in the key of the cache.
+    /// The path, decoded, as in the cache key.
     pub path: &'r str,
-    /// The query as it came; goes into redirects.
+    /// The query as received; used in redirects.
     pub query: Option<&'r [u8]>,
     /// Unpredictable; for the boundary of `multipart/byteranges`.
     pub unique: u128,
 }
 
-/// What a request for a file gets.
+/// The answer to a request for a file.
 #[derive(Debug)]
 pub struct FileAnswer<'e> {
     /// The status.
     pub status: Status,
-    /// Fields, each with its CRLF: all but `Date`, `Connection` and what goes with a page of
-    /// [`wants_page`](Self::wants_page).
+    /// Fields, each with its CRLF: all except `Date`, `Connection` and those of a page that
+    /// [`wants_page`](Self::wants_page) asks for.
     pub fields: Cow<'e, [u8]>,
     /// The body, in order; empty for HEAD.
     pub parts: Parts,
-    /// How many bytes all parts have together.
+    /// The total number of bytes in all parts.
     pub length: u64,
-    /// The Content-Security-Policy that goes in the place of the site's: of a page that is the server's own.
+    /// The Content-Security-Policy that replaces the site's, for the server's own pages.
     pub policy: Option<&'static str>,
-    /// The file that [`Part::File`] is of.
+    /// The file to which [`Part::File`] refers.
     pub large: Option<&'e Large>,
 }
 
 /// The body of an answer.
 #[derive(Debug)]
 pub enum Parts {
-    /// None: HEAD, 304, an empty file, or a page is wanted.
+    /// None: HEAD, 304, an empty file, or a page is requested.
     None,
     /// One run of bytes.
     One(Part),
-    /// Several, of `multipart/byteranges`.
+    /// Several runs, for `multipart/byteranges`.
     Many(Vec<Part>),
 }
 
@@ -92,29 +92,29 @@ impl Parts {
 pub enum Part {
     /// Bytes in memory.
     Memory {
-        /// Where.
+        /// The buffer.
         bytes: Arc<[u8]>,
-        /// Which; within `bytes`.
+        /// The range within `bytes`.
         range: Range<usize>,
     },
     /// Bytes of [`FileAnswer::large`].
     File {
-        /// From here on.
+        /// The offset of the first byte.
         offset: u64,
-        /// So many.
+        /// The number of bytes.
         length: u64,
     },
 }
 
 impl FileAnswer<'_> {
-    /// Where the answer leads, when it is a redirect.
+    /// The target of a redirect.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         let value = self.fields.strip_prefix(LOCATION)?.strip_suffix(b"\r\n")?;
         str::from_utf8(value).ok()
     }
 
-    /// Whether the server is to add a page to the status, with its `Content-Type` and `Content-Length`: all but 200,
+    /// Whether the server should add a page for the status, with its `Content-Type` and `Content-Length`: for all except 200,
     /// 206 and 304.
     #[must_use]
     pub fn wants_page(&self) -> bool {
@@ -122,7 +122,7 @@ impl FileAnswer<'_> {
     }
 }
 
-/// Decides on an answer; `now_seconds` is since 1970.
+/// Determines the answer; `now_seconds` is since 1970.
 #[must_use]
 pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64) -> FileAnswer<'e> {
     match entry.content() {
@@ -145,7 +145,7 @@ pub fn answer<'e>(request: &FileRequest<'_>, entry: &'e Entry, now_seconds: u64)
     }
 }
 
-/// A client that accepts nothing there is gets the file as it is (RFC 9110 section 12.5.3 leaves it to us).
+/// A client that accepts nothing available gets the unencoded file (RFC 9110 section 12.5.3 allows this).
 fn choose<'e>(file: &'e FileContent, accepted: &Accepted) -> Option<&'e Representation> {
     let coding = accepted.choose(file.available).unwrap_or(Coding::Identity);
     file.representation(coding).or_else(|| file.representations.first())
@@ -172,7 +172,7 @@ fn represent<'e>(
                 Ranges::Whole => whole(request.method, chosen),
                 Ranges::Unsatisfiable => unsatisfiable(chosen),
                 Ranges::One(range) => one_range(chosen, range),
-                // The coding of the parts could not be told apart from a coding of the multipart itself.
+                // The coding of the parts could not be distinguished from a coding of the multipart itself.
                 Ranges::Many(_) if chosen.coding != Coding::Identity => {
                     whole(request.method, chosen)
                 }
@@ -198,7 +198,7 @@ fn redirect<'e>(request: &FileRequest<'_>) -> FileAnswer<'e> {
     fields.extend_from_slice(LOCATION);
     encode_path(request.path, &mut fields);
     fields.push(b'/');
-    // The parser of heads lets nothing else pass; here it would split the answer.
+    // The head parser allows nothing else; a line break here would split the answer.
     let query = request.query.filter(|query| query.iter().all(u8::is_ascii_graphic));
     if let Some(query) = query {
         fields.push(b'?');
@@ -251,7 +251,7 @@ fn one_range(chosen: &Representation, range: ByteRange) -> FileAnswer<'_> {
     }
 }
 
-/// RFC 9110 section 15.3.7.2: `Content-Range` is in the parts only.
+/// RFC 9110 section 15.3.7.2: only the parts have `Content-Range`.
 fn many_ranges<'e>(
     chosen: &'e Representation,
     ranges: &[ByteRange],
@@ -295,7 +295,7 @@ fn large(chosen: &Representation) -> Option<&Large> {
     }
 }
 
-/// `range` is within the body: it was evaluated against its size.
+/// `range` is within the body: it was evaluated for its size.
 fn part(body: &Body, range: ByteRange) -> Part {
     match body {
         Body::Large(_) => Part::File { offset: range.first, length: range.length },

@@ -20,23 +20,23 @@ use super::entry::{Entry, first_errand};
 use super::job::{Errand, Found, Key};
 use super::limits;
 
-/// What the cache says about a path.
+/// What the cache knows about a path.
 #[derive(Debug)]
 pub enum Looked {
     /// Answer with this.
     Fresh(Rc<Entry>),
-    /// Answer with this and send a job with the errand.
+    /// Answer with this, and send a job with the errand.
     Refresh(Rc<Entry>, Errand),
-    /// Nothing is known, or what is known is too old: send a job with the errand and park the request.
+    /// Nothing is known, or it is too old: send a job with the errand and park the request.
     Missing(Errand),
-    /// A job is under way: park the request.
+    /// A job is running: park the request.
     Pending,
-    /// Too many jobs are under way: answer 503.
+    /// Too many jobs are running: answer 503.
     Busy,
 }
 
 metric::counted! {
-    /// Counts since the cache was made, and its size now.
+    /// Counters since the cache was created, and its current size.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct CacheStats {
         /// Requests for files answered without a look at the disk.
@@ -54,20 +54,20 @@ metric::counted! {
     }
 }
 
-/// The results of one scheduler.
+/// The lookup results of one scheduler.
 #[derive(Debug)]
 pub struct Cache {
     /// By root, then by path.
     places: Vec<HashMap<Rc<str>, usize>>,
-    /// Invariant: a slot that is occupied is in `places`, one that is not is in `free`.
+    /// Invariant: an occupied slot is in `places`, a free one is in `free`.
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
-    /// Places of negative results in the order they became so; some may be gone or positive by now.
+    /// Places of negative results in the order they became negative; some may be gone or positive by now.
     negatives: VecDeque<(usize, u64)>,
     bytes_max: usize,
     in_flight: usize,
     hand: usize,
-    /// Tells apart what was in a slot at different times.
+    /// Distinguishes what was in a slot at different times.
     serial: u64,
     stats: CacheStats,
 }
@@ -77,13 +77,13 @@ struct Slot {
     root: usize,
     path: Rc<str>,
     entry: Option<Rc<Entry>>,
-    /// When the disk was looked at, as early as it can have been; None: too long ago.
+    /// The earliest time at which the disk can have been read; `None`: too long ago.
     checked_ms: Option<u64>,
     inserted_ms: u64,
-    /// When the job under way was sent.
+    /// When the running job was sent.
     sent_ms: Option<u64>,
     use_mark: UseMark,
-    /// Of its place in `negatives`; 0: it has none.
+    /// The number of its entry in `negatives`; 0: it has none.
     negative_serial: u64,
 }
 
@@ -149,7 +149,7 @@ impl Slot {
 }
 
 impl Cache {
-    /// A cache of at most `bytes_max` bytes. More is held only for what was inserted at this very time.
+    /// A cache of at most `bytes_max` bytes. Only results inserted at the current time may exceed it.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self {
@@ -167,8 +167,8 @@ impl Cache {
 
     /// What to do for a request for `key` by a client that accepts these codings.
     ///
-    /// After `Refresh` or `Missing` the caller has to send the job, and to give its result to
-    /// [`insert`](Self::insert), or else to call [`abandon`](Self::abandon).
+    /// After `Refresh` or `Missing` the caller has to send the job, and pass its result to
+    /// [`insert`](Self::insert), or call [`abandon`](Self::abandon).
     pub fn look(&mut self, key: Key<'_>, accepted: &Accepted, now_ms: u64) -> Looked {
         let Some(place) = self.place(key) else { return self.begin(key, accepted, now_ms) };
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else {
@@ -207,18 +207,18 @@ impl Cache {
         Looked::Missing(first_errand(accepted))
     }
 
-    /// Puts the result of a job into the cache; requests parked for the key are to be run again in this turn.
+    /// Stores the result of a job. Requests parked for the key must run again in this turn.
     pub fn insert(&mut self, key: Key<'_>, found: Found, now_ms: u64) {
         let place = match (self.place(key), &found) {
-            // It was evicted while it was looked at again: the next request begins anew, or has begun.
+            // It was evicted while it was looked up again: the next request begins anew, or has begun.
             (place, Found::Unchanged) if !self.has_entry(place) => return self.make_room(now_ms),
             (Some(place), _) => place,
             (None, _) => self.occupy(key),
         };
-        // Of a job whose slot was evicted it is not known any more when it was sent.
+        // If the job's slot was evicted, it is not known when the job was sent.
         let sent_ms = self.clear_sent(place).unwrap_or(0);
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };
-        // However long the disk took, who waited for the answer gets it.
+        // However long the disk took, requests that waited for the answer get it.
         slot.checked_ms = Some(sent_ms.max(now_ms.saturating_sub(limits::FRESH_MS - 1)));
         slot.inserted_ms = now_ms;
         if let Found::Content(content) = found {
@@ -232,7 +232,7 @@ impl Cache {
         self.make_room(now_ms);
     }
 
-    /// Takes back what [`look`](Self::look) said: the job could not be sent, or its result is lost.
+    /// Takes back the result of [`look`](Self::look): the job could not be sent, or its result is lost.
     pub fn abandon(&mut self, key: Key<'_>) {
         let Some(place) = self.place(key) else { return };
         self.clear_sent(place);
@@ -241,7 +241,7 @@ impl Cache {
         }
     }
 
-    /// Makes the result of a path too old to be served: who sent the file saw that it is another by now.
+    /// Makes the result of a path too old to be served, because the file was found to have changed.
     pub fn expire(&mut self, key: Key<'_>) {
         let Some(place) = self.place(key) else { return };
         if let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) {
@@ -249,7 +249,7 @@ impl Cache {
         }
     }
 
-    /// Forgets everything that is not under way, as when the rules of a root changed.
+    /// Removes everything except running jobs, for example when the rules of a root changed.
     pub fn clear(&mut self) {
         for place in 0..self.slots.len() {
             if self.has_entry(Some(place)) {
@@ -258,7 +258,7 @@ impl Cache {
         }
     }
 
-    /// Counts and sizes.
+    /// Counters and sizes.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let paths = self.slots.len() - self.free.len();

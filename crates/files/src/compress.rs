@@ -9,17 +9,17 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use wire::http::encoding::Coding;
 
-/// The common middle of gzip. The result is cached, so it pays more often than it costs.
+/// The usual middle level of gzip. The result is cached, so it pays off more often than it costs.
 const GZIP_LEVEL: u32 = 6;
 
-/// Of 1 to 22; up to here a text of a few megabytes takes well under 100 ms, and the window stays under the 8 MiB of
+/// From 1 to 22; up to this level a text of a few megabytes takes well under 100 ms, and the window stays under the 8 MiB of
 /// RFC 9659.
 const ZSTD_LEVEL: i32 = 7;
 
-/// The codings that can be made on the fly.
+/// The codings that can be produced on the fly.
 pub(crate) const ON_THE_FLY: [Coding; 2] = [Coding::Zstd, Coding::Gzip];
 
-/// Compresses, or None: with this coding nothing can be made, or nothing would be saved.
+/// Compresses; `None` if the coding is not supported or saves nothing.
 #[must_use]
 pub(crate) fn compress(bytes: &[u8], coding: Coding) -> Option<Vec<u8>> {
     let compressed = match coding {

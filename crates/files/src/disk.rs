@@ -21,38 +21,38 @@ use super::representation::{Body, Representation, Shared, Vary};
 use super::roots::{OpenRoot, Refusal, Roots, classify, with_extension};
 use super::rules::{Compress, FileRules, ListingRule, Precompressed, Root};
 
-/// The disk as one helper thread sees it. Neither `Send` nor `Sync`: made on the helper.
+/// The disk as one helper thread sees it. Neither `Send` nor `Sync`: created on the helper.
 #[derive(Debug)]
 pub struct Disk {
     roots: Roots,
     scratch: Vec<u8>,
 }
 
-/// A path that is there, and what it means.
+/// An existing path, and its meaning.
 struct Target {
     relative: Arc<str>,
     file: Metadata,
     siblings: [Option<Metadata>; SIBLINGS.len()],
 }
 
-/// Where a path leads.
+/// What a path leads to.
 enum Resolved {
     File(Box<Target>),
-    /// The directory, below the root and without a slash at its end.
+    /// The directory, below the root and without a trailing slash.
     Listing(String),
     Redirect,
 }
 
 impl Disk {
-    /// Opens the roots; a [`RootIndex`](super::RootIndex) is a place in `roots`.
+    /// Opens the roots. A [`RootIndex`](super::RootIndex) is an index in `roots`.
     ///
     /// # Errors
-    /// A root cannot be opened; the message names it.
+    /// If a root cannot be opened; the message names it.
     pub fn open(roots: &[Root]) -> io::Result<Self> {
         Ok(Self { roots: Roots::open(roots)?, scratch: Vec::new() })
     }
 
-    /// Does a look-up. May wait for the disk.
+    /// Executes a lookup. May wait for the disk.
     pub fn look_up(&mut self, job: &Job) -> Found {
         match self.find(job) {
             Ok(found) => found,
@@ -61,7 +61,7 @@ impl Disk {
         }
     }
 
-    /// Brings a region of a file into the page cache. Waits for the disk.
+    /// Reads a region of a file into the page cache. Waits for the disk.
     pub fn warm(&mut self, warm: &Warm) -> Warmed {
         let scratch = &mut self.scratch;
         let read = self.roots.current(warm.root).and_then(|root| {
@@ -96,7 +96,7 @@ impl Disk {
 
 /// The path below the root, without its leading slash.
 ///
-/// The request's path is normalised already; a path that is not is a mistake above and names nothing here.
+/// The request's path was normalised before. A path that was not is a bug of the caller, and does not exist here.
 fn check<'p>(path: &'p str, rules: &FileRules) -> Result<&'p str, Absence> {
     let relative = path.strip_prefix('/').ok_or(Absence::NotFound)?;
     let inner = relative.strip_suffix('/').unwrap_or(relative);
@@ -150,7 +150,7 @@ fn target(root: &OpenRoot, relative: Arc<str>, file: Metadata, rules: &FileRules
     let mut siblings = [None; SIBLINGS.len()];
     if rules.precompressed == Precompressed::Use {
         for (place, (_, extension)) in siblings.iter_mut().zip(SIBLINGS) {
-            // Whatever is wrong with a sibling, the file itself can be served.
+            // If there is any problem with a sibling, the file itself is served.
             let found = root.look(&format!("{relative}{extension}")).ok();
             *place = found.filter(|sibling| is_usable(sibling, &file));
         }
@@ -158,12 +158,12 @@ fn target(root: &OpenRoot, relative: Arc<str>, file: Metadata, rules: &FileRules
     Target { relative, file, siblings }
 }
 
-/// An empty sibling is the mark of a compressor that was stopped, an older one belongs to content of before.
+/// An empty sibling comes from an interrupted compressor; an older one belongs to previous content.
 fn is_usable(sibling: &Metadata, file: &Metadata) -> bool {
     sibling.kind == Kind::Regular && sibling.size > 0 && sibling.modified >= file.modified
 }
 
-/// Whether what the cache knows is what is there, and nothing more is wanted that could be had.
+/// Whether the cached result is current, and nothing more is requested that could be provided.
 fn holds(target: &Target, job: &Job) -> bool {
     let Some(known) = &job.errand.known else { return false };
     known.trust == Trust::Settled
@@ -183,7 +183,7 @@ fn holds(target: &Target, job: &Job) -> bool {
         }
 }
 
-/// The codings that are worth trying on the fly.
+/// The codings worth trying on the fly.
 fn worth_compressing(target: &Target, media_type: &str, rules: &FileRules) -> Available {
     let sizes = rules.compress_from..=rules.compress_to.min(limits::COMPRESS_TO);
     if rules.compress == Compress::Off
@@ -201,7 +201,7 @@ fn worth_compressing(target: &Target, media_type: &str, rules: &FileRules) -> Av
         .fold(Available::IDENTITY, Available::with)
 }
 
-/// Reads a file and makes all its representations.
+/// Reads a file and creates all its representations.
 fn read(
     root: &OpenRoot,
     mut target: Target,
@@ -218,7 +218,7 @@ fn read(
     let loaded = load::read(root, &target.relative, Loading { held_size: most }, scratch)?;
     target.file = loaded.metadata;
     if !matches!(loaded.body, Body::Memory(_)) {
-        // It grew past what can be compressed between the look and the read.
+        // Between lookup and read it grew beyond what can be compressed.
         worth = if compresses { Available::IDENTITY } else { worth };
     }
 
@@ -261,7 +261,7 @@ fn read(
     Ok(FileContent { known, representations, available, possible, last_modified })
 }
 
-/// The representations of one file while they are made.
+/// The representations of one file while they are created.
 struct Making<'m> {
     shared: &'m Shared<'m>,
     representations: Vec<Representation>,
@@ -269,7 +269,7 @@ struct Making<'m> {
 }
 
 impl Making<'_> {
-    /// A file that was only read to be compressed is itself still sent from its descriptor.
+    /// A file that was only read for compression is itself still sent from its descriptor.
     fn add_identity(&mut self, target: &Target, body: &Body, held_size: u64) {
         let body = match body {
             Body::Memory(bytes) if bytes.len() as u64 > held_size => {
@@ -280,7 +280,7 @@ impl Making<'_> {
         self.add(Coding::Identity, body);
     }
 
-    /// A sibling that cannot be read any more is as if it were not there.
+    /// A sibling that can no longer be read counts as missing.
     fn add_siblings(
         &mut self,
         root: &OpenRoot,
@@ -322,7 +322,7 @@ fn last_modified(file: &Metadata, wall_ms: u64) -> u64 {
     u64::try_from(file.modified.seconds).unwrap_or(0).min(wall_ms / 1000)
 }
 
-/// Whether the time stamps are old enough that one more change would give others.
+/// Whether the time stamps are old enough that another change would change them.
 fn trust(target: &Target, wall_ms: u64) -> Trust {
     let latest = target.siblings.iter().flatten().chain([&target.file]).map(|file| file.changed);
     let latest_ms = latest

@@ -11,7 +11,7 @@ use super::compress::ON_THE_FLY;
 use super::job::{Content, Errand, Known};
 use super::limits;
 
-/// What was found at a path, ready to be answered with.
+/// The result at a path, ready for answers.
 #[derive(Debug)]
 pub struct Entry {
     content: Content,
@@ -39,13 +39,13 @@ impl Entry {
         Self { content, cost }
     }
 
-    /// What was found.
+    /// The content.
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// Bytes of memory, its slot in the cache included.
+    /// Bytes of memory, including its slot in the cache.
     #[must_use]
     pub fn cost(&self) -> usize {
         self.cost
@@ -58,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// The coding this client would get if it were made; None if what there is serves as well.
+    /// The coding that this client would get if it existed; `None` if what exists is as good.
     pub(crate) fn wish(&self, accepted: &Accepted) -> Option<Coding> {
         let Content::File(file) = &self.content else { return None };
         if file.possible == Available::IDENTITY {
@@ -69,7 +69,7 @@ impl Entry {
         accepted.choose(all).filter(|&coding| !file.available.contains(coding))
     }
 
-    /// What to ask for when this is looked up again: what was made stays wanted.
+    /// What to request in the next lookup: codings that were produced stay wanted.
     pub(crate) fn errand(&self, wish: Option<Coding>) -> Errand {
         let known = match &self.content {
             Content::File(file) => Some(Arc::clone(&file.known)),
@@ -80,7 +80,7 @@ impl Entry {
     }
 }
 
-/// What to ask for when nothing is known: what this client likes best of what can be made.
+/// What to request when nothing is known: the coding that this client likes best among those that can be produced.
 pub(crate) fn first_errand(accepted: &Accepted) -> Errand {
     let possible = ON_THE_FLY.into_iter().fold(Available::IDENTITY, Available::with);
     let wish = accepted.choose(possible).unwrap_or(Coding::Identity);

@@ -10,10 +10,10 @@ use wire::http::status::Status;
 
 const STYLE: &str = include_str!("error_page.css");
 
-/// What every page ends with.
+/// The end of every page.
 const FOOT: &str = "</main>\n</body>\n</html>\n";
 
-/// What a page says besides its status.
+/// The sentence on a page besides its status.
 const SENTENCES: [(u16, &str); 23] = [
     (301, "This address has moved."),
     (302, "This address is elsewhere for now."),
@@ -40,7 +40,7 @@ const SENTENCES: [(u16, &str); 23] = [
     (505, "The server does not speak this version of HTTP."),
 ];
 
-/// The media type of an error that is JSON.
+/// The media type of a JSON error.
 pub const PROBLEM_TYPE: &str = "application/problem+json";
 
 /// The media type of all pages.
@@ -68,12 +68,12 @@ impl ErrorPages {
         Self { pages: SENTENCES.iter().map(page).collect(), other }
     }
 
-    /// The error as JSON, for programs: problem details (RFC 9457) of a type that says no more than the status.
+    /// The error as JSON, for programs: problem details (RFC 9457) of the default type.
     pub fn problem(status: Status) -> String {
         format!("{{\"status\":{},\"title\":\"{}\"}}\n", status.code(), status.reason())
     }
 
-    /// The page of a redirect, with a link for who is not taken there (RFC 9110 section 15.4).
+    /// The page of a redirect, with a link for clients that do not follow (RFC 9110 section 15.4).
     #[must_use]
     pub fn redirect(&self, code: u16, location: &str) -> Vec<u8> {
         let page = self.page(code);
@@ -83,7 +83,7 @@ impl ErrorPages {
         [body, b"<p><a href=\"", &link, b"\">", &link, b"</a></p>\n", FOOT.as_bytes()].concat()
     }
 
-    /// The page of a status; of one without a page a general one.
+    /// The page for a status; a general one if it has none of its own.
     #[must_use]
     pub fn page(&self, code: u16) -> &Arc<[u8]> {
         let found = self.pages.binary_search_by_key(&code, |(of, _)| *of).ok();

@@ -17,7 +17,7 @@ use super::rules::RootIndex;
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
     kept: HashMap<(RootIndex, Arc<str>), Kept>,
-    /// No one is due before.
+    /// None is due before this time.
     due_ms: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl Handles {
-    /// The descriptor of a file, if it is kept and the file is still what was looked up.
+    /// The descriptor of a file, if it is kept and the file is unchanged since the lookup.
     pub(crate) fn get(
         &mut self,
         root: RootIndex,
@@ -60,7 +60,7 @@ impl Handles {
         }
     }
 
-    /// Gives up those that were not used for a while, so that the blocks of a deleted file are free again. Returns when to call
+    /// Closes descriptors that were not used for a while, so that the blocks of deleted files are freed. Returns when to call
     /// again.
     pub(crate) fn give_up_unused(&mut self, now_ms: u64) -> Option<u64> {
         if self.due_ms? > now_ms {

@@ -12,112 +12,112 @@ use super::listing::Listing;
 use super::representation::Representation;
 use super::rules::{FileRules, RootIndex};
 
-/// What a cached result is found by.
+/// The key of a cached result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key<'k> {
-    /// Below which root.
+    /// The root.
     pub root: RootIndex,
-    /// The path as `wire::http::target::resolve` gives it: decoded, with a leading slash.
+    /// The path as returned by `wire::http::target::resolve`: decoded, with a leading slash.
     pub path: &'k str,
 }
 
-/// What the cache knows and wants when it asks for a look-up; becomes part of a [`Job`].
+/// What the cache knows and wants from a lookup; becomes part of a [`Job`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
-    /// What was found the last time, so that the same need not be read again.
+    /// The previous result, so that an unchanged file need not be read again.
     pub known: Option<Arc<Known>>,
-    /// Codings to compress with on the fly; of no effect on what is not worth it.
+    /// Codings to compress with on the fly; ignored for files that are not worth it.
     pub wanted: Available,
 }
 
-/// A look-up for a helper thread.
+/// A lookup for a helper thread.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Below which root.
+    /// The root.
     pub root: RootIndex,
     /// The path, as in [`Key`].
     pub path: Box<str>,
     /// The rules of the root.
     pub rules: Arc<FileRules>,
-    /// What the cache says.
+    /// What the cache knows and wants.
     pub errand: Errand,
-    /// Milliseconds since 1970 when the job was made.
+    /// The time of the job in milliseconds since 1970.
     pub wall_ms: u64,
 }
 
 impl Job {
-    /// The look-up of `key`; `wall_ms` is now, in milliseconds since 1970.
+    /// A lookup of `key`; `wall_ms` is the current time in milliseconds since 1970.
     #[must_use]
     pub fn new(key: Key<'_>, rules: &Arc<FileRules>, errand: Errand, wall_ms: u64) -> Self {
         let (path, rules) = (key.path.into(), Arc::clone(rules));
         Self { root: key.root, path, rules, errand, wall_ms }
     }
 
-    /// What the answer is to be put into the cache by.
+    /// The key under which the result is cached.
     #[must_use]
     pub fn key(&self) -> Key<'_> {
         Key { root: self.root, path: &self.path }
     }
 }
 
-/// A region of a large file to be brought into the page cache.
+/// A region of a large file to read into the page cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warm {
-    /// Below which root.
+    /// The root.
     pub root: RootIndex,
-    /// The file, as [`Large`](super::representation::Large) names it.
+    /// The file, as named by [`Large`](super::representation::Large).
     pub relative: Arc<str>,
-    /// Where the region begins.
+    /// The start of the region.
     pub offset: u64,
-    /// How many bytes; at most [`limits::WARM_SIZE_MAX`](super::limits::WARM_SIZE_MAX) are read.
+    /// The number of bytes; at most [`limits::WARM_SIZE_MAX`](super::limits::WARM_SIZE_MAX) are read.
     pub length: u64,
 }
 
-/// What became of a [`Warm`].
+/// The result of a [`Warm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmed {
-    /// So many bytes from the offset on are in the page cache; fewer than asked for at the end of the file.
+    /// This many bytes from the offset on are in the page cache; fewer than requested at the end of the file.
     Read(u64),
-    /// The file cannot be read; the connection that waits for it is to be closed.
+    /// The file cannot be read; the connection that waits for it must be closed.
     Failed(Failure),
 }
 
-/// What a helper thread found.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum Found {
-    /// What [`Errand::known`] says still holds, and nothing more was wanted.
+    /// [`Errand::known`] is still current, and nothing more was wanted.
     Unchanged,
-    /// Something else, or the first.
+    /// New content.
     Content(Content),
 }
 
-/// What is at a path.
+/// What exists at a path.
 #[derive(Debug)]
 pub enum Content {
     /// A file, perhaps the index of a directory.
     File(FileContent),
     /// The names of a directory.
     Listing(Box<Listing>),
-    /// A directory, but the path lacks the slash at its end.
+    /// A directory, but the path lacks the trailing slash.
     Redirect,
-    /// Nothing for a client: no such file, a hidden one, one outside, one that may not be read, no regular file.
+    /// Nothing for a client: no such file, hidden, outside of the root, unreadable, or not a regular file.
     Missing(Absence),
-    /// Something went wrong on our side.
+    /// A failure on our side.
     Failed(Failure),
 }
 
-/// A file with everything that is needed to answer for it.
+/// A file with everything needed to answer requests for it.
 #[derive(Debug)]
 pub struct FileContent {
-    /// What to compare with the next time.
+    /// For comparison in the next lookup.
     pub known: Arc<Known>,
-    /// The representations there are; the first is identity.
+    /// The available representations; the first is identity.
     pub representations: Vec<Representation>,
     /// The same, as a set.
     pub available: Available,
-    /// With these and the rules the file could be compressed on the fly, but was not yet asked for.
+    /// These plus the codings in which the file could be compressed on the fly, but was not yet.
     pub possible: Available,
-    /// Seconds since 1970 as in `Last-Modified`; 0 if there is none.
+    /// Seconds since 1970 for `Last-Modified`; 0 if there is none.
     pub last_modified: u64,
 }
 
@@ -129,32 +129,32 @@ impl FileContent {
     }
 }
 
-/// What a file was when it was read.
+/// The state of a file when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// The file below the root: that of the path, or the index of its directory.
+    /// The file below the root: the requested one, or the index of the directory.
     pub relative: Arc<str>,
-    /// What the kernel told of it.
+    /// The kernel's metadata of it.
     pub file: Metadata,
-    /// And of its precompressed siblings, in the order of [`SIBLINGS`].
+    /// The metadata of its precompressed siblings, in the order of [`SIBLINGS`].
     pub siblings: [Option<Metadata>; SIBLINGS.len()],
-    /// Whether the time stamps tell every change.
+    /// Whether the time stamps reveal every change.
     pub trust: Trust,
-    /// Codings that were tried on the fly, with or without success.
+    /// Codings that were tried on the fly, successfully or not.
     pub tried: Available,
-    /// The rules it was read by: under others, even equal ones, it is read again.
+    /// The rules under which it was read: under others, even equal ones, it is read again.
     pub rules: Arc<FileRules>,
 }
 
 /// Whether equal time stamps prove equal content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// They do.
+    /// Yes.
     Settled,
-    /// The file was changed just before it was read: it may have changed again within the same tick of the clock.
+    /// No: the file was changed just before it was read, and may have changed again within the same tick of the clock.
     Unsettled,
 }
 
-/// The codings a file may have on disk beside it, and the extension of each.
+/// The codings in which a file may exist on disk, and the extension of each.
 pub const SIBLINGS: [(Coding, &str); 3] =
     [(Coding::Brotli, ".br"), (Coding::Zstd, ".zst"), (Coding::Gzip, ".gz")];

@@ -18,7 +18,7 @@ use super::representation::{Body, Representation, Shared, Vary};
 use super::roots::{OpenRoot, Refusal, classify};
 use super::rules::FileRules;
 
-/// The listing of a directory, twice.
+/// The listing of a directory, in two forms.
 #[derive(Debug)]
 pub struct Listing {
     /// For people.
@@ -27,7 +27,7 @@ pub struct Listing {
     pub json: Representation,
 }
 
-/// What a listing shows of a name.
+/// What a listing shows for a name.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Line {
     name: String,
@@ -37,7 +37,7 @@ struct Line {
     modified: String,
 }
 
-/// In this order they are listed.
+/// In the order in which they are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum LineKind {
@@ -55,7 +55,7 @@ struct Lines<'l> {
     entries: Vec<Line>,
 }
 
-/// Reads and renders a directory; `relative` is below the root and has no slash at its end.
+/// Reads and renders a directory; `relative` is below the root and has no trailing slash.
 pub(crate) fn make(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result<Listing, Refusal> {
     let names = root
         .read(relative)?
@@ -71,7 +71,7 @@ pub(crate) fn make(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result
         .entries
         .into_iter()
         .filter_map(|named| {
-            // Paths of requests are UTF-8: another name has no link.
+            // Request paths are UTF-8: other names have no link.
             let name = named.name.into_string().ok()?;
             line(root, &below, name, named.metadata, rules)
         })
@@ -80,13 +80,13 @@ pub(crate) fn make(root: &OpenRoot, relative: &str, rules: &FileRules) -> Result
         left.kind.cmp(&right.kind).then_with(|| natural::compare(&left.name, &right.name))
     });
     let path = format!("/{below}");
-    // A cache on the way must ask again in any case: a listing is looked at again, too.
+    // Caches must always revalidate, because the server looks a listing up again, too.
     let kept_nowhere = rules.cache_control(&below).filter(|value| value.contains("no-store"));
     let cache_control = kept_nowhere.unwrap_or("no-cache");
     Ok(render(&Lines { path: &path, cut: names.cut, entries }, cache_control))
 }
 
-/// None for what a request for it would not get: hidden, outside of the root, not a file.
+/// `None` for names whose request would fail: hidden, outside of the root, not a file.
 fn line(
     root: &OpenRoot,
     below: &str,
@@ -95,7 +95,7 @@ fn line(
     rules: &FileRules,
 ) -> Option<Line> {
     let relative = format!("{below}{name}");
-    // The resolver of targets refuses these characters, so no link could lead there.
+    // The resolver of request targets refuses these characters, so no link could lead there.
     if name.contains(|character: char| character == '\\' || character.is_ascii_control())
         || rules.hides(&relative)
     {
@@ -168,7 +168,7 @@ fn html(lines: &Lines<'_>) -> Vec<u8> {
 
 fn html_line(out: &mut Vec<u8>, line: &Line) {
     let slash: &[u8] = if line.kind == LineKind::Directory { b"/" } else { b"" };
-    // `./` so that a name with a colon is no scheme (RFC 3986 section 4.2).
+    // `./` so that the part before a colon is not taken for a scheme (RFC 3986 section 4.2).
     out.extend_from_slice(b"<tr><td><a href=\".");
     let mut link = Vec::with_capacity(line.name.len() + 8);
     encode_path(&line.name, &mut link);

@@ -13,27 +13,27 @@ use super::limits;
 use super::representation::{Body, Large};
 use super::roots::{OpenRoot, Refusal, classify};
 
-/// Bytes read by one system call when only the page cache is to be filled.
+/// Bytes per system call when a region is only read into the page cache.
 const WARM_PIECE: usize = 256 * 1024;
 
 /// How to load a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loading {
-    /// Up to so many bytes are held in memory.
+    /// Up to this many bytes are held in memory.
     pub(crate) held_size: u64,
 }
 
-/// A file that was loaded.
+/// A loaded file.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) body: Body,
-    /// Of the file as it was when the body was read.
+    /// The metadata of the file when the body was read.
     pub(crate) metadata: Metadata,
-    /// Whether nobody wrote meanwhile. If not, `body` is what was read last, and `metadata` is of before.
+    /// Whether the file was not written meanwhile. If it was, `body` is from the last read, and `metadata` is older.
     pub(crate) is_stable: bool,
 }
 
-/// Reads a file into memory, or begins to warm it when it is large.
+/// Reads a file into memory, or begins to warm it if it is large.
 ///
 /// A file that changes while it is read is opened and read again, [`limits::READ_TRIES`] times.
 pub(crate) fn read(
@@ -64,7 +64,7 @@ fn read_once(
         return Err(Absence::NotRegular.into());
     }
     if metadata.size > loading.held_size {
-        // Only to have it at hand: a region that cannot be read now fails when it is sent.
+        // Only a precaution: a region that cannot be read now fails when it is sent.
         let _read = warm(handle, 0, metadata.size.min(limits::WARM_FIRST_SIZE), scratch);
         return Ok(Loaded { body: large(relative, metadata), metadata, is_stable: true });
     }
@@ -76,12 +76,12 @@ fn read_once(
     Ok(Loaded { body, metadata, is_stable: after == metadata && length == size })
 }
 
-/// A body to be sent from a descriptor.
+/// A body that is sent from a descriptor.
 pub(crate) fn large(relative: &Arc<str>, metadata: Metadata) -> Body {
     Body::Large(Large { relative: Arc::clone(relative), metadata })
 }
 
-/// Reads until the buffer is full or the file ends; gives how much there was.
+/// Reads until the buffer is full or the file ends; returns the number of bytes.
 fn fill(handle: &FileHandle, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while let Some(rest) = buffer.get_mut(length..).filter(|rest| !rest.is_empty()) {
@@ -93,7 +93,7 @@ fn fill(handle: &FileHandle, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Reads a region only so that it is in the page cache; gives how much of it there is.
+/// Reads a region into the page cache; returns the number of bytes that exist.
 pub(crate) fn warm(
     handle: &FileHandle,
     offset: u64,

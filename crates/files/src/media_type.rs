@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::rules::{FileRules, is_field_value};
 
-/// For what has no extension, or an unknown one: the client is not to guess.
+/// For files without an extension or with an unknown one: the client should not guess.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// Types besides text that shrink when they are compressed.
+/// Types other than text that compress well.
 const COMPRESSIBLE: [&str; 15] = [
     "application/json",
     "application/javascript",
@@ -28,11 +28,11 @@ const COMPRESSIBLE: [&str; 15] = [
     "image/x-icon",
 ];
 
-/// Text by another name: it is sent with its character set.
+/// Text under another name: it is sent with its character set.
 const TEXTUAL: [&str; 4] =
     ["application/json", "application/javascript", "application/xml", "application/x-javascript"];
 
-/// The media type of a file, with `charset=utf-8` where it is text.
+/// The media type of a file, with `charset=utf-8` for text.
 #[must_use]
 pub fn of(relative: &str, rules: &FileRules) -> Arc<str> {
     let name = relative.rsplit('/').next().unwrap_or(relative);
@@ -56,7 +56,7 @@ fn is_textual(essence: &str) -> bool {
         || essence.ends_with("+xml")
 }
 
-/// Whether content of this type shrinks when it is compressed.
+/// Whether content of this type compresses well.
 #[must_use]
 pub fn is_compressible(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or(media_type).trim_ascii();

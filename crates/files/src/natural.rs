@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// Compares two names; equal only when they are the same text.
+/// Compares two names; they are equal only if the texts are equal.
 #[must_use]
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     compare_runs(left.as_bytes(), right.as_bytes()).then_with(|| left.cmp(right))
@@ -27,7 +27,7 @@ fn compare_runs(mut left: &[u8], mut right: &[u8]) -> Ordering {
     }
 }
 
-/// The digits at the start without leading zeros: of two such the longer is the larger number.
+/// The digits at the start without leading zeros: of two such texts the longer is the larger number.
 fn take_number<'t>(text: &mut &'t [u8]) -> &'t [u8] {
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);

@@ -5,10 +5,10 @@
 
 use memchr::memmem;
 
-/// A pattern; `*` stands for any run of characters, also of none.
+/// A pattern; `*` matches any run of characters, including none.
 ///
-/// Without a `/` it is compared with every name of a path, with one to the whole path below the root, in which `*`
-/// also stands for slashes.
+/// Without a `/` it is compared with every name of a path, otherwise with the whole path below the root, where `*`
+/// also matches slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: Box<str>,
@@ -22,14 +22,14 @@ enum Scope {
 }
 
 impl Pattern {
-    /// A leading `/` only says that the pattern is of the whole path.
+    /// A leading `/` only says that the pattern applies to the whole path.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let scope = if text.contains('/') { Scope::Path } else { Scope::Name };
         Self { text: text.trim_start_matches('/').into(), scope }
     }
 
-    /// Whether the pattern means this path (without its leading slash), or a directory on the way to it.
+    /// Whether the pattern matches this path (without its leading slash), or a directory in it.
     #[must_use]
     pub fn covers(&self, relative: &str) -> bool {
         match self.scope {
@@ -41,7 +41,7 @@ impl Pattern {
         }
     }
 
-    /// Whether the pattern means this very file: its last name, or its whole path.
+    /// Whether the pattern matches this file: its last name, or its whole path.
     #[must_use]
     pub fn means(&self, relative: &str) -> bool {
         match self.scope {
@@ -50,7 +50,7 @@ impl Pattern {
         }
     }
 
-    /// Every piece between stars is found as early as it can be, so there is nothing to try again: the cost is at most
+    /// Every piece between stars is found as early as possible, so no backtracking is needed: the cost is at most
     /// the length of the text for each piece.
     fn fits(&self, text: &str) -> bool {
         let Some((start, rest)) = self.text.split_once('*') else { return *self.text == *text };

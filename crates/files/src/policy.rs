@@ -5,10 +5,10 @@
 //! forms or frames. A site's policy cannot contain that hash and would block the style, so these
 //! pages have ours instead; everything else has the site's.
 
-/// The field they stand in.
+/// The name of the field.
 pub const FIELD: &str = "Content-Security-Policy";
 
-/// The policy of a page with one stylesheet, whose SHA-256 in base64 this is.
+/// The policy of a page with one stylesheet, whose SHA-256 in base64 is given.
 #[macro_export]
 macro_rules! only_style {
     ($hash:literal) => {
@@ -31,8 +31,8 @@ pub(crate) mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use sha2::{Digest, Sha256};
 
-    /// That a policy lets in the style of a page, which is all that it asks for, as a browser decides it (CSP3
-    /// section 6.7.3.3: what stands between the tags, to the byte).
+    /// Checks that a policy allows the style of a page, which is all the page needs, as a browser does (CSP3
+    /// section 6.7.3.3: the exact bytes between the tags).
     pub(crate) fn lets_in(policy: &str, page: &str) {
         let (_, rest) = page.split_once("<style>").unwrap();
         let (style, rest) = rest.split_once("</style>").unwrap();

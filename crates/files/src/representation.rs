@@ -10,10 +10,10 @@ use wire::http::conditional::write_etag;
 use wire::http::date;
 use wire::http::encoding::Coding;
 
-/// Bytes that stand for a file, with the fields that go with them.
+/// Bytes that represent a file, with their header fields.
 #[derive(Debug)]
 pub struct Representation {
-    /// How they are coded.
+    /// Their coding.
     pub coding: Coding,
     /// The bytes.
     pub body: Body,
@@ -29,7 +29,7 @@ pub struct Representation {
 /// Where the bytes of a representation are.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Here.
+    /// In memory.
     Memory(Arc<[u8]>),
     /// In a file, to be sent from its descriptor.
     Large(Large),
@@ -40,12 +40,12 @@ pub enum Body {
 pub struct Large {
     /// Its path below the root.
     pub relative: Arc<str>,
-    /// What it was when it was looked up. To be compared when it is opened: see `Roots::open_large`.
+    /// Its metadata when it was looked up, compared when it is opened: see `Roots::open_large`.
     pub metadata: Metadata,
 }
 
 impl Body {
-    /// How many bytes.
+    /// The number of bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         match self {
@@ -54,8 +54,8 @@ impl Body {
         }
     }
 
-    /// The entity tag: of content in memory it holds a sum of the content, so that it differs even when the time
-    /// stamp does not; of a large file the inode.
+    /// The entity tag: for content in memory it contains a checksum, so that it differs even if the time
+    /// stamp does not; for a large file the inode.
     fn etag(&self, modified: FileTime, coding: Coding) -> Box<str> {
         let nanoseconds =
             i128::from(modified.seconds) * 1_000_000_000 + i128::from(modified.nanoseconds);
@@ -89,14 +89,14 @@ pub(crate) enum Vary {
 pub(crate) struct Shared<'s> {
     pub(crate) media_type: Arc<str>,
     pub(crate) modified: FileTime,
-    /// As in `Last-Modified`; 0: without the field.
+    /// For `Last-Modified`; 0: without the field.
     pub(crate) last_modified: u64,
     pub(crate) vary: Vary,
     pub(crate) cache_control: Option<&'s str>,
 }
 
 impl Representation {
-    /// Renders the fields of `body`. `modified` goes into the entity tag: of a precompressed sibling it is its own.
+    /// Renders the fields of `body`. `modified` goes into the entity tag: a precompressed sibling has its own.
     pub(crate) fn new(coding: Coding, body: Body, modified: FileTime, shared: &Shared<'_>) -> Self {
         let etag = body.etag(modified, coding);
         let mut block = Vec::with_capacity(320);
@@ -133,7 +133,7 @@ impl Representation {
         &self.block
     }
 
-    /// What a 200 and a 206 have in common: all but `Content-Type` and `Content-Length`.
+    /// The fields that a 200 and a 206 have in common: all except `Content-Type` and `Content-Length`.
     #[must_use]
     pub fn common_fields(&self) -> &[u8] {
         &self.block[self.common_at..]
@@ -145,7 +145,7 @@ impl Representation {
         &self.block[self.validators_at..]
     }
 
-    /// Bytes of memory this takes.
+    /// Bytes of memory used.
     #[must_use]
     pub fn cost(&self) -> usize {
         let body = match &self.body {

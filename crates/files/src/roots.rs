@@ -29,7 +29,7 @@ pub(crate) struct OpenRoot {
     identity: Identity,
 }
 
-/// Two directories with the same are one.
+/// Two directories with the same identity are one.
 type Identity = (u64, u64);
 
 const fn identity(metadata: &Metadata) -> Identity {
@@ -40,7 +40,7 @@ impl Roots {
     /// Opens all roots.
     ///
     /// # Errors
-    /// A root cannot be opened; the message names it.
+    /// If a root cannot be opened; the message names it.
     pub fn open(roots: &[Root]) -> io::Result<Self> {
         let roots = roots.iter().map(|root| {
             OpenRoot::open(root).map_err(|error| {
@@ -50,7 +50,7 @@ impl Roots {
         Ok(Self { roots: roots.collect::<io::Result<_>>()?, handles: Handles::default() })
     }
 
-    /// The root as it is now: a deployment that puts another directory in its place is noticed here.
+    /// The current root: a deployment that replaces the directory is noticed here.
     pub(crate) fn current(&mut self, index: RootIndex) -> Result<&OpenRoot, Refusal> {
         let place = self.roots.get_mut(usize::from(index.0)).ok_or(Absence::NotFound)?;
         let now = look_at_root(&place.root.path).map_err(|error| classify(&error))?;
@@ -60,7 +60,7 @@ impl Roots {
         Ok(place)
     }
 
-    /// Opens a large file on a scheduler, to be sent from its descriptor, and compares it with what was looked up.
+    /// Opens a large file on a scheduler, to be sent from its descriptor, and compares it with the lookup.
     pub fn open_large(
         &mut self,
         index: RootIndex,
@@ -78,7 +78,7 @@ impl Roots {
         opened
     }
 
-    /// Closes the large files that were not asked for lately. Returns when to call again.
+    /// Closes large files that were not used recently. Returns when to call again.
     pub fn close_unused(&mut self, now_ms: u64) -> Option<u64> {
         self.handles.give_up_unused(now_ms)
     }
@@ -88,7 +88,7 @@ impl Roots {
         if !matches!(first, LargeOpen::Changed) || self.current(index).is_err() {
             return first;
         }
-        // The root may have been replaced: `current` has opened it anew if so.
+        // The root may have been replaced: then `current` has opened the new one.
         self.try_large(index, large, patience)
     }
 
@@ -122,25 +122,25 @@ fn compare(handle: FileHandle, now: &Metadata, then: &Metadata) -> LargeOpen {
 /// Whether an open may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// No: it fails with [`LargeOpen::Cold`] when the path is not in the kernel's cache.
+    /// No: it fails with [`LargeOpen::Cold`] if the path is not in the kernel's cache.
     None,
-    /// A helper has just warmed the file, so the path was there a moment ago: open it even if that waits.
+    /// A helper has just warmed the file, so the path was cached a moment ago: open it even if that waits.
     Warmed,
 }
 
-/// A large file, opened.
+/// The result of opening a large file.
 #[derive(Debug)]
 pub enum LargeOpen {
     /// The file that was looked up.
     Ready(Rc<FileHandle>),
-    /// The same file and no shorter, but written to since. Expire the path and run the request again; if it comes to
-    /// this a second time, send this one: a log that always grows is never the one that was looked up.
+    /// The same file and not shorter, but written to since. Expire the path and run the request again; if this happens
+    /// a second time, send this one, because a growing log always differs from the lookup.
     Written(Rc<FileHandle>),
     /// Another file, or none. Expire the path and run the request again.
     Changed,
     /// Opening it would wait for a disk. Send a [`Warm`](super::Warm), then try with [`Patience::Warmed`].
     Cold,
-    /// Something went wrong on our side.
+    /// A failure on our side.
     Failed(Failure),
 }
 
@@ -151,14 +151,14 @@ impl OpenRoot {
         Ok(Self { root: root.clone(), directory, identity })
     }
 
-    /// Looks at a file below; what is no regular file and no directory is not for clients.
+    /// Looks up a file below the root. Anything except regular files and directories is not for clients.
     pub(crate) fn look(&self, relative: &str) -> Result<Metadata, Refusal> {
         self.directory
             .look_beneath(path_of(relative), self.root.symlinks)
             .map_err(|error| classify(&error))
     }
 
-    /// Opens a file below for reading.
+    /// Opens a file below the root for reading.
     pub(crate) fn read(&self, relative: &str) -> Result<FileHandle, Refusal> {
         self.directory
             .open_beneath(path_of(relative), self.root.symlinks)
@@ -166,17 +166,17 @@ impl OpenRoot {
     }
 }
 
-/// The root itself has no name below itself.
+/// The root itself has the empty name.
 fn path_of(relative: &str) -> &Path {
     Path::new(if relative.is_empty() { "." } else { relative })
 }
 
-/// Why nothing came of a path.
+/// Why a path has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// There is nothing for the client.
     Absent(Absence),
-    /// It is our side.
+    /// A failure on our side.
     Failed(Failure),
 }
 
@@ -186,14 +186,14 @@ impl From<Absence> for Refusal {
     }
 }
 
-/// What an error of the kernel means. Path lookups fail mostly because of what the client asked for.
+/// The meaning of a kernel error. Most failed lookups are caused by the client's path.
 pub(crate) fn classify(error: &io::Error) -> Refusal {
     match Obstacle::of(error) {
         Obstacle::NotFound => Refusal::Absent(Absence::NotFound),
         Obstacle::Outside => Refusal::Absent(Absence::Outside),
         Obstacle::Forbidden => Refusal::Absent(Absence::Forbidden),
         Obstacle::NotRegular => Refusal::Absent(Absence::NotRegular),
-        // A helper waits; EAGAIN after all tries means renames without end.
+        // A helper may wait; EAGAIN after all tries means endless renames.
         Obstacle::WouldWait | Obstacle::Exhausted => Refusal::Failed(Failure::Exhausted),
         Obstacle::Storage => Refusal::Failed(Failure::Storage),
     }

@@ -11,43 +11,43 @@ use wire::http::target::DotFiles;
 use super::limits;
 use super::pattern::Pattern;
 
-/// Which of the roots of the server; also names the cache of a scheduler for it.
+/// The index of a root of the server, and of a scheduler's cache for it.
 ///
-/// Two sites with different [`FileRules`] are two roots, even with one directory: the rules are not part of the key
-/// of the cache.
+/// Two sites with different [`FileRules`] are two roots, even with the same directory, because the rules are not part of the
+/// cache key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RootIndex(pub u16);
 
 /// A directory whose files are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What links below it mean.
+    /// How links below it are treated.
     pub symlinks: Symlinks,
 }
 
-/// Whether a directory without an index file shows its names.
+/// Whether a directory without an index file is listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListingRule {
-    /// It is answered 404.
+    /// No: 404.
     #[default]
     Off,
-    /// It is answered with a listing, HTML or JSON.
+    /// Yes, as HTML or JSON.
     On,
 }
 
-/// Whether `file.br`, `file.zst` and `file.gz` are served in the place of `file`.
+/// Whether `file.br`, `file.zst` and `file.gz` are served in place of `file`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precompressed {
-    /// They are files like others.
+    /// No: they are ordinary files.
     Ignore,
-    /// To clients that accept the coding, unless they are older than the file.
+    /// Yes, to clients that accept the coding, unless they are older than the file.
     #[default]
     Use,
 }
 
-/// Whether text is compressed when it is asked for.
+/// Whether text is compressed on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compress {
     /// Never.
@@ -57,19 +57,19 @@ pub enum Compress {
     On,
 }
 
-/// Files with this extension are of this media type.
+/// Files with this extension have this media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaTypeRule {
-    /// Without the dot; upper and lower case are the same.
+    /// Without the dot; case-insensitive.
     pub extension: String,
     /// The whole field value, as in `text/x-log; charset=utf-8`.
     pub media_type: String,
 }
 
-/// Files that the pattern means get this `Cache-Control`.
+/// Files that match the pattern get this `Cache-Control`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheControlRule {
-    /// Which files.
+    /// The files.
     pub files: Pattern,
     /// The whole field value, as in `public, max-age=3600`.
     pub value: String,
@@ -78,9 +78,9 @@ pub struct CacheControlRule {
 /// How the files of a root are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRules {
-    /// Names tried, in this order, when a directory is asked for. Names, not paths.
+    /// Names tried in this order when a directory is requested. Names, not paths.
     pub index: Vec<String>,
-    /// Whether a directory without any of them is listed.
+    /// Whether a directory without any of these is listed.
     pub listing: ListingRule,
     /// Whether precompressed siblings are used.
     pub precompressed: Precompressed,
@@ -88,19 +88,19 @@ pub struct FileRules {
     pub compress: Compress,
     /// Bytes from which a file is compressed on the fly.
     pub compress_from: u64,
-    /// Bytes up to which it is; more than [`limits::COMPRESS_TO`] is as if that were said.
+    /// Bytes up to which a file is compressed on the fly; values above [`limits::COMPRESS_TO`] count as that.
     pub compress_to: u64,
     /// Bytes up to which a file is held in memory.
     pub held_size: u64,
-    /// Media types that differ from the usual ones; the first that fits holds.
+    /// Exceptions to the usual media types; the first match applies.
     pub media_types: Vec<MediaTypeRule>,
-    /// Files that are not there for a client, and in no listing.
+    /// Files that clients cannot see, and that are in no listing.
     pub hidden: Vec<Pattern>,
-    /// The directory of the app modules, where it is below this root: nothing in it is there for a client, and no page.
+    /// The directory of the app modules, if it is below this root: clients can see nothing in it.
     pub app: Option<Pattern>,
-    /// Whether names with a leading dot are hidden as well (all but `.well-known`).
+    /// Whether names with a leading dot are hidden as well (except `.well-known`).
     pub dot_files: DotFiles,
-    /// `Cache-Control`; the first that fits holds, without one the field is not sent.
+    /// `Cache-Control`; the first match applies, without one the field is not sent.
     pub cache_control: Vec<CacheControlRule>,
 }
 
@@ -115,7 +115,7 @@ impl Default for FileRules {
             compress_to: limits::COMPRESS_TO,
             held_size: limits::HELD_SIZE,
             media_types: Vec::new(),
-            // What editors leave beside the configuration is as secret as it.
+            // Backup files that editors leave beside the configuration are as secret as the configuration.
             hidden: ["velodrome.toml*", "#velodrome.toml#", "*.page.*", "*.page"]
                 .map(Pattern::new)
                 .into(),
@@ -127,7 +127,7 @@ impl Default for FileRules {
 }
 
 impl FileRules {
-    /// Whether a path below the root (without its leading slash) is not there for a client.
+    /// Whether clients cannot see a path below the root (without its leading slash).
     #[must_use]
     pub fn hides(&self, relative: &str) -> bool {
         (self.dot_files == DotFiles::Hide && names_dot_file(relative))
@@ -135,13 +135,13 @@ impl FileRules {
             || self.hidden.iter().any(|pattern| pattern.covers(relative))
     }
 
-    /// Whether a path below the root is one of the app modules, or of what else is in their directory.
+    /// Whether a path below the root is in the directory of app modules.
     #[must_use]
     pub fn is_app(&self, relative: &str) -> bool {
         self.app.as_ref().is_some_and(|app| app.covers(relative))
     }
 
-    /// The `Cache-Control` of a file, if it has one that may stand in a field.
+    /// The `Cache-Control` of a file, if it has one that is a valid field value.
     #[must_use]
     pub fn cache_control(&self, relative: &str) -> Option<&str> {
         let rule = self.cache_control.iter().find(|rule| rule.files.means(relative))?;
@@ -149,7 +149,7 @@ impl FileRules {
     }
 }
 
-/// Only at the beginning of the path is `.well-known` known (RFC 8615).
+/// `.well-known` is only defined at the beginning of the path (RFC 8615).
 fn names_dot_file(relative: &str) -> bool {
     let rest = match relative.split_once('/') {
         Some((".well-known", rest)) => rest,
@@ -159,7 +159,7 @@ fn names_dot_file(relative: &str) -> bool {
     rest.split('/').any(|name| name.starts_with('.'))
 }
 
-/// Whether a text can be sent as the value of a field (RFC 9110 section 5.5); the configuration is to refuse others.
+/// Whether a text is a valid field value (RFC 9110 section 5.5); the configuration must refuse others.
 #[must_use]
 pub fn is_field_value(text: &str) -> bool {
     !text.is_empty()

@@ -11,47 +11,47 @@ use std::path::{Path, PathBuf};
 use crate::limits::{SECRET_FILE_SIZE, SECRET_SIZE_MIN, SECRETS_MAX};
 use crate::rules::Root;
 
-/// The permissions of a file that let others than its owner read or change it.
+/// Permissions that let users other than the owner read or change the file.
 const OPEN_TO_OTHERS: u32 = 0o066;
 
-/// How an operator makes a secret.
+/// How to create a secret.
 const MAKE: &str = "make one with: openssl rand -base64 32";
 
-/// A file of secrets that was read.
+/// A file of secrets.
 #[derive(Clone)]
 pub struct SecretFile {
     text: String,
-    /// A fault of the file that does not keep it from being used.
+    /// A problem of the file that does not prevent its use.
     pub warning: Option<String>,
 }
 
-/// Why a file is no good secret.
+/// Why a file is not usable.
 #[derive(Debug)]
 pub enum SecretFault {
     /// It cannot be read.
     Unreadable(io::Error),
-    /// It is a directory, a pipe, ..
+    /// It is a directory, a pipe, or similar.
     NotAFile,
-    /// It lies where clients find it.
+    /// It is where clients could read it.
     Served(PathBuf),
-    /// It is longer than any file of secrets.
+    /// It is too long.
     TooLong,
     /// It is not printable text.
     NotText,
-    /// It has no line.
+    /// It has no secret.
     Empty,
-    /// A line of it can be guessed.
+    /// A line is too short, so it could be guessed.
     TooShort {
-        /// Which, from 1.
+        /// The line, from 1.
         line: usize,
-        /// How many bytes it has.
+        /// Its length in bytes.
         bytes: usize,
     },
-    /// It has more lines than are tried.
+    /// It has too many lines.
     TooMany,
-    /// A public key in it is none of Ed25519.
+    /// A public key in it is not Ed25519.
     NotEd25519 {
-        /// Which, from 1.
+        /// The number of the key, from 1.
         number: usize,
     },
 }
@@ -94,7 +94,7 @@ impl SecretFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be one of secrets.
+    /// If it is not usable.
     pub fn read(path: &Path, roots: &[Root]) -> Result<Self, SecretFault> {
         let metadata = std::fs::metadata(path).map_err(SecretFault::Unreadable)?;
         if !metadata.is_file() {
@@ -116,16 +116,16 @@ impl SecretFile {
         Ok(Self { text, warning })
     }
 
-    /// All of it.
+    /// The whole text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its secrets, one on each line; lines with nothing on them are passed over.
+    /// Its secrets, one per line; empty lines are skipped.
     ///
     /// # Errors
-    /// When one is none, or there are none or too many.
+    /// If one is invalid, or there are none or too many.
     pub fn secrets(&self) -> Result<Vec<&str>, SecretFault> {
         secrets_of(&self.text)
     }
@@ -137,7 +137,7 @@ impl fmt::Debug for SecretFile {
     }
 }
 
-/// The root that a file lies in, whatever names lead there.
+/// The root that contains a file, whatever path leads there.
 fn root_around(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let around = |root: &&Root| root.path.canonicalize().is_ok_and(|root| path.starts_with(root));

@@ -8,11 +8,11 @@ use super::{Cache, UseMark};
 use crate::entry::Sign;
 use crate::limits;
 
-// Of one turn's results none is forgotten by the bound on negative ones: there cannot be more than jobs under way.
+// Results of the current turn are never removed by the limit on negative ones: there cannot be more than running jobs.
 const _: () = assert!(limits::NEGATIVE_MAX >= limits::IN_FLIGHT_MAX);
 
 impl Cache {
-    /// Keeps the number of negative results below its bound: the oldest goes.
+    /// Keeps the number of negative results below its limit: the oldest is removed.
     pub(super) fn note_sign(&mut self, place: usize, sign: Sign) {
         let Some(slot) = self.slots.get_mut(place).and_then(Option::as_mut) else { return };
         match sign {
@@ -33,9 +33,9 @@ impl Cache {
         }
     }
 
-    /// The clock algorithm: the hand takes the mark of what was used since it came by last, and evicts what has none.
+    /// The clock algorithm: the hand clears the mark of slots used since it last passed, and evicts unmarked slots.
     pub(super) fn make_room(&mut self, now_ms: u64) {
-        // Everything may be of this time or under way: then the hand stops where it began.
+        // If everything is current or running, the hand stops where it began.
         let mut kept = 0;
         let mut swept = 0;
         while self.stats.bytes > self.bytes_max && kept < self.slots.len() {
@@ -49,7 +49,7 @@ impl Cache {
                 kept += 1;
             } else if slot.use_mark == UseMark::UsedSinceSwept && swept <= limits::SWEEP_MAX {
                 slot.use_mark = UseMark::Unused;
-                // One more round may be needed to come back to it.
+                // Another round may be needed to return to it.
                 kept = 0;
             } else {
                 self.stats.evictions += 1;
@@ -59,7 +59,7 @@ impl Cache {
         }
     }
 
-    /// Gives up jobs that nobody waits for any more; a few at a time, as it runs when the server is busy anyway.
+    /// Gives up jobs that no request waits for; a few at a time, because it runs when the server is busy.
     pub(super) fn drop_lost(&mut self, now_ms: u64) {
         for _ in 0..self.slots.len().min(limits::SWEEP_MAX) {
             let place = self.next_place();

@@ -1,4 +1,4 @@
-//! What a request for a file gets: every status, field and part.
+//! The answer to a request for a file: every status, field and part.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn site() -> Site {
     site
 }
 
-/// A request by its lines, `Name: value`.
+/// A request from its lines, `Name: value`.
 fn request<'r>(method: SafeMethod, path: &'r str, lines: &[&'r str]) -> FileRequest<'r> {
     let mut preconditions = Preconditions::default();
     let mut accept = None;
@@ -60,7 +60,7 @@ fn field<'a>(answer: &'a FileAnswer<'_>, name: &str) -> Option<&'a str> {
     lines.find(|(of, _)| *of == name).map(|(_, value)| value)
 }
 
-/// The body, and that it is as long as the answer says.
+/// The body, after checking that it is as long as the answer says.
 fn body(answer: &FileAnswer<'_>) -> String {
     let mut all = Vec::new();
     for part in answer.parts.as_slice() {
@@ -224,18 +224,18 @@ fn the_coding_is_the_clients_choice() {
     for got in [&plain, &gzip] {
         assert_eq!(got.vary.as_deref(), Some("Accept-Encoding"));
     }
-    // It could have been gzip: a cache on the way has to know.
+    // It could have been gzip, and caches have to know.
     assert_eq!(get(&identity, &[]).vary.as_deref(), Some("Accept-Encoding"));
     assert_eq!(get(&packed, &["Accept-Encoding: br"]).coding, None);
     assert_eq!(get(&packed, &["Accept-Encoding: identity;q=0"]).status, Status::OK);
 
-    // The tag of one representation does not stand for the other.
+    // The tag of one representation does not match the other.
     let not_modified = format!("If-None-Match: {}", gzip.etag.as_deref().unwrap());
     let status = |lines: &[&str]| get(&packed, lines).status;
     assert_eq!(status(&[&not_modified, "Accept-Encoding: gzip"]), Status::NOT_MODIFIED);
     assert_eq!(status(&[&not_modified]), Status::OK);
 
-    // RFC 9110 section 14.2: ranges are of the representation that was chosen.
+    // RFC 9110 section 14.2: ranges apply to the chosen representation.
     let range = get(&packed, &["Accept-Encoding: gzip", "Range: bytes=0-1"]);
     assert_eq!(range.status, Status::PARTIAL_CONTENT);
     assert_eq!((range.body.as_slice(), range.coding.as_deref()), (&[0x1F, 0x8B][..], Some("gzip")));

@@ -1,4 +1,4 @@
-//! The cache of a scheduler: freshness, what is under way, what is forgotten.
+//! The cache of a scheduler: freshness, running jobs, eviction.
 
 use files::absence::{Absence, Failure};
 use files::job::Errand;
@@ -15,7 +15,7 @@ fn missing() -> Found {
     Found::Content(Content::Missing(Absence::NotFound))
 }
 
-/// A look as one word, so that a test reads as a table.
+/// The result of a look as one word, so that a test reads like a table.
 #[derive(Debug, PartialEq, Eq)]
 enum Word {
     Fresh,
@@ -52,7 +52,7 @@ fn a_result_is_fresh_then_refreshed_once_then_waited_for() {
     ] {
         assert_eq!(look(&mut cache, "/a", now_ms), expected, "{now_ms}");
     }
-    // The refresh was sent at 10,500: from then its age counts, but its answer is served now.
+    // The refresh was sent at 10,500: its age counts from then, but its answer is served now.
     cache.insert(key("/a"), Found::Unchanged, 11_001);
     for (now_ms, expected) in
         [(11_001, Word::Fresh), (11_002, Word::Refresh), (11_601, Word::Pending)]
@@ -71,7 +71,7 @@ fn a_changed_file_is_served_within_a_second() {
     let mut cache = Cache::new(1 << 20);
     let mut changed_at = None;
     let mut refreshes = 0;
-    // A request each 10 ms; the disk answers in the same turn. The file changes at 20,000.
+    // A request every 10 ms; the disk answers in the same turn. The file changes at 20,000.
     for now_ms in (19_000..22_000).step_by(10) {
         if now_ms == 20_000 {
             site.write("a.txt", "two");
@@ -140,10 +140,10 @@ fn jobs_under_way_are_bounded() {
     assert_eq!(look(&mut cache, "/7", 1_000), Word::Pending);
     cache.insert(key("/7"), missing(), 1_000);
     assert_eq!(look(&mut cache, "/more", 1_001), Word::Missing);
-    // Full again: a refresh is put off, a request that cannot be answered is turned away.
+    // Full again: a refresh is postponed, a request that cannot be answered is refused.
     assert_eq!(look(&mut cache, "/7", 1_600), Word::Fresh);
     assert_eq!(look(&mut cache, "/7", 2_000), Word::Busy);
-    // All are lost: room is made again.
+    // All are lost: there is room again.
     let late = 1_001 + limits::ANSWER_WAIT_MS;
     assert_eq!(look(&mut cache, "/another", late), Word::Missing);
 }

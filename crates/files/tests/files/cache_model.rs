@@ -10,13 +10,13 @@ use wire::http::encoding::Accepted;
 
 use super::cache::key;
 
-/// Bytes the cache may hold: a few results, so that many are forgotten.
+/// Bytes the cache may hold: a few results, so that many are evicted.
 const BYTES_MAX: usize = 5 * limits::SLOT_COST;
 
-/// What the cache must know of a path if it has not forgotten it.
+/// What the cache must know about a path if it has not evicted it.
 #[derive(Clone, Copy, Default)]
 struct Model {
-    /// When the result can have been looked up at the earliest.
+    /// The earliest time at which the result can have been looked up.
     checked_ms: Option<u64>,
     sent_ms: Option<u64>,
     failure: Option<Failure>,
@@ -44,13 +44,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..300)
 }
 
-/// The cache and what is known of each of its paths.
+/// The cache and the model of each of its paths.
 struct Trial {
     cache: Cache,
     model: BTreeMap<u8, Model>,
     now_ms: u64,
-    /// When something was last inserted, and how often then: room is made when something is inserted, and what came
-    /// at that time stays.
+    /// When something was last inserted, and how often at that time: room is made at an insertion, and results
+    /// inserted at that time stay.
     insertions: (u64, usize),
 }
 
@@ -119,14 +119,14 @@ impl Trial {
             }
             Looked::Refresh(entry, _) => {
                 let age_ms = age_ms.expect("something was put in");
-                // Early, if a job was forgotten with its slot and its answer came after all.
+                // Early, if a job was evicted with its slot and its answer arrived after all.
                 prop_assert!(age_ms < 1_000 && !under_way);
                 check(&entry, of)?;
                 of.sent_ms = Some(now_ms);
             }
             Looked::Missing(errand) => {
                 prop_assert!(errand.known.is_none());
-                // A path that takes a place anew was forgotten, and the job with it.
+                // A path that takes a new slot was evicted, and its job too.
                 if self.cache.stats().paths > paths {
                     *of = Model::default();
                 } else if let Some(age_ms) = age_ms {
@@ -149,7 +149,7 @@ impl Trial {
     }
 }
 
-/// What is served is what was put in last.
+/// What is served is what was last inserted.
 fn check(entry: &Rc<Entry>, of: &Model) -> Result<(), TestCaseError> {
     match entry.content() {
         Content::Failed(failure) => prop_assert_eq!(Some(*failure), of.failure),
@@ -165,8 +165,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Forgetting is allowed, lying is not: what is served is what was put in last and not older than a second, a job
-    /// is never sent twice, and the bytes stay bounded.
+    /// Evicting is allowed, wrong answers are not: what is served is what was last inserted and not older than a second, a job
+    /// is never sent twice, and the bytes stay within the limit.
     #[test]
     fn the_cache_agrees_with_a_model(steps in steps()) {
         let mut trial = Trial::new();

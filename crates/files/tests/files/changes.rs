@@ -1,4 +1,4 @@
-//! Whether what is known of a file still holds, and what is read while it changes.
+//! Whether a cached result is still valid, and what is read while a file changes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -24,7 +24,7 @@ fn every_change_is_seen() {
     assert_eq!(first.known.trust, Trust::Settled);
     assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Unchanged));
 
-    // The same size, the same time: only the content and the time of change differ.
+    // Same size and same time: only the content and the time of change differ.
     site.write("a.txt", "two");
     site.date("a.txt", 1_700_000_000);
     let second = match content(site.look_up_with("/a.txt", known(&first))) {
@@ -104,7 +104,7 @@ fn new_rules_make_everything_new() {
     assert!(matches!(site.look_up_with("/a.txt", known(&first)), Found::Content(_)));
 }
 
-/// Says that a test is over, also when it fails: a thread that writes until then would write for ever.
+/// Ends the writing thread when a test ends, even if it fails.
 struct AtItsEnd<'d>(&'d AtomicBool);
 
 impl Drop for AtItsEnd<'_> {
@@ -163,7 +163,7 @@ fn a_file_that_never_holds_still_is_served_as_it_was_read() {
     });
 }
 
-/// Files of sysfs say that they have 4,096 bytes and give fewer, as a file does that is cut while it is read.
+/// Files of sysfs report 4,096 bytes and contain fewer, like a file that is truncated while it is read.
 #[test]
 fn a_file_shorter_than_it_says_is_served_as_it_was_read() {
     let mut site = Site::new(FileRules::default());

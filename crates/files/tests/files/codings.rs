@@ -1,4 +1,4 @@
-//! Encoded representations: siblings on the disk, and what is compressed because it is wanted.
+//! Encoded representations: siblings on disk, and compression on request.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn siblings_are_used_unless_they_are_older() {
         assert!(fields.contains("Vary: Accept-Encoding\r\n"), "{fields}");
     }
 
-    // One that appears or changes is a change of the file.
+    // A new or changed sibling is a change of the file.
     assert!(matches!(site.look_up_with("/a.txt", known(&file)), Found::Unchanged));
     site.write("a.txt.gz", "GZ2");
     let Content::File(file) = content(site.look_up_with("/a.txt", known(&file))) else { panic!() };
@@ -66,7 +66,7 @@ fn text_is_compressed_when_it_is_wanted() {
     let both = Available::IDENTITY.with(Coding::Gzip).with(Coding::Zstd);
     assert_eq!(plain.possible, both);
 
-    // Unchanged on the disk, but now gzip is wanted.
+    // Unchanged on disk, but now gzip is wanted.
     let errand = Errand { wanted: Available::IDENTITY.with(Coding::Gzip), ..known(&plain) };
     let Content::File(file) = content(site.look_up_with("/a.txt", errand.clone())) else {
         panic!()

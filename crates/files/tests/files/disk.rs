@@ -1,4 +1,4 @@
-//! What a path means on the disk.
+//! The meaning of a path on disk.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -108,7 +108,7 @@ fn what_may_not_be_read_is_not_there() {
     forbid("a.txt");
     forbid("closed");
     let (root, rules) = (site.root(), Arc::clone(&site.rules));
-    // The superuser may read everything: a thread of its own gives that right away.
+    // The superuser may read everything, so a separate thread gives up that capability.
     let absences = thread::spawn(move || {
         let mut own = capabilities(None).unwrap();
         let rights = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;

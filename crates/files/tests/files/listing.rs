@@ -1,4 +1,4 @@
-//! Listings of directories: what is in them, and that nothing in a name can break out.
+//! Listings of directories: their content, and that no name can break out of the markup.
 
 use std::ffi::OsStr;
 use std::fs;

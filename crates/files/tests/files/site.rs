@@ -19,10 +19,10 @@ use files::{
 
 pub(crate) const ROOT: RootIndex = RootIndex(0);
 
-/// Far enough after every file of a test that time stamps can be trusted: the year 2096.
+/// Long enough after every file of a test that time stamps can be trusted: the year 2096.
 pub(crate) const LATER_MS: u64 = 4_000_000_000_000;
 
-/// A site in a directory of its own; gone when dropped.
+/// A site in its own directory, which is deleted when it is dropped.
 pub(crate) struct Site {
     path: PathBuf,
     pub(crate) rules: Arc<FileRules>,
@@ -44,7 +44,7 @@ impl Site {
         root_of(&self.path)
     }
 
-    /// Beside the root.
+    /// A path beside the root.
     pub(crate) fn outside(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -87,7 +87,7 @@ impl Site {
         }
     }
 
-    /// What a scheduler has after a client that accepts this asked for the path.
+    /// The cache entry of a scheduler after a client with these codings requested the path.
     pub(crate) fn entry(&mut self, path: &str, accept_encoding: &str) -> Rc<Entry> {
         let mut cache = Cache::new(1 << 30);
         let key = Key { root: ROOT, path };
