@@ -1,6 +1,6 @@
-//! What the kernel counted against this thread and this process.
+//! What the kernel has counted for this thread and this process.
 //!
-//! Owns nothing. Every call is a system call or reads a file of /proc, so schedulers call them seldom: the CPU time of their thread once in many
+//! Owns nothing. Every call is a system call or reads a file in /proc, so schedulers call them rarely: the CPU time of their thread once in many
 //! steps of page processes, and its involuntary switches while they poll instead of sleeping.
 
 use std::io;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time this thread has used since it began, in nanoseconds, user and kernel together.
+/// CPU time this thread has used since it began, in nanoseconds, user and kernel time together.
 pub fn thread_cpu_ns() -> u64 {
     crate::clock::nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// How often the kernel took the core away from this thread while it still wanted to run. When it grows while a
-/// scheduler spins, the core is shared and spinning harms somebody.
+/// How often the kernel took the core away from this thread while it still wanted to run. If the number grows while a
+/// scheduler polls, the core is shared and polling harms another thread.
 pub fn involuntary_switches() -> u64 {
     u64::try_from(usage(libc::RUSAGE_THREAD).ru_nivcsw).unwrap_or(0)
 }
@@ -23,11 +23,11 @@ pub fn involuntary_switches() -> u64 {
 /// What this process has used since it began.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessUsage {
-    /// CPU time of its threads outside of the kernel.
+    /// CPU time of its threads in user mode.
     pub user: Duration,
     /// CPU time of its threads in the kernel.
     pub system: Duration,
-    /// The most memory that was in RAM, in bytes.
+    /// The maximum resident memory, in bytes.
     pub peak_bytes: u64,
 }
 
@@ -56,10 +56,10 @@ fn usage(of: libc::c_int) -> libc::rusage {
     unsafe { usage.assume_init() }
 }
 
-/// Memory of the whole process that is in RAM now, in bytes.
+/// Resident memory of the whole process, in bytes.
 ///
 /// # Errors
-/// When /proc is not mounted, or its text is not understood.
+/// If /proc is not mounted, or its text cannot be parsed.
 pub fn resident_bytes() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages = resident_pages(&text).ok_or_else(|| {

@@ -1,18 +1,18 @@
-//! An allocator that counts, for tests which say "this path does not allocate" and "this costs so many bytes".
+//! A counting allocator, for tests such as "this path does not allocate" and "this costs so many bytes".
 //!
-//! Owns a pair of counters for each thread. Never changes where memory comes from: that is [`System`].
+//! Owns two counters for each thread. Memory always comes from [`System`].
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-// Constant initialisers and no destructors: the counters can be used inside the allocator, from the first
-// allocation of a thread to its last, without allocating themselves.
+// Constant initialisers and no destructors: the counters can be used inside the allocator, from a thread's first
+// allocation to its last, without allocating themselves.
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system allocator with a count for each thread. In a test binary:
+/// The system allocator with counters for each thread. In a test binary:
 ///
 /// ```
 /// #[global_allocator]
@@ -26,13 +26,13 @@ thread_local! {
 #[derive(Clone, Copy, Debug)]
 pub struct CountingAllocator;
 
-/// How often this thread asked for memory; a reallocation counts as one. Zero for ever when
+/// How often this thread has allocated; a reallocation counts once. Always 0 if
 /// [`CountingAllocator`] is not the global allocator.
 pub fn allocations_of_this_thread() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// Bytes this thread asked for minus bytes it gave back. Negative when it frees what others allocated.
+/// Bytes that this thread has allocated minus bytes it has freed. Negative if it frees what others allocated.
 pub fn live_bytes_of_this_thread() -> i64 {
     LIVE_BYTES.get()
 }

@@ -1,4 +1,4 @@
-//! The clocks: the monotonic one a turn reads once, the time of day, and a cheap counter for sampled accounting.
+//! The clocks: the monotonic one that a turn reads once, the time of day, and a cheap counter for sampled accounting.
 //!
 //! Owns the choice of the tick counter. Never decides when a clock is read.
 
@@ -11,12 +11,12 @@ use crate::limits::{TICK_CALIBRATION_NS, TICK_READINGS};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds since some moment before this process began. Never goes back; does not stand for a time of day.
+/// Nanoseconds since some moment before this process began. Never goes back, and is not a time of day.
 pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-/// The time of day: seconds and nanoseconds since 1970-01-01 00:00 UTC. It can jump, in both directions. A clock
+/// The time of day: seconds and nanoseconds since 1970-01-01 00:00 UTC. It can jump in both directions. A clock
 /// set before 1970 reads as zero.
 pub fn realtime() -> (u64, u32) {
     let now = clock_gettime(ClockId::Realtime);
@@ -26,9 +26,9 @@ pub fn realtime() -> (u64, u32) {
     }
 }
 
-/// A counter that grows evenly with time and costs a few nanoseconds to read where the processor has one: the
-/// time-stamp counter where it runs at a constant rate, else [`monotonic_ns`]. Two readings are comparable when
-/// they were made on the same core, which is all that accounting inside a pinned scheduler needs.
+/// A counter that grows evenly with time and takes a few nanoseconds to read if the processor has one: the
+/// time-stamp counter if it runs at a constant rate, otherwise [`monotonic_ns`]. Two readings can be compared if
+/// they were made on the same core, which is enough for accounting inside a pinned scheduler.
 pub fn tick_counter() -> u64 {
     match tick_source() {
         #[cfg(target_arch = "x86_64")]
@@ -37,8 +37,8 @@ pub fn tick_counter() -> u64 {
     }
 }
 
-/// How many ticks of [`tick_counter`] make a microsecond, rounded. The first call measures it and takes
-/// [`TICK_CALIBRATION_NS`] of busy time: make it at the start, not inside a turn.
+/// How many ticks of [`tick_counter`] make a microsecond, rounded. The first call measures this and takes
+/// [`TICK_CALIBRATION_NS`] of busy time, so make it at the start, not inside a turn.
 pub fn ticks_per_microsecond() -> NonZeroU64 {
     static MEASURED: OnceLock<NonZeroU64> = OnceLock::new();
     *MEASURED.get_or_init(calibrate)
@@ -62,8 +62,8 @@ fn choose_tick_source() -> TickSource {
     const POWER_MANAGEMENT: u32 = 0x8000_0007;
     const INVARIANT_TSC: u32 = 1 << 8;
     let leaf_maximum = __cpuid(0x8000_0000).eax;
-    // The bit behind constant_tsc and nonstop_tsc of /proc/cpuinfo: one rate whatever the core's frequency,
-    // and no stop in deep sleep. Virtual machines may hide it; then the slower clock is right.
+    // The bit behind constant_tsc and nonstop_tsc of /proc/cpuinfo: one rate at any core frequency,
+    // and no stop in deep sleep. Virtual machines may hide it; then the slower clock is used.
     if leaf_maximum >= POWER_MANAGEMENT && __cpuid(POWER_MANAGEMENT).edx & INVARIANT_TSC != 0 {
         TickSource::TimeStampCounter
     } else {
@@ -91,8 +91,8 @@ fn calibrate() -> NonZeroU64 {
     rate(end_ticks.wrapping_sub(begin_ticks), end_ns - begin_ns)
 }
 
-/// The clock and the counter at the same moment. A thread that loses its core between the two readings would
-/// get a wrong rate for ever, so the closest pair of a few is taken.
+/// The clock and the counter at the same moment. If a thread lost its core between the two readings, the rate would be
+/// wrong permanently, so the closest pair of several is used.
 fn read_both() -> (u64, u64) {
     let sandwich = || (monotonic_ns(), tick_counter(), monotonic_ns());
     let closest = (1..TICK_READINGS)
@@ -108,7 +108,7 @@ fn rate(ticks: u64, elapsed_ns: u64) -> NonZeroU64 {
     u64::try_from(rounded).ok().and_then(NonZeroU64::new).unwrap_or(NonZeroU64::MIN)
 }
 
-/// The kernel's two numbers as one. The clocks that go through here began at zero less than 584 years ago.
+/// The kernel's two numbers as one. The clocks converted here began at zero less than 584 years ago.
 pub(crate) fn nanoseconds(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds * NANOSECONDS_PER_SECOND + u64::from(subsecond(&time))

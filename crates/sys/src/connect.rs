@@ -1,6 +1,6 @@
-//! Connecting: from an address to a socket that stands, is about to, or cannot be had.
+//! Connecting: from an address to a socket that is connected, is connecting, or cannot be had.
 //!
-//! Owns the calls that begin a connection and the names of what can go wrong. Never waits: that is the pollset.
+//! Owns the calls that begin a connection, and the names of errors. Never waits: the pollset does.
 
 use std::fmt;
 use std::io;
@@ -17,12 +17,12 @@ use rustix::net::{
 use crate::descriptor;
 use crate::socket::Socket;
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteAddress {
     /// TCP over IPv4 or IPv6.
     Tcp(SocketAddr),
-    /// A Unix stream socket's file. Counted, so that a million connections do not copy it.
+    /// The file of a Unix stream socket. Reference-counted, so that a million connections do not copy it.
     Unix(Arc<Path>),
 }
 
@@ -38,32 +38,32 @@ impl fmt::Display for RemoteAddress {
 /// How a connection is begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// Where it leads.
+    /// The destination.
     pub to: RemoteAddress,
-    /// The local address, for TCP: each has ports of its own. `None`: the kernel chooses.
+    /// The local address, for TCP: each has its own range of ports. `None`: the kernel chooses.
     pub from: Option<IpAddr>,
 }
 
-/// How far a connection has come.
+/// The state of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connecting {
-    /// It stands.
+    /// Connected.
     Done,
-    /// It does not yet: an event will tell.
+    /// Connecting: an event will tell.
     Pending,
 }
 
 /// Begins a connection.
 ///
 /// # Errors
-/// As [`Pollset::connect`](crate::pollset::Pollset::connect) names them.
+/// As described for [`Pollset::connect`](crate::pollset::Pollset::connect).
 pub fn begin(options: &ConnectOptions) -> Result<(Socket, Connecting), Errno> {
     match &options.to {
         RemoteAddress::Tcp(address) => begin_tcp(address, options.from),
         RemoteAddress::Unix(path) => {
             let descriptor = open(AddressFamily::UNIX)?;
             let address = SocketAddrUnix::new(&**path)?;
-            // It stands at once or not at all: a full queue is EAGAIN, and nothing comes of waiting.
+            // It connects at once or not at all: a full queue is EAGAIN, and waiting does not help.
             rustix::net::connect(&descriptor, &address)?;
             Ok((Socket::of(descriptor), Connecting::Done))
         }
@@ -81,8 +81,8 @@ fn begin_tcp(to: &SocketAddr, from: Option<IpAddr>) -> Result<(Socket, Connectin
     let descriptor = open(family)?;
     sockopt::set_tcp_nodelay(&descriptor, true)?;
     if let Some(address) = from {
-        // The port is chosen when the destination is known: then the same one serves for many destinations, and
-        // each local address has all of them.
+        // The port is chosen when the destination is known: then the same port serves many destinations, and
+        // each local address has all ports.
         descriptor::set_bind_address_no_port(descriptor.as_fd())
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
         rustix::net::bind(&descriptor, &SocketAddr::new(address, 0))?;
@@ -96,8 +96,8 @@ fn begin_tcp(to: &SocketAddr, from: Option<IpAddr>) -> Result<(Socket, Connectin
     Ok((Socket::of(descriptor), connecting))
 }
 
-/// Over loopback the handshake is over before the first call returns, which says "in progress" all the same; the
-/// second call says how it ended. It costs no more than the question for the outcome that it saves, and saves the
+/// Over loopback the handshake is complete before the first call returns, which still says "in progress"; the
+/// second call tells the result. It costs no more than the later query that it replaces, and saves the
 /// wait.
 fn ask_again(descriptor: &OwnedFd, to: &impl SocketAddrArg) -> Result<Connecting, Errno> {
     match rustix::net::connect(descriptor, to) {
@@ -107,7 +107,7 @@ fn ask_again(descriptor: &OwnedFd, to: &impl SocketAddrArg) -> Result<Connecting
     }
 }
 
-/// The kind under which the pollset names an error of connecting.
+/// The error kind that the pollset reports for an error of connecting.
 pub(crate) fn kind_of(error: Errno) -> io::ErrorKind {
     match error {
         Errno::MFILE | Errno::NFILE | Errno::NOSPC => io::ErrorKind::QuotaExceeded,

@@ -1,7 +1,7 @@
-//! Giving up root: looking a user up and becoming that user for good.
+//! Giving up root: looking up a user and becoming that user permanently.
 //!
-//! Owns the order of the steps and the proof that they cannot be undone. Never touches capabilities: leaving
-//! user 0 makes the kernel drop them, unless whoever started us asked it otherwise.
+//! Owns the order of the steps and the check that they cannot be undone. Never changes capabilities: when a process leaves
+//! user 0 the kernel drops them, unless it was started with other settings.
 
 use std::ffi::{CString, c_char};
 use std::fmt;
@@ -49,7 +49,7 @@ impl User {
         }
     }
 
-    /// The name it was looked up by.
+    /// The name by which it was looked up.
     pub fn name(&self) -> &str {
         self.name.to_str().expect("it was made from a str")
     }
@@ -64,7 +64,7 @@ impl User {
         self.group_id
     }
 
-    /// Whether real and effective ids are this user's already.
+    /// Whether real and effective ids already belong to this user.
     fn is_current(&self) -> bool {
         let users = [getuid().as_raw(), geteuid().as_raw()];
         let groups = [getgid().as_raw(), getegid().as_raw()];
@@ -72,7 +72,7 @@ impl User {
     }
 }
 
-/// The numbers of user and group; `None` when there is no such user.
+/// The numbers of user and group; `None` if there is no such user.
 fn read_entry(name: &CString, buffer: &mut [u8]) -> io::Result<Option<(u32, u32)>> {
     let mut entry = MaybeUninit::<libc::passwd>::zeroed();
     let mut found = ptr::null_mut();
@@ -94,12 +94,12 @@ fn read_entry(name: &CString, buffer: &mut [u8]) -> io::Result<Option<(u32, u32)
     }
 }
 
-/// Makes the whole process, all its threads, run as `user`: its groups, its group, its number, in this order and
-/// real, effective and saved together; then tries to get root back and fails if that succeeds. A process that
-/// runs as this user already keeps the groups it was started with.
+/// Makes the whole process, with all its threads, run as `user`: sets its groups, its group and its user id, in this order and
+/// real, effective and saved together; then tries to become root again and fails if that succeeds. A process that
+/// already runs as this user keeps the groups it was started with.
 ///
 /// # Errors
-/// See [`CredentialsError`]. After an error the process may have some of the new ids: it has to end.
+/// See [`CredentialsError`]. After an error the process may have some of the new ids, so it must end.
 pub fn drop_to(user: &User) -> Result<(), CredentialsError> {
     if user.user_id == 0 {
         return Err(CredentialsError::IsRoot { name: user.name().to_owned() });
@@ -134,8 +134,8 @@ fn take_step(user: &User, step: PrivilegeStep) -> Result<(), CredentialsError> {
     })
 }
 
-/// Fails when the process is not wholly this user, or when user 0 or (for a user outside of it) group 0 can be
-/// taken again.
+/// Fails if the process is not completely this user, or if it can become user 0 or (for a user not in that group) group 0
+/// again.
 fn prove_root_is_gone(user: &User) -> Result<(), CredentialsError> {
     // SAFETY: one number; it has to be refused.
     let user_regained = unsafe { libc::setuid(0) } == 0;
@@ -168,27 +168,27 @@ impl fmt::Display for PrivilegeStep {
     }
 }
 
-/// Why the process does not run as the wanted user. Each says what mends it.
+/// Why the process does not run as the wanted user. Each error says how to fix it.
 #[derive(Debug)]
 pub enum CredentialsError {
-    /// The configuration names a user this machine does not have.
+    /// The configuration names a user that this machine does not have.
     NoSuchUser {
         /// The name.
         name: String,
     },
     /// The machine's user database could not be read.
     UserDatabase {
-        /// The name looked up.
+        /// The name that was looked up.
         name: String,
-        /// What the C library said.
+        /// The error of the C library.
         source: io::Error,
     },
-    /// The configuration asks to drop root to root.
+    /// The configuration says to drop root privileges to root.
     IsRoot {
         /// The name, which need not be `root`.
         name: String,
     },
-    /// Whoever started the process had no right to change its user.
+    /// The process was started without the right to change its user.
     NotRoot {
         /// The wanted user.
         name: String,
@@ -204,7 +204,7 @@ pub enum CredentialsError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// Root was given up and could be taken again.
+    /// Root was given up but could be regained.
     RootRegained {
         /// The wanted user.
         name: String,

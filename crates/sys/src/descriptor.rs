@@ -1,4 +1,4 @@
-//! Socket options and descriptors for which rustix has no safe call.
+//! Socket options and descriptor calls for which rustix has no safe function.
 //!
 //! Owns the `libc` calls on descriptors; each is one operation. Never keeps a descriptor.
 
@@ -20,8 +20,8 @@ pub fn borrow_inherited(number: RawFd) -> io::Result<BorrowedFd<'static>> {
     Ok(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
-/// Whether a write of up to `PIPE_BUF` bytes to this pipe, socket or file ends at once: there is room, or nobody reads any
-/// more. Does not hold for terminals, which may have room for less.
+/// Whether a write of up to `PIPE_BUF` bytes to this pipe, socket or file returns at once: there is room, or there is no reader
+/// left. Not valid for terminals, which may have room for less.
 pub fn has_room(descriptor: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(descriptor, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -34,24 +34,24 @@ pub fn has_room(descriptor: &impl AsFd) -> bool {
     }
 }
 
-/// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after so many seconds; 0 for at once.
+/// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after this many seconds; 0 means at once.
 pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
 }
 
-/// `TCP_NOTSENT_LOWAT`: the kernel takes bytes, and reports room, only while fewer than so many wait for their turn to be sent.
-/// What is accepted from a listener inherits it.
+/// `TCP_NOTSENT_LOWAT`: the kernel accepts bytes, and reports room, only while fewer than this many wait to be sent.
+/// Accepted connections inherit it from the listener.
 pub fn set_unsent_bound(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
 }
 
-/// `IP_BIND_ADDRESS_NO_PORT`: binding to an address with port 0 leaves the choice of a port to the connect. It is an
+/// `IP_BIND_ADDRESS_NO_PORT`: binding to an address with port 0 leaves the choice of the port to the connect. It is an
 /// option of this level for IPv6 sockets, too.
 pub fn set_bind_address_no_port(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32)
 }
 
-/// `SO_LINGER` with no time: the close becomes a reset.
+/// `SO_LINGER` with no time: closing sends a reset.
 pub fn set_reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
@@ -69,9 +69,9 @@ pub fn attach_reuseport_by_cpu(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF, &attached)
 }
 
-/// `SO_ATTACH_FILTER` with a program that drops segments that begin a connection and takes all others.
+/// `SO_ATTACH_FILTER` with a program that drops segments that begin a connection and accepts all others.
 pub fn drop_new_connections(socket: BorrowedFd<'_>) -> io::Result<()> {
-    /// Where the flags of a TCP header are (RFC 9293 section 3.1): filters of TCP sockets begin at the header.
+    /// Offset of the flags in a TCP header (RFC 9293 section 3.1): filters of TCP sockets begin at the header.
     const FLAGS: u32 = 13;
     const SYN: u32 = 0x02;
     let mut program = [
@@ -84,7 +84,7 @@ pub fn drop_new_connections(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &attached)
 }
 
-/// `SIOCOUTQ`: bytes given to the socket that its peer has not acknowledged; 0 where the kernel does not tell.
+/// `SIOCOUTQ`: bytes given to the socket that its peer has not acknowledged; 0 if the kernel does not say.
 pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the request writes one int, which the pointer is to.
@@ -92,7 +92,7 @@ pub fn outstanding(socket: BorrowedFd<'_>) -> u64 {
     if answer == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// The longest queue of a listener (`TCP_INFO`, tcp(7): the word in which a connection counts segments that were acknowledged selectively).
+/// The length of a listener's queue (`TCP_INFO`, tcp(7): for a connection the same word counts selectively acknowledged segments).
 pub(crate) fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     /// Words of `struct tcp_info` up to that one.
     const WORDS: usize = 8;
@@ -124,7 +124,7 @@ fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io
 pub fn raise_descriptor_limit() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
-    // Refused, the soft limit stays what it was.
+    // If it is refused, the soft limit stays as it was.
     match rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
         Ok(()) => limit.maximum.unwrap_or(u64::MAX),
         Err(_) => limit.current.unwrap_or(u64::MAX),
@@ -145,7 +145,7 @@ mod tests {
     use crate::pollset::{ListenOptions, Pollset, Silence, Speaks, Token};
     use crate::socket::{ListenAddress, UnixAddress};
 
-    /// What the kernel says of `TCP_DEFER_ACCEPT`.
+    /// The kernel's value of `TCP_DEFER_ACCEPT`.
     fn deferred_s(socket: BorrowedFd<'_>) -> i32 {
         let mut seconds = MaybeUninit::<i32>::uninit();
         let mut length = libc::socklen_t::try_from(size_of::<i32>()).unwrap();
@@ -172,7 +172,7 @@ mod tests {
         )
     }
 
-    /// Of the steps in which the kernel counts it is the first that is long enough.
+    /// The kernel counts in steps and takes the first one that is long enough.
     #[test]
     fn the_kernel_is_asked_for_the_seconds() {
         let milliseconds = |count| Speaks::Client { defer: Duration::from_millis(count) };
@@ -186,7 +186,7 @@ mod tests {
             (milliseconds(5000), 7),
             (milliseconds(60_000), 63),
         ] {
-            // A host without IPv6 has one address less.
+            // A host without IPv6 has one address fewer.
             let ipv6 = ListenAddress::Tcp("[::1]:0".parse().unwrap());
             let has_ipv6 = listen(ipv6, Speaks::Either).is_ok();
             let addresses = ["127.0.0.1:0", "[::1]:0"];
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// The kernel hands what a listener has on to the connections that it accepts.
+    /// Accepted connections inherit the options of the listener.
     #[test]
     #[expect(clippy::disallowed_types, reason = "the client of a test")]
     fn the_kernel_is_told_to_ask_silent_peers() {
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// A socket of systemd's keeps what is configured here, whatever its unit says.
+    /// A socket from systemd gets the configured option, whatever its unit says.
     #[test]
     fn an_inherited_listener_is_asked_too() {
         let opened =

@@ -1,6 +1,6 @@
 //! Settings of a network device (`SIOCETHTOOL`).
 //!
-//! Owns the call. What the numbers of an answer mean is the caller's (include/uapi/linux/ethtool.h). A change keeps the settings of its group that the caller has not changed.
+//! Owns the call. The caller interprets the numbers of an answer (include/uapi/linux/ethtool.h). A change keeps the other settings of its group.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,19 +10,19 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 /// A group of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// How interrupts are put together: `struct ethtool_coalesce`.
+    /// Interrupt coalescing: `struct ethtool_coalesce`.
     Coalescing,
-    /// Sizes of rings, with the largest ones first: `struct ethtool_ringparam`.
+    /// Ring sizes, maximum values first: `struct ethtool_ringparam`.
     Rings,
-    /// Numbers of queues, with the largest ones first: `struct ethtool_channels`.
+    /// Numbers of queues, maximum values first: `struct ethtool_channels`.
     Channels,
-    /// Whether received segments are put together by the kernel: `struct ethtool_value`.
+    /// Whether the kernel merges received segments: `struct ethtool_value`.
     ReceiveOffload,
-    /// Whether large sends are cut into segments as late as possible: `struct ethtool_value`.
+    /// Whether large sends are segmented as late as possible: `struct ethtool_value`.
     SendOffload,
-    /// Whether the device cuts what is sent into segments: `struct ethtool_value`.
+    /// Whether the device segments what is sent: `struct ethtool_value`.
     SegmentationOffload,
-    /// Bits, of which the fifteenth is putting segments together in the device: `struct ethtool_value`.
+    /// Bits, of which the fifteenth is merging of segments in the device: `struct ethtool_value`.
     Flags,
 }
 
@@ -30,7 +30,7 @@ pub enum Question {
 const WORDS: usize = 32;
 
 impl Question {
-    /// The number that reads it (`ETHTOOL_G…`). The next one writes it (`ETHTOOL_S…`).
+    /// The number of the read request (`ETHTOOL_G…`). The next number writes (`ETHTOOL_S…`).
     fn number(self) -> u32 {
         match self {
             Self::Coalescing => 0x0e,
@@ -44,19 +44,19 @@ impl Question {
     }
 }
 
-/// `struct ifreq` with the address of the question.
+/// `struct ifreq` with the address of the request.
 #[repr(C)]
 struct Request {
     name: [u8; 16],
     data: *mut u32,
-    /// The kernel copies as many bytes as the longest of its forms has.
+    /// The kernel copies the size of the longest form.
     _rest: [u64; 2],
 }
 
-/// Asks a device; gives the words of the answer, behind the number of the question.
+/// Queries a device; returns the words of the answer, after the number of the request.
 ///
 /// # Errors
-/// Those of the kernel: a device may not know the answer (`EOPNOTSUPP`), or not be there (`ENODEV`).
+/// The kernel's: the device may not support the query (`EOPNOTSUPP`), or not exist (`ENODEV`).
 pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number();
@@ -64,10 +64,10 @@ pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
     Ok(words[1..].to_vec())
 }
 
-/// Writes settings: the words as [`ask`] has given them, with some changed.
+/// Writes settings: the words from [`ask`], with some changed.
 ///
 /// # Errors
-/// Those of the kernel: a device may not take a value (`EINVAL`) or not know the setting (`EOPNOTSUPP`); it takes `CAP_NET_ADMIN` (`EPERM`).
+/// The kernel's: the device may refuse a value (`EINVAL`) or not support the setting (`EOPNOTSUPP`); it requires `CAP_NET_ADMIN` (`EPERM`).
 pub fn tell(device: &str, question: Question, settings: &[u32]) -> io::Result<()> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number() + 1;
@@ -75,7 +75,7 @@ pub fn tell(device: &str, question: Question, settings: &[u32]) -> io::Result<()
     call(device, &mut words)
 }
 
-/// Statistics that a driver may have (16,384). A device with more tells none.
+/// Maximum statistics of a driver (16,384). Of a device with more, none are returned.
 const STATISTICS: usize = 16 << 10;
 
 /// Bytes of a name (`ETH_GSTRING_LEN`).
@@ -90,15 +90,15 @@ const COUNTS: u32 = 0x1d;
 const STATISTICS_SET: u32 = 1;
 const FEATURES_SET: u32 = 4;
 
-/// Where `struct ethtool_drvinfo` has the number of statistics, in words.
+/// Index of the number of statistics in `struct ethtool_drvinfo`, in words.
 const COUNT_OF_STATISTICS: usize = 45;
 
-/// What the driver of a device counts, by its own names.
+/// The driver's statistics of a device, under the driver's own names.
 ///
 /// # Errors
-/// Those of the kernel: a device may count nothing (`EOPNOTSUPP`), or not be there (`ENODEV`).
+/// The kernel's: a device may have no statistics (`EOPNOTSUPP`), or not exist (`ENODEV`).
 pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
-    // The kernel writes as many as there are when it is asked, which may have become more since they were counted: there is room for four times as many as are taken.
+    // The kernel writes all current statistics, which may be more than were counted: there is room for four times as many.
     let mut words = vec![0_u32; 3 + STATISTICS * 4 * NAME / 4];
     words[0] = DRIVER;
     call(device, &mut words)?;
@@ -119,7 +119,7 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(names.into_iter().zip(counts).collect())
 }
 
-/// The names of a set. The kernel gives none where there are not as many as are asked for (Linux 6.18); 0 asks for all.
+/// The names of a set. The kernel returns none if the number requested is too small (Linux 6.18); 0 requests all.
 fn names(device: &str, set: u32, asked: usize, words: &mut [u32]) -> io::Result<Vec<String>> {
     words[..3].copy_from_slice(&[NAMES, set, asked as u32]);
     call(device, words)?;
@@ -133,18 +133,18 @@ fn names(device: &str, set: u32, asked: usize, words: &mut [u32]) -> io::Result<
     Ok(bytes.chunks_exact(NAME).map(name).collect())
 }
 
-/// Features that there may be (256); the kernel has 64.
+/// Maximum number of features (256); the kernel has 64.
 const FEATURES: usize = 256;
 
 /// `ETHTOOL_GFEATURES`.
 const FEATURE_BITS: u32 = 0x3a;
 
-/// What a device can do.
+/// A feature of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// The kernel's name: `tx-tcp-segmentation`.
     pub name: String,
-    /// Whether it can be switched.
+    /// Whether it can be changed.
     pub is_changeable: bool,
     /// Whether it is on.
     pub is_active: bool,
@@ -153,11 +153,11 @@ pub struct Feature {
 /// The features of a device (`ETHTOOL_GFEATURES`).
 ///
 /// # Errors
-/// Those of the kernel: the device may not be there (`ENODEV`).
+/// The kernel's: the device may not exist (`ENODEV`).
 pub fn features(device: &str) -> io::Result<Vec<Feature>> {
     let mut words = vec![0_u32; 3 + FEATURES * 4 * NAME / 4];
     let names = names(device, FEATURES_SET, 0, &mut words)?;
-    // For each 32 features four words: which can be switched, are wanted, are on, can never be.
+    // For each 32 features four words: which can be changed, are wanted, are on, can never be changed.
     let blocks = FEATURES / 32;
     words[..2].copy_from_slice(&[FEATURE_BITS, blocks as u32]);
     words[2..2 + blocks * 4].fill(0);
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(error.err().and_then(|error| error.raw_os_error()), Some(libc::ENODEV));
         let long = ask("a-name-that-is-too-long", Question::Rings);
         assert_eq!(long.err().map(|error| error.kind()), Some(io::ErrorKind::InvalidInput));
-        // The loopback device puts segments together, and has no rings.
+        // The loopback device merges segments, and has no rings.
         let own = ask("lo", Question::ReceiveOffload);
         assert!(own.is_ok_and(|words| words[0] <= 1));
         let rings = ask("lo", Question::Rings);
@@ -204,7 +204,7 @@ mod tests {
         assert!(statistics("lo").is_err(), "it has no driver that counts");
         let features = features("lo").unwrap();
         let feature = |name: &str| features.iter().find(|feature| feature.name == name).unwrap();
-        // Packets of the loopback device never leave the kernel: their parts need not be joined, which no switch changes.
+        // Packets of the loopback device never leave the kernel: their parts need not be joined, which no setting changes.
         let gathers = feature("tx-scatter-gather");
         assert_eq!((gathers.is_changeable, gathers.is_active), (false, true));
         assert!(feature("tx-tcp-segmentation").is_changeable);

@@ -1,7 +1,7 @@
 //! Files below a root directory, as one thread holds them.
 //!
 //! Owns how a path is resolved: never above its root, never through a magic link, never waiting for the other end
-//! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`: a
+//! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`, because a
 //! descriptor belongs to the table of the thread that opened it.
 
 mod names;
@@ -17,20 +17,20 @@ use rustix::io::{Errno, ReadWriteFlags};
 pub(crate) use names::RECORDS_SIZE;
 pub use names::{Entry, Named, Names};
 
-/// Most tries of an open that a rename elsewhere made ambiguous. After these the open fails with `EAGAIN`.
+/// Maximum tries of an open that a concurrent rename made ambiguous. Then the open fails with `EAGAIN`.
 const RESOLVE_TRIES: usize = 16;
 
-/// What a symbolic link means on the way to a file.
+/// How symbolic links on the path to a file are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
-    /// Followed as long as it stays below the root; absolute links never do.
+    /// Followed as long as they stay below the root; absolute links never do.
     #[default]
     FollowBeneath,
-    /// Nothing behind a link can be opened (`ELOOP`).
+    /// Refused: nothing behind a link can be opened (`ELOOP`).
     Refuse,
 }
 
-/// The kind of a file, as far as a server of files cares.
+/// The kind of a file, as far as it matters for serving files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Bytes that can be served.
@@ -39,7 +39,7 @@ pub enum Kind {
     Directory,
     /// A symbolic link that was not followed; only in [`Named`].
     Symlink,
-    /// A FIFO, a socket or a device: nothing to serve.
+    /// A FIFO, a socket or a device, which cannot be served.
     Other,
 }
 
@@ -52,18 +52,18 @@ pub struct FileTime {
     pub nanoseconds: u32,
 }
 
-/// What the kernel tells of a file.
+/// The kernel's metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Metadata {
     /// Its kind.
     pub kind: Kind,
     /// Its length in bytes.
     pub size: u64,
-    /// When its content changed last, or when somebody says it did (`utimensat`).
+    /// When its content last changed, or the time set with `utimensat`.
     pub modified: FileTime,
-    /// When content, mode, owner or name count changed last. Nobody can set it.
+    /// When content, mode, owner or link count last changed. It cannot be set.
     pub changed: FileTime,
-    /// Its number within the file system.
+    /// The inode number.
     pub inode: u64,
     /// The file system.
     pub device: u64,
@@ -97,34 +97,34 @@ impl Kind {
 }
 
 impl FileTime {
-    /// The kernel keeps nanoseconds below a thousand million; what is not is taken for none. Their type differs
-    /// between rustix's way to the kernel and the one through libc.
+    /// The kernel keeps nanoseconds below a thousand million; other values count as 0. Their type differs
+    /// between rustix's system calls and those through libc.
     fn new(seconds: i64, nanoseconds: impl TryInto<u32>) -> Self {
         Self { seconds, nanoseconds: nanoseconds.try_into().unwrap_or(0) }
     }
 }
 
-/// What stood in the way of an open or a read, as far as it makes a difference.
+/// Why an open or a read failed, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// There is no such file, or no file can have such a name.
+    /// There is no such file, or the name is invalid.
     NotFound,
-    /// The path leaves the root, or goes through a link that is refused.
+    /// The path leaves the root, or goes through a refused link.
     Outside,
     /// The process may not read it.
     Forbidden,
-    /// A socket, a device without a driver, or a directory where a file was meant.
+    /// A socket, a device without a driver, or a directory instead of a file.
     NotRegular,
-    /// It would have had to wait for a disk.
+    /// It would have to wait for a disk.
     WouldWait,
-    /// Out of descriptors or of memory.
+    /// No descriptors or memory left.
     Exhausted,
     /// The file system reported an error.
     Storage,
 }
 
 impl Obstacle {
-    /// What an error of this module means.
+    /// The meaning of an error of this module.
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
@@ -152,8 +152,8 @@ impl Directory {
     /// Opens the root. `path` is trusted: it comes from the configuration, not from a peer.
     ///
     /// # Errors
-    /// The path is no directory, or this kernel refuses `openat2` (Linux 5.6, or a seccomp filter that does not
-    /// know it): without it nothing here is safe to open.
+    /// If the path is not a directory, or the kernel refuses `openat2` (before Linux 5.6, or a seccomp filter that does not
+    /// know it): without it nothing can be opened safely here.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
@@ -171,7 +171,7 @@ impl Directory {
         }
     }
 
-    /// What the kernel tells of the root itself.
+    /// The metadata of the root itself.
     ///
     /// # Errors
     /// What `fstat` says.
@@ -179,10 +179,10 @@ impl Directory {
         stat(self.descriptor.as_fd())
     }
 
-    /// What the kernel tells of a file below the root, without opening it: no device or FIFO notices.
+    /// The metadata of a file below the root, without opening it: devices and FIFOs do not notice.
     ///
     /// # Errors
-    /// `ENOENT`, `ENOTDIR`, `EACCES`; `EXDEV` when the path leaves the root; `ELOOP` for a link that `symlinks` refuses
+    /// `ENOENT`, `ENOTDIR`, `EACCES`; `EXDEV` if the path leaves the root; `ELOOP` for a link that `symlinks` refuses
     /// or a magic link.
     pub fn look_beneath(&self, relative: &Path, symlinks: Symlinks) -> io::Result<Metadata> {
         let found = self.resolve(relative, OFlags::PATH, resolve_flags(symlinks))?;
@@ -198,17 +198,17 @@ impl Directory {
         Ok(FileHandle { descriptor, _table: PhantomData })
     }
 
-    /// Opens a file below the root for reading if no part of the path has to be fetched from a disk.
+    /// Opens a file below the root for reading, if no part of the path has to be read from a disk.
     ///
     /// # Errors
-    /// As [`open_beneath`](Self::open_beneath), and `EAGAIN` (`WouldBlock`) when it would have to wait.
+    /// As [`open_beneath`](Self::open_beneath), and `EAGAIN` (`WouldBlock`) if it would have to wait.
     pub fn open_cached(&self, relative: &Path, symlinks: Symlinks) -> io::Result<FileHandle> {
         let resolve = resolve_flags(symlinks) | ResolveFlags::CACHED;
         let descriptor = open_once(self.descriptor.as_fd(), relative, READING, resolve)?;
         Ok(FileHandle { descriptor, _table: PhantomData })
     }
 
-    /// With `..` in the path, or a link that has it, a rename anywhere makes the kernel say `EAGAIN`: try again.
+    /// For a path with `..`, or a link containing it, any concurrent rename makes the kernel return `EAGAIN`: try again.
     fn resolve(&self, path: &Path, flags: OFlags, resolve: ResolveFlags) -> io::Result<OwnedFd> {
         let mut tries = 1;
         loop {
@@ -220,7 +220,7 @@ impl Directory {
     }
 }
 
-/// `O_NONBLOCK` so that a FIFO does not wait for a writer, `O_NOCTTY` so that a terminal does not become ours.
+/// `O_NONBLOCK` so that opening a FIFO does not wait for a writer, `O_NOCTTY` so that a terminal does not become ours.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 const fn resolve_flags(symlinks: Symlinks) -> ResolveFlags {
@@ -244,7 +244,7 @@ fn stat(descriptor: BorrowedFd<'_>) -> io::Result<Metadata> {
     Ok(Metadata::new(&rustix::fs::fstat(descriptor)?))
 }
 
-/// A file or directory open for reading, of this thread's descriptor table. Dropped, it is closed.
+/// A file or directory open for reading, in this thread's descriptor table. Dropping it closes it.
 #[derive(Debug)]
 pub struct FileHandle {
     descriptor: OwnedFd,
@@ -258,7 +258,7 @@ impl AsFd for FileHandle {
 }
 
 impl FileHandle {
-    /// What the kernel tells of the file now.
+    /// The current metadata of the file.
     ///
     /// # Errors
     /// What `fstat` says.
@@ -266,7 +266,7 @@ impl FileHandle {
         stat(self.descriptor.as_fd())
     }
 
-    /// Reads from `offset` into `buffer`; 0 is the end of the file. May wait for the disk, may give less than fits.
+    /// Reads from `offset` into `buffer`; 0 is the end of the file. May wait for the disk, and may return less than fits.
     ///
     /// # Errors
     /// What `pread` says; `EISDIR` for a directory.
@@ -279,10 +279,10 @@ impl FileHandle {
         }
     }
 
-    /// Whether the last byte of a region is in the page cache, so that sending the region will most likely not wait.
+    /// Whether the last byte of a region is in the page cache, so that sending the region will probably not wait.
     ///
-    /// Also true when the file system cannot tell, or the read fails: whoever sends then waits, or is told why, and
-    /// does not ask for ever.
+    /// Also true if the file system cannot tell, or the read fails: the sender then waits, or gets the error, and
+    /// does not ask forever.
     #[must_use]
     pub fn read_ready(&self, offset: u64, length: usize) -> bool {
         let Some(last) = offset.checked_add(length as u64).and_then(|end| end.checked_sub(1))
@@ -306,9 +306,9 @@ impl FileHandle {
     }
 }
 
-/// What the kernel tells of the directory a trusted path leads to now, links followed.
+/// The current metadata of the directory to which a trusted path leads, following links.
 ///
-/// A root that was replaced, as by a deployment that turns a link, has another inode than the [`Directory`] opened
+/// A root that was replaced, for example by a deployment that changes a link, has another inode than the [`Directory`] opened
 /// before.
 ///
 /// # Errors
@@ -317,10 +317,10 @@ pub fn look_at_root(path: &Path) -> io::Result<Metadata> {
     Ok(Metadata::new(&rustix::fs::stat(path)?))
 }
 
-/// Whether this program may write a file, by its path: nothing is written.
+/// Whether this program may write a file, given by its path. Nothing is written.
 ///
 /// # Errors
-/// Why not: no permission, a file system that is mounted read-only, no such file.
+/// Why not: no permission, a read-only file system, no such file.
 pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }

@@ -1,6 +1,6 @@
-//! Sockets of another program: a copy of its descriptor is asked, and closed (`pidfd_getfd(2)`).
+//! Sockets of another program: a copy of a descriptor is queried and closed (`pidfd_getfd(2)`).
 //!
-//! Owns the copies, which live for some questions. Sends nothing, sets nothing; takes what ptrace(2) takes.
+//! Owns the copies, which live for a few queries. Sends nothing and sets nothing; needs the same right as ptrace(2).
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,19 +9,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::net::{getpeername, getsockname, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// The thread itself, with its own table of descriptors, instead of its program (`PIDFD_THREAD`, Linux 6.9).
+/// The thread itself, with its own descriptor table, instead of its program (`PIDFD_THREAD`, Linux 6.9).
 const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(0o200);
 
-/// The table of descriptors of a thread of another program.
+/// The descriptor table of a thread in another program.
 #[derive(Debug)]
 pub struct ForeignTable {
     thread: OwnedFd,
 }
 
-/// What a socket of another program says of itself.
+/// The facts about a socket of another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// It waits for connections: how many it lets wait.
+    /// A listener.
     Listener {
         /// Connections that may wait to be accepted.
         backlog: u32,
@@ -30,18 +30,18 @@ pub enum Foreign {
     Connection {
         /// The CPU that handled its last packet.
         cpu: u32,
-        /// Whether small pieces wait for the answer to those before them (no `TCP_NODELAY`).
+        /// Whether small pieces wait for the acknowledgement of earlier ones (no `TCP_NODELAY`).
         waits_to_send: bool,
     },
-    /// A connection within this machine, or no connection of TCP.
+    /// A connection within this machine, or not a TCP connection.
     Other,
 }
 
 impl ForeignTable {
-    /// That of a thread of a program; before Linux 6.9 that of its first thread.
+    /// The table of a thread of a program; before Linux 6.9 that of its first thread.
     ///
     /// # Errors
-    /// There is no such thread.
+    /// If there is no such thread.
     pub fn of(program: u32, thread: u32) -> io::Result<Self> {
         let number = |number: u32| {
             let known = i32::try_from(number).ok().and_then(Pid::from_raw);
@@ -59,10 +59,10 @@ impl ForeignTable {
         Ok(pidfd_getfd(&self.thread, number, PidfdGetfdFlags::empty())?)
     }
 
-    /// What the socket of this number says.
+    /// The facts about the socket with this number.
     ///
     /// # Errors
-    /// It is none of a network, is closed meanwhile, or may not be asked (`PermissionDenied`).
+    /// If it is not a network socket, was closed meanwhile, or may not be queried (`PermissionDenied`).
     pub fn socket(&self, number: i32) -> io::Result<Foreign> {
         let copy = self.copy(number)?;
         if sockopt::socket_acceptconn(&copy)? {
@@ -85,13 +85,13 @@ impl ForeignTable {
     /// Microseconds for which an epoll polls devices before it sleeps (`EPIOCGPARAMS`, Linux 6.9).
     ///
     /// # Errors
-    /// As [`socket`](Self::socket), or the kernel does not know the question.
+    /// As [`socket`](Self::socket), or the kernel does not support the query.
     pub fn polling_us(&self, epoll: i32) -> io::Result<u32> {
         crate::pollset::polling::busy_polling_us(&self.copy(epoll)?)
     }
 }
 
-/// Also an address of IPv4 in the form of IPv6.
+/// Including an IPv4 address in IPv6 form.
 fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the kernel gives copies to this program at all; a container may forbid it.
+    /// Whether the kernel gives this program copies at all; a container may forbid it.
     fn own() -> Option<ForeignTable> {
         let program = std::process::id();
         let own = ForeignTable::of(program, program).ok()?;

@@ -1,7 +1,7 @@
-//! The bounds of this crate that are not the kernel's own, and what happens at each.
+//! The limits of this crate that are not the kernel's own, and the consequence of each.
 
-/// Highest number of processors, 1,024: the size of the kernel interface's fixed affinity mask. On a machine
-/// with more, reading the allowed processors is refused by the kernel, and a number from here on cannot be
+/// Highest number of processors, 1,024: the size of the fixed affinity mask in the kernel interface. On a machine
+/// with more, the kernel refuses to report the allowed processors, and numbers from here on cannot be
 /// pinned to.
 pub const CPUS_MAXIMUM: usize = 1024;
 
@@ -12,37 +12,37 @@ pub const THREAD_NAME_BYTES: usize = 15;
 /// database: the process does not start under a user it could not read.
 pub const USER_ENTRY_BYTES: usize = 1 << 20;
 
-/// Room for changes of watched directories read at a time, 4 KiB: some 15 of the longest names or 100 of usual length. What
-/// is beyond is read next.
+/// Bytes of directory changes read at a time, 4 KiB: about 15 of the longest names. The rest
+/// is read next.
 pub const WATCH_READ_BYTES: usize = 4096;
 
-/// Busy time that measuring the tick counter takes, 10 ms (nanoseconds). Shorter makes the rate wrong: at 10 ms
-/// the two clock readings around it weigh less than a hundred-thousandth.
+/// Busy time for measuring the tick counter, 10 ms (in nanoseconds). A shorter time makes the rate inaccurate: at 10 ms
+/// the clock readings around it take less than a hundred-thousandth.
 pub const TICK_CALIBRATION_NS: u64 = 10_000_000;
 
-/// Bytes of one TCP connection that wait in the kernel to be sent for the first time, 128 KiB; what is under way to the peer is not
-/// among them. Beyond: a send takes no more until some have left. Without a bound the kernel takes up to 4 MiB of each
-/// connection whose client does not read, and copying that for many of them holds up the others.
+/// Bytes of one TCP connection that wait in the kernel to be sent for the first time, 128 KiB, not counting bytes on the way to the
+/// peer. Beyond: a send accepts nothing more until some have been sent. Without a limit the kernel accepts up to 4 MiB for each
+/// client that does not read, and copying that for many clients delays the others.
 pub const UNSENT_BYTES: u32 = 128 * 1024;
 
-/// The same for a connection whose peer takes what it gets at once, 4 MiB: as much as the kernel takes without a bound. Beyond: the same.
-/// The more waits there, the fewer wake-ups a large answer takes.
+/// The same for a connection whose peer reads at once, 4 MiB: as much as the kernel accepts without a limit. Beyond: the same.
+/// The more may wait there, the fewer wake-ups a large answer needs.
 pub const UNSENT_BYTES_OF_FAST: u32 = 4 * 1024 * 1024;
 
-/// How long a listener defers a connection that sends nothing, unless something else is asked for: 1 s. Then it is
-/// accepted without bytes, and meets the header deadline like any other.
+/// How long a listener defers a connection that sends nothing, unless requested otherwise: 1 s. Then it is
+/// accepted without bytes, and the header deadline applies as to any other.
 pub const DEFER_ACCEPT_NS: u64 = 1_000_000_000;
 
-/// Silence of a peer after which the kernel asks whether it is there, where a listener wants that: 300 s, as Redis has it. Shorter costs
-/// packets for each idle connection; longer keeps the place of a peer that is gone.
+/// Silence of a peer after which the kernel probes it, if the listener says so: 300 s, as in Redis. A shorter time costs
+/// packets for each idle connection; a longer one keeps the slot of a dead peer.
 pub const PROBE_AFTER_S: u64 = 300;
 
-/// Seconds between two such questions, 30, while none is answered.
+/// Seconds between two probes without an answer: 30.
 pub const PROBE_EVERY_S: u64 = 30;
 
-/// Questions without an answer after which the kernel ends the connection: 3. So a peer that is gone is found out after 390 s.
+/// Probes without an answer after which the kernel ends the connection: 3. So a dead peer is noticed after 390 s.
 pub const PROBES: u32 = 3;
 
-/// How often clock and counter are read together at each end of that measurement, 16 times. Fewer make it likelier
-/// that a thread which is switched away in every one of them measures a wrong rate.
+/// How often clock and counter are read together at each end of that measurement, 16 times. With fewer it is more likely
+/// that a thread is switched away during each of them and measures a wrong rate.
 pub const TICK_READINGS: usize = 16;

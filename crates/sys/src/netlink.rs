@@ -1,6 +1,6 @@
-//! Questions to the kernel by netlink (netlink(7)): lists, each in one go.
+//! Queries to the kernel through netlink (netlink(7)): lists, each read at once.
 //!
-//! Owns the head of messages and of attributes. Knows nothing of their content, and changes nothing: it asks for lists alone.
+//! Owns the headers of messages and attributes. Does not know their content and changes nothing, because it only requests lists.
 
 use std::io;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub enum Asked {
     Route,
     /// Packet filters.
     Netfilter,
-    /// Families of questions that have their numbers at run time; see [`family`].
+    /// Families of queries whose numbers are assigned at run time; see [`family`].
     Generic,
 }
 
@@ -28,21 +28,21 @@ const HEAD: usize = 16;
 /// Flags of a request for a list (`NLM_F_REQUEST | NLM_F_DUMP`).
 const LIST: u16 = 0x001 | 0x300;
 
-/// Kinds of messages that are none of the list's.
+/// Kinds of messages that are not part of the list.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
-/// How long an answer may take (1 s); it comes at once.
+/// How long an answer may take (1 s); it usually comes at once.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bytes of one answer, and of all of a list (64 KiB, 16 MiB). Beyond: the list is given up.
+/// Bytes of one answer, and of a whole list (64 KiB, 16 MiB). Beyond: an error.
 const ANSWER: usize = 64 << 10;
 const ALL: usize = 16 << 20;
 
-/// Asks for a list; gives the content of each of its messages.
+/// Requests a list; returns the content of each of its messages.
 ///
 /// # Errors
-/// Those of the kernel: it may not know the list (`ErrorKind::Unsupported`, `InvalidInput`), or not give it to everybody (`PermissionDenied`).
+/// The kernel's: it may not support the list (`ErrorKind::Unsupported`, `InvalidInput`), or refuse it (`PermissionDenied`).
 pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>> {
     let protocol = match asked {
         Asked::Route => None,
@@ -56,7 +56,7 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
     request.extend_from_slice(&((HEAD + content.len()) as u32).to_ne_bytes());
     request.extend_from_slice(&kind.to_ne_bytes());
     request.extend_from_slice(&LIST.to_ne_bytes());
-    // The number of the request, and the asker's address, which the kernel fills in.
+    // The number of the request, and the sender's address, which the kernel fills in.
     request.extend_from_slice(&1_u32.to_ne_bytes());
     request.extend_from_slice(&0_u32.to_ne_bytes());
     request.extend_from_slice(content);
@@ -72,12 +72,12 @@ pub fn list(asked: Asked, kind: u16, content: &[u8]) -> io::Result<Vec<Vec<u8>>>
     Err(io::Error::other("the list has no end"))
 }
 
-/// The number of a family of questions (genetlink): the kind of message to ask [`Asked::Generic`] with.
+/// The number of a family of queries (genetlink): the kind of message for [`Asked::Generic`].
 ///
 /// # Errors
-/// Those of [`list`]; `NotFound` where this kernel has no such family.
+/// Those of [`list`]; `NotFound` if this kernel has no such family.
 pub fn family(name: &str) -> io::Result<u16> {
-    // The family that lists all, and its question for that (`GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, version 1).
+    // The family that lists all families, and its query (`GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, version 1).
     let all = list(Asked::Generic, 16, &[3, 1, 0, 0])?;
     let number = |message: &Vec<u8>| {
         let (mut number, mut is_it) = (None, false);
@@ -93,7 +93,7 @@ pub fn family(name: &str) -> io::Result<u16> {
     all.iter().find_map(number).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Whether more of a list comes.
+/// Whether more of a list follows.
 #[derive(PartialEq)]
 enum Rest {
     Some,
@@ -124,7 +124,7 @@ fn take(mut answer: &[u8], messages: &mut Vec<Vec<u8>>) -> io::Result<Rest> {
     Ok(Rest::Some)
 }
 
-/// An attribute: its kind, without the bits that say how it is written, and its content.
+/// The attributes: the kind of each, without its flag bits, and its content.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     const KIND: u16 = 0x3fff;
     std::iter::from_fn(move || {
@@ -137,7 +137,7 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// An attribute as text: the kernel ends it with a zero.
+/// An attribute as text, which the kernel ends with a zero.
 #[must_use]
 pub fn text(content: &[u8]) -> String {
     let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
@@ -153,7 +153,7 @@ mod tests {
         // RTM_GETLINK with an empty `struct ifinfomsg`.
         let devices = match list(Asked::Route, 18, &[0; 16]) {
             Ok(devices) => devices,
-            // A container may allow no such socket.
+            // A container may not allow such a socket.
             Err(error) => {
                 assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
                 return;

@@ -1,17 +1,17 @@
-//! A bounded ring with one producer and one consumer: the road of a message from one scheduler to another.
+//! A bounded ring with one producer and one consumer: the path of messages from one scheduler to another.
 //!
-//! Owns its slots and the two counters. Never waits, never wakes anybody (that is [`crate::wake`]), and never
-//! touches a slot before a message is put there, so an unused ring costs address space and no memory.
+//! Owns its slots and the two counters. Never waits and never wakes a thread ([`crate::wake`] does), and never
+//! touches a slot before a message is put into it, so an unused ring costs address space but no memory.
 //!
-//! Messages are published in batches: [`Producer::stage`] puts a message into its slot where only the producer
-//! sees it, [`Producer::publish`] shows all that were staged with one store. The consumer's side is
-//! [`Consumer::drain`], which gives the slots back with one store as well. [`Producer::push`] and
+//! Messages are published in batches: [`Producer::stage`] puts a message into its slot, where only the producer
+//! sees it; [`Producer::publish`] shows all staged messages with one store. The consumer's side is
+//! [`Consumer::drain`], which also returns the slots with one store. [`Producer::push`] and
 //! [`Consumer::pop`] are batches of one.
 //!
-//! Memory order: the producer stores `tail` with Release after it wrote the slots and the consumer loads it with
-//! Acquire before it reads them; `head` does the same in the other direction for slots that became free. Each
-//! side keeps the last value it saw of the other's counter and loads it again only when that value does not
-//! suffice, so while the ring is neither full nor empty the two sides do not touch each other's cache line.
+//! Memory order: the producer stores `tail` with Release after it wrote the slots, and the consumer loads it with
+//! Acquire before it reads them; `head` does the same in the other direction for free slots. Each
+//! side keeps the last value it saw of the other's counter and loads it again only if that value is not
+//! enough, so while the ring is neither full nor empty the two sides do not touch each other's cache line.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -19,16 +19,16 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Alone on its cache line. Twice 64 bytes, because processors fetch lines in pairs.
+/// Alone on its cache line: twice 64 bytes, because processors fetch lines in pairs.
 #[repr(align(128))]
 struct OwnLine<T>(T);
 
-/// What both sides hold. Counters run freely and wrap; a slot's index is the counter modulo the capacity.
+/// The part that both sides share. Counters wrap; a slot's index is the counter modulo the capacity.
 struct Shared<T> {
     slots: Box<[MaybeUninit<UnsafeCell<T>>]>,
-    /// Written by the consumer only: the next counter value to be taken.
+    /// Written only by the consumer: the next counter value to be taken.
     head: OwnLine<AtomicUsize>,
-    /// Written by the producer only: one past the last published message.
+    /// Written only by the producer: one past the last published message.
     tail: OwnLine<AtomicUsize>,
 }
 
@@ -38,7 +38,7 @@ struct Shared<T> {
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// Where the message with this counter value lives.
+    /// The address of the message with this counter value.
     fn slot(&self, counter: usize) -> *mut T {
         // The length is a power of two, so the masked counter is always inside.
         let index = counter & (self.slots.len() - 1);
@@ -59,15 +59,15 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// Makes a ring that holds up to `capacity` messages.
+/// Creates a ring for up to `capacity` messages.
 ///
 /// # Panics
-/// When `capacity` is not a power of two (zero is none).
+/// If `capacity` is not a power of two (zero is not).
 pub fn ring<T: Send>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     starting_at(capacity, 0)
 }
 
-/// The counters start at `start`: tests let them wrap.
+/// The counters start at `start`, so that tests can make them wrap.
 fn starting_at<T: Send>(capacity: usize, start: usize) -> (Producer<T>, Consumer<T>) {
     assert!(capacity.is_power_of_two(), "ring capacity {capacity} is not a power of two");
     let shared = Arc::new(Shared {
@@ -84,14 +84,14 @@ fn uninitialised<T>(capacity: usize) -> Box<[MaybeUninit<UnsafeCell<T>>]> {
     Box::new_uninit_slice(capacity)
 }
 
-/// The sending side. It can move to another thread and cannot be cloned.
+/// The sending side. It can move to another thread but cannot be cloned.
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
     /// One past the last staged message.
     tail: usize,
-    /// What the shared tail says: one past the last published message.
+    /// The value of the shared tail: one past the last published message.
     published: usize,
-    /// The consumer's counter when last looked at; the real one is this or further on.
+    /// The consumer's counter when it was last read; the real one is the same or later.
     head_seen: usize,
 }
 
@@ -101,17 +101,17 @@ impl<T: Send> Producer<T> {
         self.shared.slots.len()
     }
 
-    /// How many more messages can be staged now. The consumer can only make it more.
+    /// How many more messages can be staged now. The consumer can only increase this.
     pub fn free(&mut self) -> usize {
         self.head_seen = self.shared.head.0.load(Ordering::Acquire);
         self.capacity() - self.tail.wrapping_sub(self.head_seen)
     }
 
-    /// Puts a message into the ring without showing it to the consumer yet: call [`publish`](Self::publish)
+    /// Puts a message into the ring without showing it to the consumer: call [`publish`](Self::publish)
     /// after the last of a batch.
     ///
     /// # Errors
-    /// Gives the message back when the ring is full, counting what is staged.
+    /// Gives the message back if the ring, including staged messages, is full.
     pub fn stage(&mut self, message: T) -> Result<(), T> {
         if self.tail.wrapping_sub(self.head_seen) == self.capacity() && self.free() == 0 {
             return Err(message);
@@ -123,8 +123,8 @@ impl<T: Send> Producer<T> {
         Ok(())
     }
 
-    /// Shows everything staged to the consumer; says how many messages that were. Nothing is stored when
-    /// nothing was staged. A consumer that may be asleep is looked after with [`crate::wake::SleepMark`].
+    /// Shows all staged messages to the consumer; returns how many there were. Stores nothing if there were none.
+    /// A consumer that may be asleep is woken with [`crate::wake::SleepMark`].
     pub fn publish(&mut self) -> usize {
         let batch = self.tail.wrapping_sub(self.published);
         if batch > 0 {
@@ -136,7 +136,7 @@ impl<T: Send> Producer<T> {
     /// Stages one message and publishes it with everything staged before.
     ///
     /// # Errors
-    /// Gives the message back when the ring is full; what was staged before stays staged.
+    /// Gives the message back if the ring is full; messages staged before stay staged.
     pub fn push(&mut self, message: T) -> Result<(), T> {
         self.stage(message)?;
         self.publish();
@@ -152,7 +152,7 @@ impl<T> Producer<T> {
 }
 
 impl<T> Drop for Producer<T> {
-    /// Publishes what was staged: a message given to the ring is received or dropped with it, never leaked.
+    /// Publishes staged messages: a message given to the ring is received or dropped with it, never leaked.
     fn drop(&mut self) {
         self.show_staged();
     }
@@ -165,12 +165,12 @@ impl<T> fmt::Debug for Producer<T> {
     }
 }
 
-/// The receiving side. It can move to another thread and cannot be cloned.
+/// The receiving side. It can move to another thread but cannot be cloned.
 pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
     /// The next counter value to take; the shared head is this, or behind it during a drain.
     head: usize,
-    /// The producer's published tail when last looked at; the real one is this or further on.
+    /// The producer's published tail when it was last read; the real one is the same or later.
     tail_seen: usize,
 }
 
@@ -188,9 +188,9 @@ impl<T: Send> Consumer<T> {
         Some(message)
     }
 
-    /// Takes up to `maximum` messages, oldest first, and hands each to `receive`; says how many. Messages
-    /// published after the call began are left for the next one. The slots are given back together at the end,
-    /// also when `receive` panics (the message it held is gone then, the rest stays).
+    /// Takes up to `maximum` messages, oldest first, and passes each to `receive`; returns how many. Messages
+    /// published after the call began are left for the next one. The slots are returned together at the end,
+    /// even if `receive` panics (the message it had is lost, the rest stays).
     pub fn drain(&mut self, maximum: usize, mut receive: impl FnMut(T)) -> usize {
         self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
         let batch = maximum.min(self.tail_seen.wrapping_sub(self.head));
@@ -204,8 +204,8 @@ impl<T: Send> Consumer<T> {
         batch
     }
 
-    /// True when nothing is published that was not taken. Changes nothing: it is the look a scheduler takes
-    /// between raising its sleeping mark and sleeping.
+    /// Whether every published message was taken. Changes nothing: a scheduler calls it
+    /// after raising its sleeping mark and before sleeping.
     pub fn is_empty(&self) -> bool {
         self.shared.tail.0.load(Ordering::Acquire) == self.head
     }
@@ -233,7 +233,7 @@ impl<T> fmt::Debug for Consumer<T> {
     }
 }
 
-/// Gives the slots of a batch back when it is over, however it ends.
+/// Returns the slots of a batch at its end, however it ends.
 struct Drain<'consumer, T> {
     consumer: &'consumer mut Consumer<T>,
 }

@@ -1,6 +1,6 @@
-//! Samples of what a thread executes and of what it waits for (perf_event_open(2)): the records as the kernel writes them.
+//! Samples of what a thread executes and waits for (perf_event_open(2)), as the records that the kernel writes.
 //!
-//! Owns the event and its ring buffer. Never knows what a record means.
+//! Owns the event and its ring buffer. Never interprets a record.
 
 use std::ffi::CString;
 use std::io;
@@ -11,54 +11,54 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// What the samples are taken by.
+/// What triggers samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Cycles that the processor counts. A virtual machine may have no such counter.
+    /// The processor's cycle counter. A virtual machine may not have one.
     Cycles,
-    /// A clock of the kernel that runs while the thread does.
+    /// A kernel clock that runs while the thread does.
     CpuClock,
-    /// Each time the thread leaves its CPU, with records of when it leaves and comes back.
+    /// Each time the thread leaves its CPU, with records of when it leaves and returns.
     Switches,
-    /// Each time the thread meets a tracepoint of the kernel, by its number; with the fields of the tracepoint.
+    /// Each time the thread hits a kernel tracepoint, given by its number, with the fields of the tracepoint.
     Tracepoint(u64),
     /// Each time the thread calls a function, or returns from it.
     Probe(Probe),
 }
 
-/// A function of a program whose calls are events (`perf_uprobe`). Nothing of it is left when the event is closed.
+/// A function of a program whose calls are events (`perf_uprobe`). Closing the event removes it completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The number under which the kernel has this kind of event.
+    /// The kernel's number for this kind of event.
     kind: u64,
-    /// The file that has it.
+    /// The file that contains it.
     path: CString,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     offset: u64,
     edge: Edge,
 }
 
-/// Which moment of a call.
+/// The moment of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Its begin; the sample has the top of the stack, too.
+    /// Its begin; the sample also has the top of the stack.
     Begin,
     /// Its return.
     Return,
 }
 
 impl Probe {
-    /// A function of a file that programs map, by its place in that file.
+    /// A function in a file that programs map, by its offset in that file.
     ///
     /// # Errors
-    /// `NotFound` where the kernel has no such events.
+    /// `NotFound` if the kernel has no such events.
     pub fn of_file(file: &Path, offset: u64, edge: Edge) -> io::Result<Self> {
         let kind = kind_of_probes()?;
         Ok(Self { kind, path: CString::new(file.as_os_str().as_encoded_bytes())?, offset, edge })
     }
 }
 
-/// The number that this kind of event has in this kernel.
+/// The number of this kind of event in this kernel.
 fn kind_of_probes() -> io::Result<u64> {
     let path = "/sys/bus/event_source/devices/uprobe/type";
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -73,29 +73,29 @@ fn kind_of_probes() -> io::Result<u64> {
 pub enum Modes {
     /// In the kernel and in the program.
     Both,
-    /// In the program alone: all that is allowed where `perf_event_paranoid` is 2 and more.
+    /// Only in the program: all that is allowed if `perf_event_paranoid` is 2 or more.
     User,
-    /// In the kernel, too, and without stacks: events that are only counted.
+    /// In the kernel, too, but without stacks: events that are only counted.
     Stackless,
 }
 
-/// Pages of a ring buffer behind its first one: 512 KiB, some thousand deep stacks.
+/// Pages of a ring buffer after its first one: 512 KiB, about a thousand deep stacks.
 const PAGES: usize = 128;
 const PAGE: usize = 4096;
 
-/// Where the first page has the places of the writer and the reader (`struct perf_event_mmap_page`).
+/// Offset of the writer's and the reader's position in the first page (`struct perf_event_mmap_page`).
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
 /// Words of `struct perf_event_attr` up to its fifth version.
 const ATTRIBUTE_WORDS: usize = 14;
 
-/// What each sample has: address, thread, time, call chain; behind it the fields of a tracepoint (`PERF_SAMPLE_*`).
+/// The content of each sample: address, thread, time, call chain; after these the fields of a tracepoint (`PERF_SAMPLE_*`).
 const SAMPLE_TYPE: u64 = 1 | 2 | 4 | (1 << 5);
 const WITH_FIELDS: u64 = 1 << 10;
 /// `PERF_SAMPLE_STACK_USER`.
 const WITH_STACK_TOP: u64 = 1 << 13;
-/// Bytes of the top of a stack: on x86-64 where a function returns to, as it begins.
+/// Bytes of the top of a stack: on x86-64 the return address, at the begin of a function.
 const STACK_TOP: u64 = 8;
 
 /// Bits of the flags: `exclude_kernel`, `exclude_hv`, `freq`.
@@ -118,17 +118,17 @@ const CLOCK: u64 = (libc::CLOCK_MONOTONIC as u64) << 32;
 /// Samples of one thread.
 #[derive(Debug)]
 pub struct Sampler {
-    /// Open for as long as samples are taken; all write into one ring, in the order of time.
+    /// Open as long as samples are taken; all write into one ring, in order of time.
     events: Vec<OwnedFd>,
     ring: NonNull<u8>,
     buffer: Vec<u8>,
 }
 
 impl Sampler {
-    /// Begins to sample a thread: so many times in a second of its CPU time, or each time where a source is an event.
+    /// Begins to sample a thread: this many times per second of its CPU time, or each time for a source that is an event.
     ///
     /// # Errors
-    /// When the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread is not there.
+    /// If the kernel has no such counter (`NotFound`), does not allow it (`PermissionDenied`), or the thread does not exist.
     pub fn open(thread: u32, sources: &[Source], hertz: u64, modes: Modes) -> io::Result<Self> {
         let events = sources.iter().map(|source| event(thread, source, hertz, modes));
         let events: Vec<OwnedFd> = events.collect::<io::Result<_>>()?;
@@ -148,7 +148,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Takes the records that have come; each with its header of eight bytes.
+    /// Takes the new records; each has its header of eight bytes.
     pub fn drain(&mut self, mut take: impl FnMut(&[u8])) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let tail = self.word(TAIL).load(Ordering::Relaxed);
@@ -192,7 +192,7 @@ fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<O
         Source::Tracepoint(number) => (2, *number, 1, 0),
         Source::Probe(probe) => (probe.kind, u64::from(probe.edge == Edge::Return), 1, 0),
     };
-    // The kind and, above it, the size of all this.
+    // The kind and, above it, the size of the attribute.
     attribute[0] = kind | ((size_of_val(&attribute) as u64) << 32);
     attribute[1] = event;
     attribute[2] = period;
@@ -210,7 +210,7 @@ fn event(thread: u32, source: &Source, hertz: u64, modes: Modes) -> io::Result<O
     attribute[5] = more | EXCLUDE_HYPERVISOR | TIME_IN_ALL | WITH_CLOCK | excluded;
     attribute[11] = CLOCK;
     if let Source::Probe(probe) = source {
-        // The kernel copies the path within the call.
+        // The kernel copies the path during the call.
         attribute[7] = probe.path.as_ptr() as u64;
         attribute[8] = probe.offset;
         attribute[11] |= STACK_TOP;
@@ -263,7 +263,7 @@ mod tests {
         let opened = Sampler::open(thread, &[Source::CpuClock], 1_000, Modes::User);
         let mut sampler = match opened {
             Ok(sampler) => sampler,
-            // A container may not let anybody sample.
+            // A container may forbid sampling.
             Err(error) => {
                 assert!(
                     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)),

@@ -1,10 +1,10 @@
-//! Signals of operators, received by waiting for them: their one handler notes which have come.
+//! Signals from operators, received by waiting: the one handler records which have arrived.
 //!
-//! Owns the mask of the signals that are waited for, and their handler. Never decides what a signal means.
+//! Owns the mask of the awaited signals, and their handler. Never decides what a signal means.
 //!
 //! The first thread blocks them ([`block_all`]) before it starts others, which inherit the mask; one thread then
-//! waits. A thread that existed before, or unblocks them, would be killed by the first one. Programs that the
-//! process starts inherit the mask as well, unless [`unblock_in`] has them begin without it.
+//! waits. A thread that existed before, or unblocks them, would be killed by the first signal. Programs that the
+//! process starts also inherit the mask, unless [`unblock_in`] makes them start without it.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::clock::monotonic_ns;
 
-/// What an operator, a service manager or a terminal sends.
+/// The signals of operators, service managers and terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// SIGHUP.
@@ -54,7 +54,7 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
 
-    /// Its place in [`ARRIVED`].
+    /// Its bit in [`ARRIVED`].
     fn bit(self) -> u32 {
         1 << self.number()
     }
@@ -103,7 +103,7 @@ impl std::fmt::Debug for SignalSet {
     }
 }
 
-/// Blocks the given signals for this thread and for all it starts from now on.
+/// Blocks these signals for this thread and all threads it starts from now on.
 pub fn block(signals: &SignalSet) {
     // SAFETY: the first pointer is to an initialised sigset_t that is only read, the second asks for nothing.
     let error = unsafe {
@@ -112,29 +112,29 @@ pub fn block(signals: &SignalSet) {
     assert_eq!(error, 0, "pthread_sigmask(3) fails only for an unknown first argument");
 }
 
-/// Blocks all of [`Signal::ALL`]: the first thing a process does, before it starts a thread.
+/// Blocks all of [`Signal::ALL`]: call this first, before starting a thread.
 pub fn block_all() {
     block(&SignalSet::all());
 }
 
-/// A write to a peer that went away gives EPIPE and does not end the process.
+/// A write to a peer that has closed returns EPIPE instead of ending the process.
 pub fn ignore_broken_pipe() {
     // SAFETY: SIG_IGN is no handler of ours: nothing runs when the signal arrives.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
 }
 
-/// A write beyond the largest size of a file (`RLIMIT_FSIZE`) gives EFBIG and does not end the process.
+/// A write beyond the maximum file size (`RLIMIT_FSIZE`) returns EFBIG instead of ending the process.
 pub fn ignore_file_size() {
     // SAFETY: SIG_IGN is no handler of ours: nothing runs when the signal arrives.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     assert_ne!(before, libc::SIG_ERR, "signal(2) fails only for an unknown signal");
 }
 
-/// Waits for one of the signals, which have to be blocked in every thread; gives up after `timeout` and says `None`.
+/// Waits for one of the signals, which must be blocked in every thread; `None` after `timeout`.
 ///
 /// # Errors
-/// The kernel's; none is known for a set made here.
+/// The kernel's; none is known for a set created here.
 pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option<Signal>> {
     let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
     let deadline_ns = monotonic_ns().saturating_add(timeout_ns);
@@ -154,39 +154,39 @@ pub fn wait_timeout(signals: &SignalSet, timeout: Duration) -> io::Result<Option
     }
 }
 
-/// What [`Inbox::wait`] came back with.
+/// The result of [`Inbox::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A signal.
     Signal(Signal),
-    /// There is something to read at the descriptor.
+    /// The descriptor is readable.
     Readable,
-    /// Neither until the time was over.
+    /// Neither, until the time was over.
     Nothing,
 }
 
-/// The signals that interrupted a wait of an [`Inbox`], until they are taken from here.
+/// The signals that interrupted a wait of an [`Inbox`], until they are taken.
 static ARRIVED: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn note(number: libc::c_int) {
     ARRIVED.fetch_or(1 << number, Relaxed);
 }
 
-/// Signals, for who waits for something else, too.
+/// Signals for a thread that also waits for something else.
 ///
-/// They are let through while it waits, and then alone. Of a signalfd(2) whoever polls it is woken by every signal to any
-/// thread of the process, and the timers of pages send hundreds a second.
+/// They are unblocked only while it waits. With signalfd(2), the polling thread would be woken by every signal to any
+/// thread of the process, and the timers of pages send hundreds per second.
 pub struct Inbox {
     signals: SignalSet,
-    /// What stays blocked while it waits.
+    /// The signals that stay blocked while it waits.
     others: libc::sigset_t,
 }
 
 impl Inbox {
-    /// For these signals, which have to be blocked in every thread.
+    /// For these signals, which must be blocked in every thread.
     ///
     /// # Errors
-    /// The kernel's; none is known for a set made here.
+    /// The kernel's; none is known for a set created here.
     pub fn new(signals: SignalSet) -> io::Result<Self> {
         let mut others = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the first pointer asks for nothing, the second is to a whole sigset_t, which the call fills.
@@ -203,7 +203,7 @@ impl Inbox {
         Ok(Self { signals, others })
     }
 
-    /// Waits for a signal, or for something to read, or until the time is over; without one for ever. A signal comes first.
+    /// Waits for a signal, or until the descriptor is readable, or until the time is over; without a time forever. A signal comes first.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -214,7 +214,7 @@ impl Inbox {
     ) -> io::Result<Arrival> {
         let timeout_ns = timeout.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let deadline_ns = timeout_ns.map(|time_ns| monotonic_ns().saturating_add(time_ns));
-        // The kernel looks at no descriptor of this number.
+        // The kernel ignores a negative descriptor.
         let descriptor = other.map_or(-1, |other| other.as_raw_fd());
         loop {
             if let Some(signal) = self.take()? {
@@ -230,7 +230,7 @@ impl Inbox {
         }
     }
 
-    /// One that has come already.
+    /// A signal that has already arrived.
     fn take(&self) -> io::Result<Option<Signal>> {
         let arrived = ARRIVED.load(Relaxed);
         if let Some(signal) = self.signals.iter().find(|signal| arrived & signal.bit() != 0) {
@@ -240,7 +240,7 @@ impl Inbox {
         wait_timeout(&self.signals, Duration::ZERO)
     }
 
-    /// How many descriptors there is something to read at, of one.
+    /// Whether the one descriptor is readable, as the number of readable ones.
     fn wait_once(
         &self,
         descriptor: libc::c_int,
@@ -255,7 +255,7 @@ impl Inbox {
     }
 }
 
-/// Has a signal noted where it is not blocked.
+/// Makes a signal be recorded where it is not blocked.
 fn handle(signal: Signal) -> io::Result<()> {
     // SAFETY: all zeros are a sigaction without flags, whose handler blocks nothing more.
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
@@ -265,7 +265,7 @@ fn handle(signal: Signal) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has a program begin with no signal blocked, though its parent waits for some: whoever interrupts both ends it.
+/// Makes a program start without blocked signals, although its parent waits for some: interrupting both then ends it.
 pub fn unblock_in(command: &mut Command) -> &mut Command {
     let nothing = SignalSet::from_iter([]);
     let unblock = move || {
@@ -291,11 +291,11 @@ pub fn send_to_self(signal: Signal) -> io::Result<()> {
 /// Sends a signal to a process.
 ///
 /// # Errors
-/// The kernel's: there is no such process, or it is somebody else's.
+/// The kernel's: there is no such process, or it belongs to another user.
 pub fn send(process: u32, signal: Signal) -> io::Result<()> {
     let number = i32::try_from(process).map_err(|_| io::ErrorKind::InvalidInput)?;
     if number == 0 {
-        // To the kernel that is every process of the group.
+        // For the kernel this number means the whole process group.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     // SAFETY: kill takes two numbers and touches no memory of ours.

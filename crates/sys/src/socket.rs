@@ -1,6 +1,6 @@
-//! Sockets as a scheduler holds them: opened, bound and closed by the thread whose table they are in.
+//! Sockets as a scheduler holds them: opened, bound and closed by the thread in whose descriptor table they are.
 //!
-//! Owns addresses and socket options. Never waits (that is the pollset) and never hands a descriptor to another
+//! Owns addresses and socket options. Never waits (the pollset does) and never passes a descriptor to another
 //! thread: [`Socket`] and [`Listener`] are neither `Send` nor `Sync`, because with a descriptor table per
 //! scheduler the same number is a different socket elsewhere.
 
@@ -19,20 +19,20 @@ use rustix::net::{
 
 use crate::limits::{PROBE_AFTER_S, PROBE_EVERY_S, PROBES, UNSENT_BYTES};
 
-/// Where a listener listens.
+/// The address of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// TCP over IPv4 or IPv6, where nobody else listens.
+    /// TCP over IPv4 or IPv6, where no other program listens.
     Tcp(SocketAddr),
-    /// The same, beside listeners of this process: it opened the first one as [`Self::Tcp`].
+    /// The same, next to listeners of this process: it opened the first one as [`Self::Tcp`].
     TcpBeside(SocketAddr),
-    /// A Unix stream socket; one scheduler opens it, a stale file at that path is replaced.
+    /// A Unix stream socket; one scheduler opens it, and a stale file at that path is replaced.
     Unix(UnixAddress),
     /// A socket that was open when the process started (systemd's `LISTEN_FDS`), shared by all schedulers.
     Inherited(RawFd),
 }
 
-/// A Unix socket's path and the permission bits of its file.
+/// The path of a Unix socket and the permission bits of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnixAddress {
     /// The file.
@@ -42,7 +42,7 @@ pub struct UnixAddress {
 }
 
 impl ListenAddress {
-    /// The address, when it is one of TCP.
+    /// The address, if it is a TCP address.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) | Self::TcpBeside(address) => Some(*address),
@@ -61,10 +61,10 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Who is at the other end.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Address; unspecified (`0.0.0.0`) for a Unix socket.
+    /// The address; unspecified (`0.0.0.0`) for a Unix socket.
     pub address: IpAddr,
     /// Port; 0 for a Unix socket.
     pub port: u16,
@@ -81,14 +81,14 @@ impl From<SocketAddr> for Peer {
     }
 }
 
-/// A connected stream socket of this thread's descriptor table. Dropped, it is closed.
+/// A connected stream socket in this thread's descriptor table. Dropping it closes it.
 #[derive(Debug)]
 pub struct Socket {
     descriptor: OwnedFd,
     _table: PhantomData<*const ()>,
 }
 
-// One descriptor number, no more: a million idle connections pay for each byte.
+// One descriptor number, no more, because a million idle connections pay for each byte.
 const _: () = assert!(size_of::<Option<Socket>>() == 4);
 
 impl AsFd for Socket {
@@ -97,7 +97,7 @@ impl AsFd for Socket {
     }
 }
 
-/// A listening socket of this thread's descriptor table. Dropped, it is closed and its Unix path removed.
+/// A listening socket in this thread's descriptor table. Dropping it closes it and removes its Unix path.
 #[derive(Debug)]
 pub struct Listener {
     descriptor: OwnedFd,
@@ -105,13 +105,13 @@ pub struct Listener {
     _table: PhantomData<*const ()>,
 }
 
-/// Whose door a listener is.
+/// The owner of a listener.
 #[derive(Debug)]
 enum Kind {
     Tcp,
-    /// Until its file has been removed.
+    /// Until its file was removed.
     Unix(Option<PathBuf>),
-    /// Somebody else has it, too.
+    /// Another process has it, too.
     Inherited,
 }
 
@@ -124,18 +124,18 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if matches!(self.kind, Kind::Unix(_)) {
-            // Removing is a courtesy to whoever lists the directory: the next start replaces a stale file anyway.
+            // Removing the file only tidies the directory: the next start replaces a stale file anyway.
             let _removed_or_gone = self.refuse_new();
         }
     }
 }
 
 impl Listener {
-    /// Opens a TCP listener where nobody else listens; others of this user may then join with [`Self::tcp_beside`].
+    /// Opens a TCP listener where no other program listens; further ones of this user may then join with [`Self::tcp_beside`].
     ///
-    /// `SO_REUSEPORT` is set last. Set before, another server of the same user that sets it too would go unnoticed,
-    /// and the kernel would hand each a part of the connections. The kernel looks again when a socket begins to
-    /// listen: of two servers that start at the same time one is refused.
+    /// `SO_REUSEPORT` is set last. If it were set before, another server of the same user that also sets it would go unnoticed,
+    /// and the kernel would give each a part of the connections. The kernel checks again when a socket begins to
+    /// listen: if two servers start at the same time, one is refused.
     pub fn tcp(address: SocketAddr, backlog: u32) -> io::Result<Self> {
         let listener = Self::tcp_socket(address)?;
         listener.bind_and_listen(address, backlog)?;
@@ -143,7 +143,7 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Opens one more TCP listener at an address that [`Self::tcp`] has taken.
+    /// Opens another TCP listener at an address that [`Self::tcp`] has opened.
     pub fn tcp_beside(address: SocketAddr, backlog: u32) -> io::Result<Self> {
         let listener = Self::tcp_socket(address)?;
         sockopt::set_socket_reuseport(&listener.descriptor, true)?;
@@ -151,8 +151,8 @@ impl Listener {
         Ok(listener)
     }
 
-    /// A socket as listeners need it: an address left in TIME_WAIT can be bound, TCP_NODELAY and the bound of unsent
-    /// bytes are inherited by what is accepted.
+    /// A socket with the options of a listener: an address in TIME_WAIT can be bound, and accepted connections inherit TCP_NODELAY and the
+    /// limit of unsent bytes.
     fn tcp_socket(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor = rustix::net::socket_with(
@@ -165,7 +165,7 @@ impl Listener {
         sockopt::set_tcp_nodelay(&descriptor, true)?;
         crate::descriptor::set_unsent_bound(descriptor.as_fd(), UNSENT_BYTES)?;
         if address.is_ipv6() {
-            // `[::]` and `0.0.0.0` are two listeners: what is configured is what is open.
+            // `[::]` and `0.0.0.0` are two listeners: exactly what is configured is opened.
             sockopt::set_ipv6_v6only(&descriptor, true)?;
         }
         Ok(Self { descriptor, kind: Kind::Tcp, _table: PhantomData })
@@ -176,7 +176,7 @@ impl Listener {
         Ok(rustix::net::listen(&self.descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?)
     }
 
-    /// Opens a Unix stream listener; replaces a stale socket file, refuses one that somebody answers.
+    /// Opens a Unix stream listener; replaces a stale socket file, and refuses one on which a program answers.
     pub fn unix(address: &UnixAddress, backlog: u32) -> io::Result<Self> {
         let kernel_address = SocketAddrUnix::new(&address.path)?;
         remove_stale(&address.path, &kernel_address)?;
@@ -214,11 +214,11 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Accepts only connections whose first bytes are there (`TCP_DEFER_ACCEPT`), for so many seconds at the most:
-    /// after that the connection comes without bytes and meets the header deadline like any other. 0 switches it off;
-    /// a listener that is not TCP has no such thing and stays as it is.
+    /// Accepts only connections whose first bytes have arrived (`TCP_DEFER_ACCEPT`), for at most this many seconds:
+    /// after that the connection is accepted without bytes, and the header deadline applies as to any other. 0 turns it off;
+    /// a listener that is not TCP stays as it is.
     ///
-    /// The kernel counts in handshakes it repeats, which it does after 1, 3, 7, 15 ... seconds: it takes the next of
+    /// The kernel counts in repeated handshakes, which it makes after 1, 3, 7, 15 ... seconds: it uses the next of
     /// these.
     pub fn defer_accept(&self, seconds: u32) -> io::Result<()> {
         if !self.is_tcp()? {
@@ -228,8 +228,8 @@ impl Listener {
         crate::descriptor::set_tcp_defer_accept(self.as_fd(), seconds)
     }
 
-    /// Has the kernel ask peers that say nothing whether they are there. Accepted connections inherit it, without a call for each. A
-    /// listener that is not TCP has no such thing and stays as it is.
+    /// Makes the kernel probe silent peers. Accepted connections inherit it, without a call for each. A
+    /// listener that is not TCP stays as it is.
     pub fn probe_silent_peers(&self) -> io::Result<()> {
         if !self.is_tcp()? {
             return Ok(());
@@ -247,13 +247,13 @@ impl Listener {
 
     /// Lets the kernel choose among the group's listeners by the CPU that received the connection.
     ///
-    /// The listeners must have been opened in core order: the number is an index into the group. A group begins with
-    /// the second listener.
+    /// The listeners must have been opened in core order, because the number is an index into the group. The second
+    /// listener creates the group.
     pub fn attach_reuseport_by_cpu(&self) -> io::Result<()> {
         crate::descriptor::attach_reuseport_by_cpu(self.as_fd())
     }
 
-    /// The address the kernel gave, with the port that was asked for as 0.
+    /// The address that the kernel assigned, with the port if it was requested as 0.
     pub fn local_address(&self) -> io::Result<ListenAddress> {
         match SocketAddr::try_from(rustix::net::getsockname(&self.descriptor)?) {
             Ok(address) => Ok(ListenAddress::Tcp(address)),
@@ -267,31 +267,31 @@ impl Listener {
         }
     }
 
-    /// Whether a connection waits in the queue, as far as the kernel tells without taking it.
+    /// Whether a connection waits in the queue, as far as the kernel tells without accepting it.
     pub fn has_waiting(&self) -> bool {
         let mut polled = [PollFd::new(&self.descriptor, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut polled, Some(&at_once)) != Ok(0)
     }
 
-    /// Lets no new connection join the queue, while those that have begun still do: closing a listener resets
-    /// whoever is in its queue, or is about to be.
+    /// Keeps new connections out of the queue, while those that have begun still join: closing a listener resets
+    /// connections that are in its queue or about to be.
     ///
-    /// What begins a TCP connection gets no answer, so a client tries again after a second and finds the listener
-    /// closed, or its successor. An inherited socket is left as it is: whoever passed it keeps its queue.
+    /// A TCP connection attempt gets no answer, so a client tries again after a second and finds the listener
+    /// closed, or its successor. An inherited socket stays as it is, because the process that passed it keeps its queue.
     ///
     /// # Errors
-    /// When the kernel refuses; the queue then is open until the listener is closed.
+    /// If the kernel refuses; the queue is then open until the listener is closed.
     pub fn refuse_new(&mut self) -> io::Result<()> {
         match &mut self.kind {
             Kind::Tcp => crate::descriptor::drop_new_connections(self.descriptor.as_fd()),
-            // Once only: by the second time the file may be that of a successor.
+            // Only once: the second time the file may belong to a successor.
             Kind::Unix(path) => path.take().map_or(Ok(()), std::fs::remove_file),
             Kind::Inherited => Ok(()),
         }
     }
 
-    /// Takes one connection from the queue.
+    /// Accepts one connection from the queue.
     pub fn accept(&self) -> Result<(Socket, Peer), rustix::io::Errno> {
         let (descriptor, address) = rustix::net::acceptfrom_with(
             &self.descriptor,
@@ -306,7 +306,7 @@ fn peer_of(address: SocketAddrAny) -> Peer {
     SocketAddr::try_from(address).map_or(Peer::LOCAL, Peer::from)
 }
 
-/// Removes the file of a socket nobody listens on; an answered one stays and is an error.
+/// Removes the file of a socket on which no program listens; one on which a program answers is an error.
 fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
     if !path.exists() {
         return Ok(());
@@ -330,7 +330,7 @@ impl Socket {
         Self { descriptor, _table: PhantomData }
     }
 
-    /// Connects to a TCP address and waits until it stands: for clients and tests, never inside a turn.
+    /// Connects to a TCP address and waits until the connection is established: for clients and tests, never inside a turn.
     pub fn connect_blocking(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let descriptor =

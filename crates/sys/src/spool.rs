@@ -1,8 +1,8 @@
-//! A directory in which files are written under names that nobody asks for, and then get their own.
+//! A directory in which files are written under temporary names, and then get permanent ones.
 //!
-//! Owns the names and the order of calls that make a file appear whole or not at all. Every name is that of a file in the
-//! directory itself; a name may be another file's tomorrow, so what is done to a file is done to the one that is meant, or to
-//! none. Never decides who may name what. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`: a
+//! Owns the names and the order of calls that make a file appear completely or not at all. Every name is that of a file in the
+//! directory itself. A name may belong to another file tomorrow, so an operation applies to the intended file, or to
+//! none. Never decides which names are allowed. [`Spool`] and [`SpoolFile`] are neither `Send` nor `Sync`, because a
 //! descriptor belongs to the table of the thread that opened it.
 
 use std::io;
@@ -15,36 +15,36 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// What a file that is there already means for one that is to get its name.
+/// What to do with an existing file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and saving fails (`EEXIST`).
+    /// Keep it: saving fails (`EEXIST`).
     Kept,
-    /// It is replaced.
+    /// Replace it.
     Replaced,
 }
 
-/// Whether others hold the same directory.
+/// Whether other processes hold the same directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holders {
-    /// Nobody else did.
+    /// None did.
     Alone,
     /// Another process does, or the file system does not tell.
     Others,
 }
 
-/// What kept a file from being written, as far as it makes a difference.
+/// Why a file was not written, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpoolFault {
-    /// The file system, the quota or the largest size of a file is reached.
+    /// The file system, the quota or the maximum file size is full.
     Full,
-    /// Out of descriptors or of memory.
+    /// No descriptors or memory left.
     Exhausted,
-    /// There is such a file.
+    /// The file exists already.
     Exists,
     /// There is no such file.
     NotFound,
-    /// The file of that name is not the one that is meant.
+    /// The file with that name is not the intended one.
     Other,
     /// The process may not write there.
     Forbidden,
@@ -53,7 +53,7 @@ pub enum SpoolFault {
 }
 
 impl SpoolFault {
-    /// What an error of this module means.
+    /// The meaning of an error of this module.
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         match Errno::from_io_error(error) {
@@ -68,12 +68,12 @@ impl SpoolFault {
     }
 }
 
-/// What is reported of a name that another file has.
+/// The error for a name that another file has.
 const OTHER: Errno = Errno::STALE;
 
-/// Which file it is, whatever its name. The number of a file that is gone is given to another one: the time at which it was
-/// made tells them apart, where the file system knows it, but for those that are made within one tick of its clock: one that was saved, was
-/// replaced and is gone by the time the other one is made, some milliseconds after it.
+/// Identifies a file, whatever its name. The inode number of a deleted file is reused: the time of creation
+/// tells the files apart, if the file system records it, except for files created within one tick of its clock, that is, if the first one was
+/// saved, replaced and deleted within a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     device: (u32, u32),
@@ -117,27 +117,27 @@ impl Spool {
     /// Opens it. `path` is trusted: it comes from the configuration, not from a peer.
     ///
     /// # Errors
-    /// The path is no directory, or the process may not read it.
+    /// If the path is not a directory, or the process may not read it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
         Ok(Self { descriptor, _table: PhantomData })
     }
 
-    /// Holds the directory for as long as this lives, and says whether others do. `alone` is called, before anybody else
-    /// can hold it, where nobody does.
+    /// Holds the directory as long as this lives, and returns whether others do. If none does, `alone` is called before any other
+    /// process can hold it.
     pub fn hold(&self, alone: impl FnOnce(&Self)) -> Holders {
         let lock = |operation| rustix::fs::flock(&self.descriptor, operation);
         let is_alone = lock(FlockOperation::NonBlockingLockExclusive).is_ok();
         if is_alone {
             alone(self);
         }
-        // From now on together with whoever comes. Where there are no locks, nobody is ever alone.
+        // From now on shared with later processes. Without locks, no process is ever alone.
         let _held = lock(FlockOperation::NonBlockingLockShared);
         if is_alone { Holders::Alone } else { Holders::Others }
     }
 
-    /// Makes a file that only this user may read, for writing from its beginning.
+    /// Creates a file that only this user may read, to be written from its beginning.
     ///
     /// # Errors
     /// `EEXIST`, and what `openat` and `statx` say.
@@ -155,10 +155,10 @@ impl Spool {
         }
     }
 
-    /// Reads the first bytes of a file, at most so many.
+    /// Reads the first bytes of a file, up to this many.
     ///
     /// # Errors
-    /// `ESTALE` where another file has the name, and what `openat` and `read` say.
+    /// `ESTALE` if another file has the name, and what `openat` and `read` return.
     pub fn read(&self, name: &str, meant: Identity, most: usize) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.descriptor, plain(name)?, flags, Mode::empty())?;
@@ -179,10 +179,10 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Gives a file its name: at once, and whole. Whoever replaces it at the very moment may still have his own renamed.
+    /// Gives a file its permanent name, atomically. A file that replaces it at that very moment may be renamed instead.
     ///
     /// # Errors
-    /// `EEXIST` where there is one that is kept, `ESTALE` where another file has the name `from`, and what `renameat` says.
+    /// `EEXIST` if an existing one is kept, `ESTALE` if another file has the name `from`, and what `renameat` returns.
     pub fn save(
         &self,
         from: &str,
@@ -196,7 +196,7 @@ impl Spool {
             return Ok(rustix::fs::renameat(directory, from, directory, to)?);
         }
         match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
-            // A file system that does not know how: a link never replaces.
+            // The file system does not support it; a hard link never replaces.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?;
                 Ok(rustix::fs::unlinkat(directory, from, AtFlags::empty())?)
@@ -205,7 +205,7 @@ impl Spool {
         }
     }
 
-    /// Takes a file away; one that is gone is no error.
+    /// Removes a file. A missing file is not an error.
     ///
     /// # Errors
     /// What `unlinkat` says.
@@ -216,7 +216,7 @@ impl Spool {
         }
     }
 
-    /// The names of the directory for which this is true.
+    /// The names in the directory for which this is true.
     ///
     /// # Errors
     /// What `getdents64` says.
@@ -243,7 +243,7 @@ fn plain(name: &str) -> Result<&str, Errno> {
     if is_plain { Ok(name) } else { Err(Errno::INVAL) }
 }
 
-/// A file that is being written. Dropped, it is closed.
+/// A file that is being written. Dropping it closes it.
 #[derive(Debug)]
 pub struct SpoolFile {
     descriptor: OwnedFd,
@@ -252,7 +252,7 @@ pub struct SpoolFile {
 }
 
 impl SpoolFile {
-    /// Which file it is.
+    /// Its identity.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -260,7 +260,7 @@ impl SpoolFile {
     /// Appends all of the bytes. May wait for the disk.
     ///
     /// # Errors
-    /// What `write` says; some bytes may have been written then.
+    /// What `write` returns; some bytes may have been written.
     pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -284,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of its own, gone with the test.
+    /// A separate directory, removed at the end of the test.
     struct TestDirectory(PathBuf);
 
     impl TestDirectory {
@@ -350,11 +350,11 @@ mod tests {
         };
         let mine = make("mine");
         spool.save("mine", mine, "a", Existing::Kept).unwrap();
-        // Within one tick of the file system's clock none is told apart.
+        // Files created within one tick of the file system's clock are not distinguished.
         while make("later").made == mine.made {
             spool.remove("later").unwrap();
         }
-        // Made and gone in turns: the file system may give numbers out again.
+        // Created and removed repeatedly: the file system may reuse inode numbers.
         for round in 0..50 {
             let part = format!("theirs-{round}");
             let theirs = make(&part);

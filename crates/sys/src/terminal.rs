@@ -4,13 +4,13 @@
 
 use std::os::fd::AsFd;
 
-/// Columns of a terminal; none where the descriptor is none, or where it does not say.
+/// Columns of a terminal; `None` if the descriptor is not a terminal, or does not say.
 pub fn columns(terminal: impl AsFd) -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
-// Miri knows no ioctl.
+// Miri does not support ioctl.
 #[cfg(all(test, not(miri)))]
 mod tests {
     use super::columns;

@@ -1,7 +1,7 @@
 //! Text that is known to be ASCII.
 //!
-//! Owns the way from bytes that a parser let through to a `str` without judging them by the rules of UTF-8, which
-//! costs a short path more than reading it. Never changes a byte.
+//! Owns the conversion of bytes that a parser accepted to a `str`, without the UTF-8 check, which for a short path costs
+//! more than reading it. Never changes a byte.
 
 /// The bytes as text, if they are ASCII.
 #[inline]

@@ -1,9 +1,9 @@
-//! What a thread is to the kernel: its descriptor table, its name, its number, its timers' slack.
+//! A thread's properties in the kernel: its descriptor table, its name, its number, its timer slack.
 //!
-//! Owns the parting of tables. Never starts a thread.
+//! Owns the separation of tables. Never starts a thread.
 //!
-//! After [`part_descriptor_table`] a number means a file of this thread's own; the same number elsewhere is
-//! another file. A thread started from here shares this table, not that of the process' first thread.
+//! After [`part_descriptor_table`] a number means a file of this thread; the same number elsewhere is
+//! another file. A thread started from here shares this table, not that of the process's first thread.
 
 use std::ffi::CString;
 use std::io;
@@ -15,11 +15,11 @@ use rustix::thread::UnshareFlags;
 
 use crate::limits::THREAD_NAME_BYTES;
 
-/// Gives the calling thread a descriptor table of its own, a copy of the shared one.
+/// Gives the calling thread its own descriptor table, a copy of the shared one.
 ///
 /// # Errors
-/// The kernel's (errno in [`io::Error::raw_os_error`]): out of memory, or the call is forbidden by a seccomp
-/// filter. The thread then still has the shared table, and everything works with it.
+/// The kernel's (errno in [`io::Error::raw_os_error`]): no memory, or a seccomp filter forbids the call.
+/// The thread then still has the shared table, and everything works with it.
 pub fn part_descriptor_table() -> io::Result<PrivateTable> {
     // SAFETY: every number stays open in the copy, so what this thread owns or borrows stays valid. That no
     // descriptor moves between threads afterwards is the rule of this workspace: the types which hold one on a
@@ -28,31 +28,31 @@ pub fn part_descriptor_table() -> io::Result<PrivateTable> {
     Ok(PrivateTable { _this_thread: PhantomData })
 }
 
-/// Proof that the calling thread has a table of its own. It cannot leave the thread.
+/// Proof that the calling thread has its own table. It cannot leave the thread.
 #[derive(Debug)]
 pub struct PrivateTable {
     _this_thread: PhantomData<*const ()>,
 }
 
 impl PrivateTable {
-    /// Closes what the table inherited: everything but 0 to 2 and the numbers in `keep` (in any order; negative
-    /// ones count for nothing). What stays open here stays open for the life of this thread, also when its
+    /// Closes what the table inherited: everything except 0 to 2 and the numbers in `keep` (in any order; negative
+    /// ones are ignored). What stays open here stays open for the life of this thread, even if its
     /// owner closes it: a socket closed elsewhere would keep its peer waiting.
     ///
-    /// Call it right after parting, before the thread opens or holds anything, and keep every wake descriptor
-    /// this thread will use ([`crate::wake`]). The proof is used up, so it cannot be called later by mistake. It
-    /// touches no other thread's table; but a descriptor which this thread still owns would be closed under its
-    /// owner, whose drop then closes a stranger's number.
+    /// Call it right after the separation, before the thread opens or holds anything, and keep every wake descriptor
+    /// that this thread will use ([`crate::wake`]). The proof is consumed, so it cannot be called later by mistake. It
+    /// touches no other thread's table; but a descriptor that this thread still owns would be closed under its
+    /// owner, whose drop then closes another file with that number.
     ///
     /// # Errors
-    /// On kernels before 5.9 (or where `close_range` is filtered) when /proc cannot be read either; some numbers
+    /// On kernels before 5.9 (or if `close_range` is filtered), when /proc cannot be read either; some numbers
     /// may then be closed and others not.
     pub fn close_all_except(self, keep: &[RawFd]) -> io::Result<()> {
         let kept = kept_numbers(keep);
         for (first, last) in gaps(&kept) {
             if let Err(error) = close_range(first, last) {
                 return match error.raw_os_error() {
-                    // Unknown to the kernel, or to a filter older than the call.
+                    // The kernel, or a filter, does not know the call.
                     Some(libc::ENOSYS | libc::EPERM) => close_by_walk(&kept),
                     _ => Err(error),
                 };
@@ -62,7 +62,7 @@ impl PrivateTable {
     }
 }
 
-/// 0 to 2 and the wanted numbers, ascending, each once.
+/// 0 to 2 and the numbers to keep, ascending, each once.
 fn kept_numbers(keep: &[RawFd]) -> Vec<u32> {
     let wanted = keep.iter().filter_map(|number| u32::try_from(*number).ok());
     let mut kept: Vec<u32> = (0..=2).chain(wanted).collect();
@@ -71,7 +71,7 @@ fn kept_numbers(keep: &[RawFd]) -> Vec<u32> {
     kept
 }
 
-/// The ranges (both ends included) that lie between the kept numbers and above them.
+/// The ranges (both ends included) between the kept numbers and above them.
 fn gaps(kept: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
     let ends = kept.iter().skip(1).map(|next| next - 1).chain([u32::MAX]);
     kept.iter().map(|number| number + 1).zip(ends).filter(|(first, last)| first <= last)
@@ -85,7 +85,7 @@ fn close_range(first: u32, last: u32) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The same by reading which numbers are open. `/proc/self` would show the table of the first thread.
+/// The same, by reading which numbers are open. `/proc/self` would show the table of the first thread.
 fn close_by_walk(kept: &[u32]) -> io::Result<()> {
     let mut open = Vec::new();
     for entry in std::fs::read_dir("/proc/thread-self/fd")? {
@@ -100,7 +100,7 @@ fn close_by_walk(kept: &[u32]) -> io::Result<()> {
 }
 
 /// Names the calling thread for `ps`, `top` and debuggers. The kernel keeps [`THREAD_NAME_BYTES`] bytes: a longer
-/// name is cut at a character, any name at a NUL.
+/// name is cut at a character, and any name at a NUL.
 ///
 /// # Errors
 /// The kernel's; none is known.
@@ -111,8 +111,8 @@ pub fn set_name(name: &str) -> io::Result<()> {
     Ok(rustix::thread::set_name(&name)?)
 }
 
-/// How late the kernel may end the waits of the calling thread so as to join them with other timers: 50 us unless
-/// something else is asked for. Of long waits it takes a thousandth all the same.
+/// How late the kernel may end the waits of the calling thread in order to combine them with other timers: 50 us by
+/// default. For long waits it may always take a thousandth.
 ///
 /// # Errors
 /// The kernel's; none is known.
@@ -120,7 +120,7 @@ pub fn set_timer_slack_ns(nanoseconds: NonZeroU64) -> io::Result<()> {
     Ok(rustix::thread::set_current_timer_slack(Some(nanoseconds))?)
 }
 
-/// The kernel's number of the calling thread, as `ps -L` and /proc show it.
+/// The kernel's number of the calling thread, as shown by `ps -L` and /proc.
 pub fn id() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
@@ -142,14 +142,14 @@ mod tests {
         assert_eq!(all(&[0, 1, 2, 3, 4, 9]), [(5, 8), (10, u32::MAX)]);
     }
 
-    /// Not under Miri, which has no descriptor tables to part.
+    /// Not under Miri, which has no descriptor tables.
     #[cfg(not(miri))]
     #[test]
     fn the_walk_closes_what_the_range_call_would() {
         use crate::descriptor::borrow_inherited;
         use std::os::fd::IntoRawFd;
 
-        // In a thread of its own: its table is private and ends with it, so closing harms no other test.
+        // In a separate thread: its table is private and ends with it, so closing harms no other test.
         let checks = std::thread::spawn(|| {
             let _table = part_descriptor_table().expect("parting needs no privilege");
             let open = |_| rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC);

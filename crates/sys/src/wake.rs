@@ -1,32 +1,32 @@
-//! Waking a sleeping scheduler: the wake descriptor that ends its wait, and the mark that says it sleeps.
+//! Waking a sleeping scheduler: the wake descriptor that ends its wait, and the mark that says it is asleep.
 //!
-//! Owns the eventfd pair and the sleeping-mark protocol. Never carries a message (that is [`crate::ring`]) and
+//! Owns the eventfd pair and the protocol of the sleeping mark. Never carries a message ([`crate::ring`] does) and
 //! never waits (the pollset does).
 //!
 //! # Life of a wake descriptor
-//! A wake descriptor is made before the descriptor tables part, so its number means the same file in every
+//! A wake descriptor is created before the descriptor tables are separated, so its number means the same file in every
 //! table, and it lives as long as the process: dropping a [`Waker`] or a [`WakeSource`] closes nothing, because
 //! it could only close the number in the dropping thread's table. A thread that closes what it inherited
 //! ([`crate::thread::PrivateTable::close_all_except`]) has to keep the numbers of all wakers it may use and of
-//! its own source; a waker used where its number was closed would write into whatever took the number since.
+//! its own source; a waker used after its number was closed would write to whatever file has the number then.
 //!
 //! # The protocol, and why no wake-up is lost
-//! The sleeper: `mark.raise()`, look at all mailboxes again, wait only if all are empty, `mark.lower()`, drain
-//! the wake source, look at the mailboxes. The sender: publish, then `mark.is_asleep_then_take()`, and wake
-//! only if that says true.
+//! The sleeper: `mark.raise()`, check all mailboxes again, wait only if all are empty, `mark.lower()`, drain
+//! the wake source, check the mailboxes. The sender: publish, then `mark.is_asleep_then_take()`, and wake
+//! only if that returns true.
 //!
-//! This is Dekker's pattern: each side writes one place and then reads the other's. `raise` stores the mark,
+//! This is Dekker's pattern: each side writes one place and then reads the other's. `raise` stores the mark and
 //! fences, and the sleeper loads the ring's tail; the sender stores the tail, fences (inside
 //! `is_asleep_then_take`), and loads the mark. Both fences are sequentially consistent, so one of them comes
 //! first in their single order. If the sleeper's is first, the sender sees the mark and wakes. If the sender's
-//! is first, the sleeper sees the message and does not wait. Release and Acquire alone would let both loads
-//! run ahead of both stores, and the message would lie there until something else ends the wait.
+//! is first, the sleeper sees the message and does not wait. With Release and Acquire alone, both loads could
+//! happen before both stores, and the message would wait until something else ends the sleep.
 //!
-//! The mark is taken by an exchange, so among many senders one wakes and the rest save the system call. Who
+//! The mark is taken by an exchange, so among many senders one wakes and the rest save the system call. The sender that
 //! takes the mark always writes to the descriptor, and the descriptor stays readable until it is drained: a
-//! wake-up that arrives late, in a later sleep, ends that sleep early and does no other harm. The source must be
-//! drained only while the mark is lowered and before the mailboxes are looked at; drained between `raise` and
-//! the wait it could swallow the wake-up of a message published after the look.
+//! wake-up that arrives late, in a later sleep, ends that sleep early and does no other harm. The source must
+//! only be drained while the mark is lowered and before the mailboxes are checked; drained between `raise` and
+//! the wait, it could swallow the wake-up for a message published after the check.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, RawFd};
@@ -36,13 +36,13 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
-/// Makes a wake descriptor and gives its two ends. Call it before any thread parts its descriptor table.
+/// Creates a wake descriptor and returns its two ends. Call it before any thread separates its descriptor table.
 ///
 /// # Errors
-/// The kernel's, when the process is out of descriptors or of memory.
+/// The kernel's, if the process has no descriptors or memory left.
 pub fn wake_pair() -> io::Result<(Waker, WakeSource)> {
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-    // Given up on purpose: an OwnedFd would close the number in one table out of many.
+    // Leaked on purpose: an OwnedFd would close the number in one table out of many.
     let number = eventfd(0, flags)?.into_raw_fd();
     Ok((Waker { number }, WakeSource { number }))
 }
@@ -63,10 +63,10 @@ impl Waker {
     /// Makes the source readable. Waking twice before the sleeper drains is the same as waking once.
     ///
     /// # Panics
-    /// When the number is not open in this thread's table: it was missing in the list of those to keep.
+    /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn wake(&self) {
         match rustix::io::write(borrow(&self.number), &1_u64.to_ne_bytes()) {
-            // The counter is at its end, hence not zero, hence the source is readable.
+            // The counter is at its maximum, hence not zero, hence the source is readable.
             Ok(_) | Err(Errno::AGAIN) => {}
             Err(error) => {
                 panic!("wake descriptor {} is not open in this table: {error}", self.number)
@@ -81,18 +81,18 @@ impl AsRawFd for Waker {
     }
 }
 
-/// The sleeping side: put it into the pollset for reading.
+/// The sleeping side, which the pollset watches for reading.
 #[derive(Debug)]
 pub struct WakeSource {
     number: RawFd,
 }
 
 impl WakeSource {
-    /// Makes the source not readable again; says whether it was. For the place of this call in a turn see the
-    /// module's text.
+    /// Makes the source not readable again; returns whether it was. For the place of this call in a turn see the
+    /// module's documentation.
     ///
     /// # Panics
-    /// When the number is not open in this thread's table: it was missing in the list of those to keep.
+    /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn drain(&self) -> bool {
         let mut count = [0_u8; 8];
         match rustix::io::read(borrow(&self.number), &mut count) {
@@ -106,11 +106,11 @@ impl WakeSource {
 }
 
 impl WakeSource {
-    /// Blocks until woken, or for that long: how a helper thread, which has no pollset, sleeps.
+    /// Blocks until woken, or for this long: this is how a helper thread, which has no pollset, sleeps.
     pub fn wait(&self, at_most: Option<Duration>) {
         let mut polled = [PollFd::from_borrowed_fd(self.as_fd(), PollFlags::IN)];
         let at_most = at_most.and_then(|time| Timespec::try_from(time).ok());
-        // An interrupted poll is an early look at the mailboxes, nothing else.
+        // An interrupted poll is an early check of the mailboxes, nothing else.
         let _early_look = poll(&mut polled, at_most.as_ref());
     }
 }
@@ -128,7 +128,7 @@ impl AsFd for WakeSource {
 }
 
 /// Says that a scheduler sleeps or is about to. One for each scheduler, shared in an `Arc` with all senders,
-/// alone on its cache lines so that senders who find it lowered share the line without disturbing anybody.
+/// and alone on its cache lines, so that senders that find it lowered share the line without contention.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct SleepMark {
@@ -141,23 +141,23 @@ impl SleepMark {
         Self { raised: AtomicBool::new(false) }
     }
 
-    /// The sleeper: from now on whoever publishes will wake. Look at the mailboxes after this and before waiting.
+    /// For the sleeper: from now on senders will wake it. Check the mailboxes after this and before waiting.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// The sleeper: awake again, messages will be seen without a wake-up.
+    /// For the sleeper: it is awake again, and sees messages without a wake-up.
     pub fn lower(&self) {
         self.raised.store(false, Ordering::Relaxed);
     }
 
-    /// A sender, after publishing: whether it is the one who has to wake the sleeper. True for one sender for
-    /// each time the mark was raised; a sender that is told true must call [`Waker::wake`].
+    /// For a sender, after publishing: whether it has to wake the sleeper. True for one sender for
+    /// each time the mark was raised; that sender must call [`Waker::wake`].
     #[must_use = "the mark is taken: whoever is told true has to wake the sleeper"]
     pub fn is_asleep_then_take(&self) -> bool {
         fence(Ordering::SeqCst);
-        // The plain load first: the exchange would take the cache line away from the sleeper on every message.
+        // The plain load comes first, because the exchange would take the cache line away from the sleeper for every message.
         self.raised.load(Ordering::Relaxed) && self.raised.swap(false, Ordering::Relaxed)
     }
 }

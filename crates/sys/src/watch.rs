@@ -1,6 +1,6 @@
 //! Directories watched for changes of the names in them (inotify(7)).
 //!
-//! Owns the descriptor and which changes it tells of. Never looks below a directory that it was given, and never waits.
+//! Owns the descriptor, and the kinds of changes it reports. Never watches below the given directories, and never waits.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,26 +15,26 @@ use rustix::io::Errno;
 
 use crate::limits::WATCH_READ_BYTES;
 
-/// A directory that is watched. The kernel counts them up: that of one that is gone is not used again.
+/// A watched directory. The kernel numbers them in ascending order: the number of a removed one is not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(i32);
 
-/// What became of a name.
+/// What happened to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// A file of that name came, went, was written to and closed, or may be read by others than before.
+    /// A file with that name was created, removed, written and closed, or its permissions changed.
     File(&'a OsStr),
-    /// The same of a directory.
+    /// The same for a directory.
     Directory(&'a OsStr),
-    /// The directory that is watched itself was moved or removed.
+    /// The watched directory itself was moved or removed.
     Itself,
-    /// The directory is watched no longer, as it is gone or was given up.
+    /// The directory is no longer watched, because it was removed or given up.
     Ended,
-    /// There were more changes than the kernel remembers: some of them are not told.
+    /// There were more changes than the kernel can queue: some were lost.
     Lost,
 }
 
-/// Directories that are watched.
+/// Watched directories.
 #[derive(Debug)]
 pub struct Watch {
     descriptor: OwnedFd,
@@ -44,21 +44,21 @@ impl Watch {
     /// Watches nothing yet.
     ///
     /// # Errors
-    /// The kernel's, when this user has as many of them as it may have, or there are no descriptors.
+    /// The kernel's, if this user has too many watches, or there are no descriptors.
     pub fn new() -> io::Result<Self> {
         let descriptor = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         Ok(Self { descriptor })
     }
 
-    /// What is readable when there are changes to read.
+    /// The descriptor that becomes readable when there are changes to read.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
 
-    /// Watches a directory. One that is watched already keeps its number, and none of its changes is missed.
+    /// Watches a directory. One that is already watched keeps its number, and none of its changes is missed.
     ///
     /// # Errors
-    /// The kernel's: it is no directory, may not be read, or there is no room for one more (ENOSPC:
+    /// The kernel's: it is not a directory, may not be read, or there is no room for another (ENOSPC:
     /// `fs.inotify.max_user_watches`).
     pub fn add(&self, directory: &Path) -> io::Result<WatchId> {
         let of_names = WatchFlags::CREATE
@@ -67,19 +67,19 @@ impl Watch {
             | WatchFlags::DELETE
             | WatchFlags::ATTRIB;
         let of_itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
-        // Without MASK_ADD the kernel takes away the mask of a directory that is watched already before it sets the same
-        // one again, and forgets what changes in between.
+        // Without MASK_ADD, the kernel removes the mask of a directory that is already watched before it sets the same
+        // one again, and loses changes in between.
         let flags = of_names | of_itself | WatchFlags::ONLYDIR | WatchFlags::MASK_ADD;
         Ok(WatchId(add_watch(&self.descriptor, directory, flags)?))
     }
 
-    /// Watches a directory no longer. One that is gone is not watched anyway.
+    /// Stops watching a directory. A removed one is not watched anyway.
     pub fn remove(&self, id: WatchId) {
         let _gone_already = remove_watch(&self.descriptor, id.0);
     }
 
-    /// Tells all changes since the last time, without waiting for any, each with the directory it was in. That of what was
-    /// lost is none that is watched.
+    /// Reports all changes since the last call, without waiting, each with its directory. Lost changes have no
+    /// watched directory.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -112,13 +112,13 @@ fn change_of<'a>(event: &'a Event<'_>) -> Option<Change<'a>> {
     if flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::UNMOUNT) {
         return Some(Change::Itself);
     }
-    // Without a name it is about the directory's own attributes.
+    // An event without a name concerns the directory's own attributes.
     let name = OsStr::from_bytes(event.file_name()?.to_bytes());
     let is_directory = flags.contains(ReadFlags::ISDIR);
     Some(if is_directory { Change::Directory(name) } else { Change::File(name) })
 }
 
-// Miri has no inotify.
+// Miri does not support inotify.
 #[cfg(test)]
 #[cfg(not(miri))]
 mod tests {
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Renames beside a thread that does nothing but watch: one in a thousand was missed once.
+    /// Renames while another thread only watches: once one in a thousand was missed.
     const MOVES: usize = 20_000;
 
     fn told(watch: &Watch) -> Vec<String> {
@@ -149,14 +149,14 @@ mod tests {
         all
     }
 
-    /// The directory of a test, gone with it.
+    /// The directory of a test, removed with it.
     struct TestDirectory(PathBuf);
 
     impl TestDirectory {
         fn new(name: &str) -> Self {
             let place =
                 std::env::temp_dir().join(format!("velodrome-{name}-{}", std::process::id()));
-            // A process of the same number may have left one.
+            // An earlier process with the same number may have left one.
             let _ = fs::remove_dir_all(&place);
             fs::create_dir_all(&place).unwrap();
             Self(place)
@@ -202,7 +202,7 @@ mod tests {
                 }
             });
             let moves = [(&one, &other), (&other, &one)].into_iter().cycle();
-            // Told by the time that the kernel says that it is moved.
+            // Reported by the time the kernel says that it was moved.
             let missed = moves
                 .take(MOVES)
                 .filter(|(from, to)| {

@@ -7,7 +7,7 @@ use sys::accounting::{involuntary_switches, resident_bytes, thread_cpu_ns};
 use sys::clock::{monotonic_ns, realtime, tick_counter, ticks_per_microsecond};
 use sys::cpu::{CpuSet, pin_current_thread};
 
-/// Uses so much CPU time of the calling thread.
+/// Uses this much CPU time of the calling thread.
 fn work(cpu_ns: u64) {
     let begin_ns = thread_cpu_ns();
     let mut sum = 0_u64;

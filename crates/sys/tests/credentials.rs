@@ -1,4 +1,4 @@
-//! Giving up root, in a process of its own, and what is said when it cannot be done.
+//! Giving up root, in a separate process, and the errors if it is not possible.
 
 mod child;
 
@@ -8,10 +8,10 @@ use sys::credentials::{CredentialsError, User, drop_to};
 
 const UNPRIVILEGED: &str = "nobody";
 
-/// A number no user database gives to a group of `nobody`.
+/// A number that no user database assigns to a group of `nobody`.
 const FOREIGN_GROUP: u32 = 42_424;
 
-/// Says so in the form that `cargo xtask test` counts, so that a run which proves less than it could is seen.
+/// Reports it in the form that `cargo xtask test` counts, so that a run that proves less than it could is visible.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 fn is_root_or_says_skipped(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -42,13 +42,13 @@ fn root_is_given_up_in_all_threads_and_for_good() {
     }
     child::in_child(TEST, || {
         let user = User::look_up(UNPRIVILEGED).expect("every machine has this user");
-        // Stays until the end of the process: a thread that was there before.
+        // Lives until the end of the process: a thread that existed before.
         thread::spawn(|| {
             loop {
                 thread::park();
             }
         });
-        // A group that has to be gone afterwards, next to the one of root.
+        // A group that must be gone afterwards, besides root's.
         let foreign = rustix::process::Gid::from_raw(FOREIGN_GROUP);
         rustix::thread::set_thread_groups(&[rustix::process::Gid::ROOT, foreign])
             .expect("root may join any group");
@@ -61,7 +61,7 @@ fn root_is_given_up_in_all_threads_and_for_good() {
         let is_left_over = |group: &u32| [0, FOREIGN_GROUP].contains(group);
         assert!(!supplementary.iter().flatten().any(is_left_over), "{supplementary:?}");
 
-        // Again is no mistake: a service manager may have done it before us.
+        // A second call is not a mistake: a service manager may have done it before.
         drop_to(&user).expect("it is this user already");
         let other = User::look_up("daemon").expect("every machine has this user");
         assert!(matches!(drop_to(&other), Err(CredentialsError::NotRoot { .. })));

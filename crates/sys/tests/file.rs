@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sys::file::{Directory, Kind, Obstacle, Symlinks, look_at_root};
 
-/// A directory of its own for each test; gone when dropped.
+/// A separate directory for each test, removed when dropped.
 struct TempDir(PathBuf);
 
 impl TempDir {
@@ -167,7 +167,7 @@ fn a_file_just_written_opens_without_waiting_and_is_hot() {
     let root = temp.root();
     temp.write("root/a.txt", &[7; 10_000]);
     let path = Path::new("a.txt");
-    // The first walk brings the names into the kernel's cache.
+    // The first lookup brings the names into the kernel's cache.
     let _metadata = root.look_beneath(path, Symlinks::Refuse).unwrap();
     let file = root.open_cached(path, Symlinks::Refuse).unwrap();
     assert!(file.read_ready(0, 10_000), "its pages were written a moment ago");

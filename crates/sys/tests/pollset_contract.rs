@@ -1,7 +1,7 @@
-//! The pollset contract, clause by clause, for every pollset there is.
+//! The pollset contract, clause by clause, for every pollset.
 //!
 //! Each test is written once and run with the kernel, with a simulated network that delivers at once, and with
-//! one that takes its time and cuts what is sent. Owns what runs with which; the clauses are in the modules.
+//! one that is slow and splits what is sent. Owns which test runs with which pollset; the clauses are in the modules.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 #[path = "pollset_contract/accepting.rs"]
@@ -140,7 +140,7 @@ fn simulated_without_a_port_none_is_begun() {
     assert_eq!(refused.map(drop), Err(ErrorKind::AddrNotAvailable));
 }
 
-/// 192.0.2.0/24 is for documentation (RFC 5737): nobody has it.
+/// 192.0.2.0/24 is reserved for documentation (RFC 5737), so no host has it.
 #[test]
 fn kernel_an_address_of_somebody_else_is_no_local_one() {
     let mut harness = Kernel::new();
@@ -150,7 +150,7 @@ fn kernel_an_address_of_somebody_else_is_no_local_one() {
     assert_eq!(refused.map(drop), Err(ErrorKind::AddrNotAvailable));
 }
 
-/// The time that the best of some waits is late by: a loaded machine spoils some, a clock in milliseconds all.
+/// How late the best of several waits is: a loaded machine spoils some, a clock in milliseconds all.
 #[test]
 fn kernel_an_exact_wait_is_exact() {
     let lateness = |slack: Option<NonZeroU64>| {
@@ -175,7 +175,7 @@ fn kernel_an_exact_wait_is_exact() {
     assert!(exact_ns < 50_000, "{exact_ns} ns: the usual slack alone would be 50,000");
 }
 
-/// The limit is the process's, so the kernel's part runs in a process of its own: this test, started again.
+/// The limit applies to the process, so the kernel's part runs in a separate process: this test, started again.
 #[test]
 fn kernel_no_descriptor_leaves_the_connection_waiting() {
     apart("kernel_no_descriptor_leaves_the_connection_waiting", || {
@@ -190,7 +190,7 @@ fn kernel_without_a_descriptor_none_is_begun() {
     });
 }
 
-/// Runs a test in a process of its own.
+/// Runs a test in a separate process.
 fn apart(name: &str, test: impl FnOnce()) {
     const CHILD: &str = "VELODROME_TEST_WITHOUT_DESCRIPTORS";
     if std::env::var_os(CHILD).is_some() {

@@ -171,8 +171,8 @@ fn mix(sum: u64, message: u64) -> u64 {
     sum.rotate_left(5) ^ message.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Sends in batches of changing size from one thread, receives in another; both ways of taking are used. The
-/// messages own memory, so one that is seen before it was written or taken twice does not stay unnoticed.
+/// Sends in batches of varying size from one thread, receives in another; both ways of taking are used. The
+/// messages own memory, so a message that is seen before it was written, or taken twice, is noticed.
 fn cross(capacity: usize, messages: u64) {
     let (mut producer, mut consumer) = ring::<Box<u64>>(capacity);
     let sender = thread::spawn(move || {
@@ -226,7 +226,7 @@ fn thousands_cross_a_ring_that_is_always_full_or_empty() {
     cross(2, MESSAGES_WAITED_FOR);
 }
 
-/// How many acts one case of the model has at most.
+/// Maximum number of acts in one case of the model.
 const ACTS_MAX: usize = if cfg!(miri) { 30 } else { 200 };
 
 /// One act on the ring and its model.
@@ -278,7 +278,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// The ring does what two queues do: one of staged and one of published messages.
+    /// The ring behaves like two queues: one of staged and one of published messages.
     #[test]
     fn the_ring_is_a_bounded_queue(power in 0..5_u32, acts in acts()) {
         let capacity = 1_usize << power;
@@ -327,7 +327,7 @@ proptest! {
     }
 }
 
-/// The sides move between threads, whatever is in them only has to be Send.
+/// The sides move between threads; their messages only have to be Send.
 #[test]
 fn both_sides_are_send() {
     fn is_send<T: Send>(value: T) -> T {

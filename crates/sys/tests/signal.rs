@@ -1,5 +1,5 @@
-//! Signals, each test in a process of its own. The test blocks the signals before it starts that process: the
-//! mask is inherited, so every thread of the test program there has them blocked, as threads of a server do.
+//! Signals, each test in a separate process. The test blocks the signals before it starts that process: the
+//! mask is inherited, so every thread of the test program has them blocked, like the threads of a server.
 
 mod child;
 
@@ -50,7 +50,7 @@ impl Waiting {
         waiting
     }
 
-    /// What the kernel tells of it.
+    /// A field of its status in /proc.
     fn told(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("{}/status", self.directory));
         let status = status.expect("it is there");
@@ -171,7 +171,7 @@ fn a_program_that_begins_unblocked_is_ended_by_a_signal() {
 
 #[test]
 fn nobody_is_not_everybody() {
-    // To the kernel zero is the whole process group, and numbers beyond i32 are negative: groups too.
+    // For the kernel zero is the whole process group, and numbers beyond i32 are negative, so groups too.
     for process in [0, u32::MAX, 1 << 31] {
         assert!(send(process, Signal::Hangup).is_err(), "{process}");
     }

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sys::ring::{Consumer, Producer, ring};
 use sys::wake::{SleepMark, WakeSource, Waker, wake_pair};
 
-/// Whether the source becomes readable within so many seconds.
+/// Whether the source becomes readable within this many seconds.
 fn wait(source: &WakeSource, seconds: i64) -> bool {
     let mut watched = [PollFd::from_borrowed_fd(source.as_fd(), PollFlags::IN)];
     let bound = Timespec { tv_sec: seconds, tv_nsec: 0 };
@@ -67,7 +67,7 @@ fn the_mark_is_taken_once_for_each_time_it_is_raised() {
     assert!(align_of::<SleepMark>() >= 128);
 }
 
-/// Enough rounds that a protocol without its fences or without the second look fails in them.
+/// Enough rounds that a protocol without its fences or without the second check fails in them.
 const ROUNDS: u64 = if cfg!(miri) { 50 } else { 200_000 };
 
 /// Some nanoseconds, different for each number and each side, so that the two sides meet at every step.
@@ -77,8 +77,8 @@ fn linger(number: u64, prime: u64) {
     }
 }
 
-/// Waits until the counter is past the number: busy first, so that the waiting thread goes on within nanoseconds.
-/// False when that takes too long.
+/// Waits until the counter is past the number: busy first, so that the waiting thread continues within nanoseconds.
+/// False if that takes too long.
 fn is_passed(counter: &AtomicU64, number: u64) -> bool {
     let begin_ns = sys::clock::monotonic_ns();
     for turn in 1_u64.. {
@@ -96,8 +96,8 @@ fn is_passed(counter: &AtomicU64, number: u64) -> bool {
     unreachable!("the loop has no end")
 }
 
-/// Dekker's pattern alone, without sleeping: in each round one side raises the mark and looks, the other
-/// publishes and tries to take. It must not happen that both miss the other. Each side first looks at what the
+/// Dekker's pattern alone, without sleeping: in each round one side raises the mark and checks, the other
+/// publishes and tries to take. They must never both miss each other. Each side first reads what the
 /// other will write: with that line in its cache its load is quick, and without the fence would overtake its store.
 #[test]
 fn never_do_both_sides_miss_each_other() {
@@ -137,7 +137,7 @@ fn never_do_both_sides_miss_each_other() {
     assert_eq!(missed, 0, "of {ROUNDS} messages nobody saw and nobody woke for");
 }
 
-/// A wait this long while the sender waits for an answer is a lost wake-up. Bounds the test's length as well.
+/// A wait this long, while the sender waits for an answer, is a lost wake-up. Also limits the length of the test.
 const LOST_AFTER_SECONDS: i64 = 5;
 
 struct Sleeper {
@@ -148,7 +148,7 @@ struct Sleeper {
 }
 
 impl Sleeper {
-    /// One turn as a scheduler makes it; says how often it waited. An error tells of a lost wake-up.
+    /// One turn like a scheduler's; returns how often it waited. An error reports a lost wake-up.
     fn run(mut self) -> Result<u64, String> {
         let (mut expected, mut raised) = (0, 0);
         while expected < ROUNDS {
@@ -173,8 +173,8 @@ impl Sleeper {
     }
 }
 
-/// Sends one message at a time, waits for the answer, and then for a changing moment, so that the message comes
-/// now while the sleeper is on its way to sleep, now while it sleeps. Says how often it woke.
+/// Sends one message at a time, waits for the answer, and then for a varying moment, so that the message arrives
+/// sometimes while the sleeper goes to sleep, sometimes while it sleeps. Returns how often it woke.
 fn send(mut mailbox: Producer<u64>, waker: &Waker, mark: &SleepMark, answered: &AtomicU64) -> u64 {
     let mut woken = 0;
     for number in 0..ROUNDS {

@@ -1,7 +1,7 @@
-//! Processors: which ones this process may use, how many make sense, and tying a thread to one.
+//! Processors: which ones this process may use, how many make sense, and pinning a thread to one.
 //!
 //! Owns the affinity calls and, in `quota`, the reading of control groups. Never counts the processors of the
-//! machine: what matters is what is allowed here.
+//! machine, because only the allowed ones matter.
 
 mod quota;
 
@@ -23,10 +23,10 @@ pub struct CpuSet {
 }
 
 impl CpuSet {
-    /// The processors the calling thread may run on. Read it before pinning: afterwards it is that one.
+    /// The processors on which the calling thread may run. Read this before pinning; afterwards it is the one processor.
     ///
     /// # Errors
-    /// The kernel's; on a machine with more than [`CPUS_MAXIMUM`] processors `InvalidInput`.
+    /// The kernel's; `InvalidInput` on a machine with more than [`CPUS_MAXIMUM`] processors.
     pub fn allowed() -> io::Result<Self> {
         Ok(Self { members: sched_getaffinity(None)? })
     }
@@ -41,7 +41,7 @@ impl CpuSet {
         cpu < CPUS_MAXIMUM && self.members.is_set(cpu)
     }
 
-    /// The numbers, ascending.
+    /// The numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..CPUS_MAXIMUM).filter(|cpu| self.members.is_set(*cpu))
     }
@@ -62,12 +62,12 @@ impl fmt::Debug for CpuSet {
     }
 }
 
-/// What decides how many schedulers a process should have.
+/// The facts that determine how many schedulers a process should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuFacts {
     /// The processors that may be used.
     pub allowed: CpuSet,
-    /// The CPU time that may be used, where a control group bounds it.
+    /// The CPU time that may be used, if a control group limits it.
     pub quota: Option<Quota>,
 }
 
@@ -75,23 +75,23 @@ impl CpuFacts {
     /// Reads the facts of this process. A control group that cannot be read counts as one without a limit.
     ///
     /// # Errors
-    /// When the allowed processors cannot be read, see [`CpuSet::allowed`].
+    /// If the allowed processors cannot be read, see [`CpuSet::allowed`].
     pub fn read() -> io::Result<Self> {
         Ok(Self { allowed: CpuSet::allowed()?, quota: quota::of_this_process() })
     }
 }
 
-/// One scheduler for each allowed processor, but no more than the quota can keep busy (rounded up), at least one.
+/// One scheduler for each allowed processor, but no more than the quota can keep busy (rounded up), and at least one.
 /// More schedulers than the quota pays for would all be stopped together in the middle of a period.
 pub fn scheduler_count_default(facts: &CpuFacts) -> NonZeroUsize {
     let affordable = facts.quota.map_or(usize::MAX, |quota| quota.whole_cpus());
     NonZeroUsize::new(facts.allowed.count().min(affordable)).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Ties the calling thread to one processor. Threads it starts later inherit that.
+/// Pins the calling thread to one processor. Threads it starts later inherit that.
 ///
 /// # Errors
-/// `InvalidInput` when the processor does not exist, is not online or is not allowed here.
+/// `InvalidInput` if the processor does not exist, is offline or is not allowed.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CPUS_MAXIMUM {
         let message = format!("processor {cpu}: only 0 to {} can be pinned to", CPUS_MAXIMUM - 1);
@@ -100,7 +100,7 @@ pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &[cpu].into_iter().collect::<CpuSet>().members)?)
 }
 
-/// The processor the calling thread runs on now. Unless it is pinned the answer may be old when it arrives.
+/// The processor on which the calling thread runs now. Unless it is pinned, the answer may already be outdated.
 pub fn current_cpu() -> usize {
     sched_getcpu()
 }

@@ -1,7 +1,7 @@
 //! How much CPU time the control groups of this process allow.
 //!
-//! Owns the reading of /proc/self/cgroup, /proc/self/mountinfo and the limit files. Never writes there. Everything
-//! that is absent or not understood means "no limit".
+//! Owns the reading of /proc/self/cgroup, /proc/self/mountinfo and the limit files. Never writes there. Anything
+//! that is missing or cannot be parsed means "no limit".
 
 use std::cmp::Ordering;
 use std::fs::read_to_string;
@@ -18,13 +18,13 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// How many processors the quota keeps busy, rounded up.
+    /// How many processors the quota can keep busy, rounded up.
     pub fn whole_cpus(&self) -> usize {
         let cpus = self.quota_us.get().div_ceil(self.period_us.get());
         usize::try_from(cpus).unwrap_or(usize::MAX)
     }
 
-    /// Compares the shares quota / period without dividing.
+    /// Compares the ratios quota / period without dividing.
     fn compare(&self, other: &Self) -> Ordering {
         let share = |quota: NonZeroU64, period: NonZeroU64| {
             u128::from(quota.get()) * u128::from(period.get())
@@ -33,15 +33,15 @@ impl Quota {
     }
 }
 
-/// The tightest limit of this process' groups.
+/// The tightest limit of this process's groups.
 pub(super) fn of_this_process() -> Option<Quota> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let mounts = read_to_string("/proc/self/mountinfo").ok()?;
     tightest(&groups, &mounts, |file| read_to_string(file).ok())
 }
 
-/// The tightest limit among all groups from this process' own up to the root of each hierarchy: a limit binds
-/// everything below it, so the innermost group need not be the one that bounds us.
+/// The tightest limit among all groups from this process's own to the root of each hierarchy: a limit applies to
+/// everything below it, so it need not be in the innermost group.
 fn tightest(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<Quota> {
     [Version::Two, Version::One]
         .into_iter()
@@ -73,12 +73,12 @@ fn own_group(groups: &str, version: Version) -> Option<&str> {
     })
 }
 
-/// The directories that stand for `group` and everything above it, innermost first.
+/// The directories of `group` and of everything above it, innermost first.
 fn directories(mounts: &str, version: Version, group: &str) -> Vec<PathBuf> {
     let mounts: Vec<Mount> =
         mounts.lines().filter_map(Mount::parse).filter(|mount| mount.version == version).collect();
-    // A container often sees only its own part of the tree, or a path that starts outside of what it sees; then
-    // the mount point is the innermost group there is.
+    // A container often sees only its own part of the tree, or a path that begins outside of what it sees. Then
+    // the mount point is the innermost group.
     let found = mounts.iter().find_map(|mount| Some((mount, mount.directory_of(group)?)));
     let fallback = || mounts.first().map(|mount| (mount, mount.point.clone()));
     found.or_else(fallback).map_or_else(Vec::new, |(mount, innermost)| {
@@ -91,14 +91,14 @@ fn directories(mounts: &str, version: Version, group: &str) -> Vec<PathBuf> {
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     version: Version,
-    /// Which part of the hierarchy is mounted.
+    /// The mounted part of the hierarchy.
     root: PathBuf,
-    /// Where.
+    /// The mount point.
     point: PathBuf,
 }
 
 impl Mount {
-    /// The fields are told in proc_pid_mountinfo(5): four, the mount point, options, optional fields, a dash,
+    /// The fields are described in proc_pid_mountinfo(5): four, the mount point, options, optional fields, a dash,
     /// file system type, source, options of the super block.
     fn parse(line: &str) -> Option<Self> {
         let (place, file_system) = line.split_once(" - ")?;
@@ -114,7 +114,7 @@ impl Mount {
         Some(Self { version, root: unescape(root), point: unescape(point) })
     }
 
-    /// The directory of a group, when it lies in the mounted part.
+    /// The directory of a group, if it is in the mounted part.
     fn directory_of(&self, group: &str) -> Option<PathBuf> {
         let inside = Path::new(group).strip_prefix(&self.root).ok()?;
         let outside = inside.components().any(|part| part == std::path::Component::ParentDir);
@@ -164,7 +164,7 @@ fn parse_maximum(text: &str) -> Option<Quota> {
     parse_pair(quota, period)
 }
 
-/// A quota of `max`, -1 or zero is none.
+/// A quota of `max`, -1 or zero means no limit.
 fn parse_pair(quota: &str, period: &str) -> Option<Quota> {
     Some(Quota { quota_us: quota.trim().parse().ok()?, period_us: period.trim().parse().ok()? })
 }

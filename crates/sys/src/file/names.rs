@@ -1,4 +1,4 @@
-//! The names of a directory, in an order of the caller's.
+//! The names in a directory, in an order chosen by the caller.
 //!
 //! Owns how many are held while a directory of any size is read. Never follows a link.
 
@@ -13,29 +13,30 @@ use rustix::io::Errno;
 
 use super::{FileHandle, Metadata};
 
-/// Bytes of directory records read by one system call. Smaller costs more calls, larger more memory.
+/// Bytes of directory records read by one system call. Fewer cost more calls, more cost memory.
 pub(crate) const RECORDS_SIZE: usize = 32 * 1024;
 
-/// A name in a directory and what the kernel tells of it; a link is not followed.
+/// A name in a directory and its metadata; links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The name, as the file system has it.
+    /// The name, in the bytes of the file system.
     pub name: OsString,
-    /// Of the file with that name.
+    /// The metadata of the file with that name.
     pub metadata: Metadata,
 }
 
-/// The names of a directory, in no order.
+/// The names in a directory, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// Without `.` and `..`.
     pub entries: Vec<Named>,
-    /// Whether the directory has more names than were asked for.
+    /// Whether the directory has more names than were requested.
     pub cut: bool,
 }
 
 impl FileHandle {
-    /// Reads the names of a directory, at most `most`: the first ones in this order. A name that goes away meanwhile is left
+    /// Reads at most `most` names of a directory: the first ones in this order. A name that is removed meanwhile is left
+    /// out.
     /// out.
     ///
     /// # Errors
@@ -57,7 +58,7 @@ impl FileHandle {
             }
             let is_directory = record.file_type() == rustix::fs::FileType::Directory;
             found.push(Entry { name: OsString::from_vec(name.to_vec()), is_directory });
-            // Of a directory of any size no more than twice as many are held.
+            // For a directory of any size, no more than twice as many are held.
             if found.len() > most.saturating_mul(2) {
                 cut |= keep_first(&mut found, most, &order);
             }
@@ -79,7 +80,7 @@ impl FileHandle {
     }
 }
 
-/// Keeps the first `most` entries; `true` when it left some out.
+/// Keeps the first `most` entries; `true` if it left some out.
 fn keep_first(
     found: &mut Vec<Entry>,
     most: usize,
@@ -95,11 +96,11 @@ fn keep_first(
     true
 }
 
-/// A name of a directory, before it was looked at.
+/// A name in a directory, before its metadata was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name.
     pub name: OsString,
-    /// Whether it is a directory, as far as the directory that has the name knows. A link is none.
+    /// Whether it is a directory, according to the directory that contains the name. A link is not.
     pub is_directory: bool,
 }

@@ -1,13 +1,13 @@
 //! The kernel's pollset: epoll, edge triggered for connections, level triggered for listeners.
 //!
 //! Owns the epoll descriptor, the event batch and the receive buffer. A connection is registered once, when it
-//! has to wait for the first time; closing its descriptor takes it out. The register changes again only for a
+//! first has to wait; closing its descriptor removes it. The registration changes again only for a
 //! peer that does not read as fast as we send.
 //!
-//! A connection that is being made has to be told of room, once: it is registered for both from the start and stays
-//! so. Room is an edge that only comes after a send that found none, so this wakes nobody; taking it back would be a
-//! second call for each connection. One that stands at once is registered like an accepted one. Either way it is one
-//! call for each.
+//! A connection that is being established must be reported as writable once, so it is registered for both directions from the start and stays
+//! so. Room is an edge that only comes after a send that found none, so this causes no extra events; changing it back would be a
+//! second call for each connection. A connection that is established at once is registered like an accepted one. Either way it is one
+//! call.
 
 use std::io;
 use std::io::IoSlice;
@@ -32,14 +32,14 @@ use crate::limits::UNSENT_BYTES_OF_FAST;
 use crate::socket::{ListenAddress, Listener, Peer, Socket};
 use crate::wake::WakeSource;
 
-/// Events taken from the kernel in one wait. Consequence: what is beyond it waits for the next turn.
+/// Events taken from the kernel in one wait. Consequence: further ones wait for the next turn.
 pub const EVENT_BATCH: usize = 512;
 
 /// Bytes of the receive buffer, one per scheduler. Consequence: a larger arrival takes several receives.
 pub const RECEIVE_BUFFER: usize = 64 * 1024;
 
-/// Bytes handed to one `sendfile` call. Consequence: a large file leaves in pieces of this size, so that a fast
-/// reader cannot hold a turn.
+/// Bytes passed to one `sendfile` call. Consequence: a large file is sent in pieces of this size, so that a fast
+/// reader cannot occupy a turn.
 pub const FILE_PIECE: usize = 512 * 1024;
 
 /// The kernel as a pollset.
@@ -72,15 +72,15 @@ impl Epoll {
         })
     }
 
-    /// Has the kernel poll the network device for so many microseconds before a wait sleeps; 0 for not at all.
+    /// Sets for how many microseconds the kernel polls the network device before a wait sleeps; 0 turns it off.
     ///
     /// # Errors
-    /// The kernel does not know the call: it is older than 6.9.
+    /// If the kernel does not support the call: it is older than 6.9.
     pub fn poll_devices(&self, microseconds: u32) -> io::Result<()> {
         set_busy_polling_us(&self.epoll, microseconds)
     }
 
-    /// Waits with the call whose time is in milliseconds; `None` for ever.
+    /// Waits with the call that has a resolution of milliseconds; `None` means without a limit.
     fn wait_coarsely(&mut self, left_ns: Option<u64>) -> Result<(), Errno> {
         let timeout = left_ns.map(|left_ns| Timespec {
             tv_sec: (left_ns / 1_000_000_000).cast_signed(),
@@ -90,7 +90,7 @@ impl Epoll {
         epoll::wait(&self.epoll, into, timeout.as_ref()).map(drop)
     }
 
-    /// Waits until an event or this time, in steps that end ever nearer to it.
+    /// Waits until an event or this time, in steps that approach it.
     fn wait_exactly(&mut self, deadline_ns: u64) -> Result<(), Errno> {
         loop {
             let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
@@ -99,7 +99,7 @@ impl Epoll {
             }
             let step_ns = exact::step_ns(left_ns);
             match exact::wait(self.epoll.as_fd(), &mut self.events, step_ns) {
-                // Unknown to the kernel, or to a filter older than the call.
+                // The kernel, or a filter, does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => self.exact_call = ExactCall::Missing,
                 Ok(()) if self.events.is_empty() && step_ns < left_ns => {}
                 answer => return answer,
@@ -154,13 +154,13 @@ impl Pollset for Epoll {
     fn accept(&mut self, listener: &Listener) -> Result<(Socket, Peer), AcceptError> {
         listener.accept().map_err(|error| match error {
             Errno::AGAIN => AcceptError::Blocked,
-            // The kernel reserves the number before it looks into the queue: is anybody there at all?
+            // The kernel reserves the descriptor before it checks the queue: is any connection waiting at all?
             Errno::MFILE | Errno::NFILE if !listener.has_waiting() => AcceptError::Blocked,
             Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => AcceptError::NoDescriptor,
             Errno::BADF | Errno::INVAL | Errno::NOTSOCK | Errno::OPNOTSUPP => {
                 AcceptError::Listener(error.kind())
             }
-            // accept(2): errors of the new connection's network come through here; treat them as one that died.
+            // accept(2): network errors of the new connection are reported here; treat them as a connection that died.
             _ => AcceptError::Aborted,
         })
     }
@@ -180,7 +180,7 @@ impl Pollset for Epoll {
     }
 
     fn outcome(&mut self, socket: &Socket) -> Result<Connecting, io::ErrorKind> {
-        // The kernel reports no room before the handshake is over, and nothing for nothing: without an error it stands.
+        // The kernel reports no room before the handshake is complete, and no spurious events: without an error it is established.
         match rustix::net::sockopt::socket_error(socket).map_err(connect::kind_of)? {
             Ok(()) => Ok(Connecting::Done),
             Err(error) => Err(connect::kind_of(error)),
@@ -216,7 +216,7 @@ impl Pollset for Epoll {
     }
 
     fn note_fast_peer(&mut self, socket: &Socket) {
-        // A Unix socket has no such bound.
+        // A Unix socket has no such limit.
         let _unbounded = set_unsent_bound(socket.as_fd(), UNSENT_BYTES_OF_FAST);
     }
 
@@ -267,7 +267,7 @@ impl Pollset for Epoll {
     }
 
     fn end_output(&mut self, socket: &Socket) {
-        // A peer that is gone already has no output to be told of.
+        // If the peer has already closed, there is no output to end.
         let _gone = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
     }
 

@@ -1,38 +1,38 @@
-//! Waits that end within microseconds of their time: `epoll_pwait2`, whose time is in nanoseconds.
+//! Waits that end within microseconds of their time: `epoll_pwait2`, which has a resolution of nanoseconds.
 //!
-//! Owns the call and the steps of a long wait. Never falls back by itself: the pollset does, where a kernel before 5.11
-//! does not know the call.
+//! Owns the call and the steps of a long wait. Has no fallback: on a kernel before 5.11, which does not have the call,
+//! the pollset uses another.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-/// Whether the kernel knows the call.
+/// Whether the kernel has the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExactCall {
-    /// As far as is known.
+    /// Yes, as far as is known.
     Known,
     /// It was refused.
     Missing,
 }
 
-/// The longest wait made in one step, 2 ms (nanoseconds). The kernel may be late by a thousandth of a wait (one in two
+/// The longest wait in one step, 2 ms (in nanoseconds). The kernel may be late by a thousandth of a wait (by one in two
 /// hundred for a thread of low priority), however small its timer slack: here 2 to 10 us.
 const ONE_STEP_NS: u64 = 2_000_000;
 
-/// Of a longer wait, one part in so many is left for the next step: twice of what the kernel may be late by.
+/// Of a longer wait, one part in this many is left for the next step: twice the kernel's possible delay.
 const LEFT_ONE_IN: u64 = 100;
 
-// The kernel's record and ours are the same.
+// The kernel's record and ours have the same layout.
 const _: () = assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>());
 
-/// How long to wait at first when so much time is left.
+/// How long to wait first if this much time is left.
 pub(super) fn step_ns(left_ns: u64) -> u64 {
     if left_ns <= ONE_STEP_NS { left_ns } else { left_ns - (left_ns / LEFT_ONE_IN).max(1) }
 }
 
-/// Waits for events for so long, and puts them into the room that `events` has.
+/// Waits for events for this long, and puts them into the room of `events`.
 pub(super) fn wait(
     epoll: BorrowedFd<'_>,
     events: &mut Vec<epoll::Event>,

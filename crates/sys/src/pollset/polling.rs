@@ -1,6 +1,6 @@
-//! Polling of network devices by one epoll before its thread sleeps (Linux 6.9, `ioctl_eventpoll(2)`).
+//! Busy polling of network devices by one epoll before its thread sleeps (Linux 6.9, `ioctl_eventpoll(2)`).
 //!
-//! Owns the two calls. Which time is worth its CPU is for whoever asks.
+//! Owns the two calls. The caller decides how much CPU time it is worth.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -19,13 +19,13 @@ struct Parameters {
 const SET: libc::Ioctl = 0x4008_8a01_u32 as libc::Ioctl;
 const GET: libc::Ioctl = 0x8008_8a02_u32 as libc::Ioctl;
 
-/// Packets that are taken in one go: what the kernel takes where nobody says. More takes `CAP_NET_ADMIN`.
+/// Packets taken at once: the kernel's default. More requires `CAP_NET_ADMIN`.
 const BUDGET: u16 = 8;
 
-/// Has the device polled for so long before the thread sleeps; 0 for not at all.
+/// Sets how long the device is polled before the thread sleeps; 0 turns it off.
 ///
 /// # Errors
-/// `ErrorKind::InvalidInput` and `Other` (`ENOTTY`) where the kernel does not know the call.
+/// `ErrorKind::InvalidInput` and `Other` (`ENOTTY`) if the kernel does not support the call.
 pub fn set_busy_polling_us(epoll: &impl AsFd, microseconds: u32) -> io::Result<()> {
     let wanted = Parameters { microseconds, budget: BUDGET, ..Parameters::default() };
     // SAFETY: the kernel reads one `struct epoll_params`, whose layout this is.
@@ -33,7 +33,7 @@ pub fn set_busy_polling_us(epoll: &impl AsFd, microseconds: u32) -> io::Result<(
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// For how long the device is polled.
+/// How long the device is polled.
 ///
 /// # Errors
 /// As [`set_busy_polling_us`].

@@ -1,4 +1,4 @@
-//! Runs a test's body in a process of its own: the test binary is started again for that one test. For bodies
+//! Runs the body of a test in a separate process: the test binary is started again for that one test. For tests
 //! that change what a whole process shares (signals, user).
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Clause 9: connections are begun without waiting, and what becomes of them is told.
+//! Clause 9: connections begin without waiting, and their result is reported.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,7 +13,7 @@ fn options(to: &RemoteAddress) -> ConnectOptions {
     ConnectOptions { to: to.clone(), from: None }
 }
 
-/// A connection that stands, however long it took, watched as a scheduler would.
+/// An established connection, however long it took, watched as by a scheduler.
 fn stands<H: Harness>(harness: &mut H, options: &ConnectOptions) -> SocketOf<H> {
     let (socket, connecting) = harness.pollset().connect(options, FIRST).unwrap();
     match connecting {
@@ -27,7 +27,7 @@ fn stands<H: Harness>(harness: &mut H, options: &ConnectOptions) -> SocketOf<H> 
     socket
 }
 
-/// A connection to a remote that takes its time.
+/// A connection to a slow remote.
 fn pending<H: Harness>(harness: &mut H, remote: &RemoteAddress) -> SocketOf<H> {
     let (socket, connecting) = harness.pollset().connect(&options(remote), FIRST).unwrap();
     assert_eq!(connecting, Connecting::Pending);
@@ -158,7 +158,7 @@ pub(crate) fn a_pending_connection_that_is_dropped_is_given_up<H: Harness>(mut h
     let socket = pending(&mut harness, &remote);
     drop(socket);
     harness.let_remote_answer();
-    // Its token may be given again at once.
+    // Its token may be reused at once.
     let other = harness.remote();
     let socket = stands(&mut harness, &options(&other));
     let (client, _address) = accepted(&mut harness, &other);

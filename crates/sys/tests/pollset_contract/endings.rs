@@ -1,4 +1,4 @@
-//! Clauses 5 and 6: an end is told apart from a reset, and dropping a socket closes it.
+//! Clauses 5 and 6: an end is distinguished from a reset, and dropping a socket closes it.
 
 use std::io::ErrorKind;
 
@@ -7,7 +7,7 @@ use sys::pollset::{Follows, Pollset, Received, Sent};
 use crate::harness::{Harness, Seen};
 use crate::steps::{FIRST, connected, pattern, receive_exactly, send};
 
-// Clause 5: the end is told apart.
+// Clause 5: the end is distinguished.
 
 pub(crate) fn an_end_comes_after_all_bytes<H: Harness>(mut harness: H) {
     let (_listener, socket, client) = connected(&mut harness);
@@ -97,7 +97,7 @@ pub(crate) fn what_is_held_back_goes_with_the_end<H: Harness>(mut harness: H) {
     harness.event_of(FIRST);
     assert_eq!(harness.pollset().send_bytes(&socket, b"answer", Follows::More), Sent::All);
     harness.pollset().end_output(&socket);
-    // The reset for what was not read comes behind it.
+    // The reset for unread input follows.
     drop(socket);
     assert_eq!(harness.client_receives(&client, 6), b"answer");
 }

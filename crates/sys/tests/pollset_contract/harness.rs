@@ -1,6 +1,6 @@
-//! What a contract test needs of a pollset's surroundings: clients, remotes, and time that passes.
+//! What a contract test needs around a pollset: clients, remotes, and passing time.
 //!
-//! Owns what every surroundings has to offer, and those of the kernel's pollset: loopback sockets.
+//! Owns what every environment has to offer, and the environment of the kernel's pollset: loopback sockets.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -13,16 +13,16 @@ use sys::pollset::epoll::Epoll;
 use sys::pollset::{ListenOptions, Patience, Pollset, Ready, Silence, Speaks, Token};
 use sys::socket::{ListenAddress, Listener, Socket, UnixAddress};
 
-/// Longest time a test waits for what must come: far beyond what a loaded machine needs.
+/// Maximum time a test waits for something that must come: far more than a loaded machine needs.
 const COMES_WITHIN_NS: u64 = 20_000_000_000;
 
-/// How long a test waits for what must not come. A pollset that reports wrongly does so in the next wait.
+/// How long a test waits for something that must not come. A pollset that reports wrongly does so in the next wait.
 const STAYS_AWAY_NS: u64 = 15_000_000;
 
-/// One look at the pollset while something is awaited.
+/// One check of the pollset while something is awaited.
 const LOOK_NS: u64 = 5_000_000;
 
-/// What a client saw of the end of its connection.
+/// How a client saw its connection end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Nothing,
@@ -36,13 +36,13 @@ pub(crate) trait Harness {
     type Client;
 
     fn pollset(&mut self) -> &mut Self::Pollset;
-    /// An address nobody listens at.
+    /// An address without a listener.
     fn free_address(&mut self) -> ListenAddress;
     fn connect(&mut self, listener: &<Self::Pollset as Pollset>::Listener) -> Self::Client;
     fn client_send(&mut self, client: &Self::Client, bytes: &[u8]);
     /// Takes what has arrived; from here on the client reads.
     fn client_received(&mut self, client: &Self::Client) -> Vec<u8>;
-    /// How the connection ended, once everything that came before was taken.
+    /// How the connection ended, once everything before it was taken.
     fn client_seen(&mut self, client: &Self::Client) -> Seen;
     /// The client does not read until it is asked what it received.
     fn client_stall(&mut self, client: &Self::Client);
@@ -52,18 +52,18 @@ pub(crate) trait Harness {
     fn remote(&mut self) -> RemoteAddress;
     fn remote_v6(&mut self) -> RemoteAddress;
     fn remote_unix(&mut self) -> RemoteAddress;
-    /// One where nobody does.
+    /// An address without a listener.
     fn deaf_remote(&mut self) -> RemoteAddress;
     /// A remote that answers no connection until it is told to.
     fn slow_remote(&mut self) -> RemoteAddress;
     fn let_remote_answer(&mut self);
-    /// From now on nobody listens there, and who has not been answered is refused.
+    /// From now on there is no listener, and unanswered connections are refused.
     fn close_remote(&mut self, remote: &RemoteAddress);
-    /// The other end of a connection of the pollset's, with the address it comes from.
+    /// The other end of a connection of the pollset, with the address it comes from.
     fn accept_remote(&mut self, remote: &RemoteAddress) -> Option<(Self::Client, IpAddr)>;
-    /// From now on only so many more descriptors can be opened.
+    /// From now on only this many more descriptors can be opened.
     fn leave_descriptors(&mut self, count: usize);
-    /// Lets a little time pass where time does not pass by itself.
+    /// Lets some time pass where it does not pass by itself.
     fn pass(&mut self, nanoseconds: u64);
 
     /// Waits until a bound, letting the time pass.
@@ -96,14 +96,14 @@ pub(crate) trait Harness {
         *events.last().expect("events are not empty")
     }
 
-    /// Nothing may come.
+    /// Fails if any event comes.
     fn expect_no_event(&mut self, why: &str) {
         let count = self.wait_for(STAYS_AWAY_NS);
         let events: Vec<_> = (0..count).map(|index| self.pollset().event(index)).collect();
         assert!(events.is_empty(), "{why}: {events:?}");
     }
 
-    /// Looks again and again until something is so.
+    /// Checks repeatedly until there is a result.
     fn await_that<T>(&mut self, what: &str, mut look: impl FnMut(&mut Self) -> Option<T>) -> T {
         let until_ns = self.pollset().monotonic_ns() + COMES_WITHIN_NS;
         while self.pollset().monotonic_ns() < until_ns {
@@ -115,7 +115,7 @@ pub(crate) trait Harness {
         panic!("was to come: {what}");
     }
 
-    /// Everything the client receives until it has so many bytes.
+    /// Everything the client receives until it has this many bytes.
     fn client_receives(&mut self, client: &Self::Client, count: usize) -> Vec<u8> {
         let mut all = Vec::new();
         self.await_that("bytes at the client", |harness| {
@@ -134,7 +134,7 @@ pub(crate) trait Harness {
     }
 }
 
-/// How tests listen unless they say otherwise.
+/// The default options of tests.
 pub(crate) fn listening(address: ListenAddress) -> ListenOptions {
     ListenOptions { address, backlog: 64, first: Speaks::Either, silent: Silence::Trusted }
 }
@@ -143,7 +143,7 @@ pub(crate) fn listening(address: ListenAddress) -> ListenOptions {
 pub(crate) struct Kernel {
     epoll: Epoll,
     remotes: Vec<(RemoteAddress, Listener)>,
-    /// Bound, so that nobody else listens there.
+    /// Bound, so that no other program listens there.
     deaf: Vec<OwnedFd>,
     /// Connections that fill the queue of a slow remote.
     fillers: Vec<Socket>,
@@ -200,7 +200,7 @@ impl Harness for Kernel {
     }
 
     fn client_seen(&mut self, client: &Socket) -> Seen {
-        // The receive before this one may have taken the error: the kernel tells it once, then an end.
+        // An earlier receive may have taken the error: the kernel reports it once, then an end.
         if rustix::net::sockopt::socket_error(client).unwrap() == Err(Errno::CONNRESET) {
             return Seen::Reset;
         }
@@ -249,7 +249,7 @@ impl Harness for Kernel {
     }
 
     fn slow_remote(&mut self) -> RemoteAddress {
-        // A full queue: the kernel drops what would begin another connection, and it is repeated after a second.
+        // A full queue: the kernel drops the beginning of another connection, which is repeated after a second.
         let remote = self.listen_at(SocketAddr::from(([127, 0, 0, 1], 0)), 0);
         let RemoteAddress::Tcp(address) = remote else { panic!("it is TCP") };
         self.fillers.push(Socket::connect_blocking(address).unwrap());
@@ -271,7 +271,7 @@ impl Harness for Kernel {
     }
 
     fn leave_descriptors(&mut self, count: usize) {
-        // The lowest free number: below the limit there is room for exactly so many more.
+        // The lowest free number: below the limit there is room for exactly this many more.
         let probe = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0).unwrap();
         let lowest = std::os::fd::AsRawFd::as_raw_fd(&probe).unsigned_abs();
         let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
@@ -284,7 +284,7 @@ impl Harness for Kernel {
     }
 }
 
-/// A socket that was reset is not connected any more.
+/// A socket that was reset is no longer connected.
 fn is_gone(client: &Socket) -> bool {
     rustix::net::getpeername(client).is_err()
 }

@@ -26,7 +26,7 @@ pub(crate) fn a_full_buffer_says_that_more_may_come<H: Harness>(mut harness: H) 
     let mut all = Vec::new();
     while all.len() < sent.len() {
         assert!(harness.event_of(FIRST).readable);
-        // As the contract has it: until blocked or short.
+        // As the contract says: until blocked or short.
         loop {
             match harness.pollset().receive(&socket) {
                 Received::Bytes(bytes, rest) => {

@@ -1,4 +1,4 @@
-//! Clause 4, sends take what fits; and sending in pieces, with more to follow, or from a file.
+//! Clause 4, sends accept what fits; and sending in pieces, with more to follow, or from a file.
 
 use std::io::{ErrorKind, IoSlice};
 
@@ -36,7 +36,7 @@ pub(crate) fn what_the_peer_has_not_taken_is_outstanding<H: Harness>(mut harness
 pub(crate) fn a_peer_that_does_not_read_is_sent_little<H: Harness>(mut harness: H) {
     let (_listener, socket, client) = connected(&mut harness);
     let taken = fill(&mut harness, &socket, &client);
-    // Half of it for what is under way, and for what the peer's kernel holds.
+    // Half of it for bytes on the way, and for what the peer's kernel holds.
     let most = 4 * UNSENT_BYTES as usize;
     assert!(taken.len() < most, "{} of {most}", taken.len());
 }
@@ -63,7 +63,7 @@ pub(crate) fn asking_for_room_that_is_there_reports_it<H: Harness>(mut harness: 
     harness.expect_no_event("and not to who only reads");
 }
 
-// What else a scheduler asks for.
+// Other operations of a scheduler.
 
 pub(crate) fn pieces_are_sent_in_order<H: Harness>(mut harness: H) {
     let (_listener, socket, client) = connected(&mut harness);

@@ -1,4 +1,4 @@
-//! The surroundings of the simulated pollset: a world.
+//! The environment of the simulated pollset: a world.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! What many contract tests do on the way: connect, receive, fill a buffer, make a file.
+//! Common steps of contract tests: connect, receive, fill a buffer, make a file.
 
 use sys::file::{Directory, FileHandle, Symlinks};
 use sys::pollset::{Follows, Pollset, Received, Sent, Token};
@@ -34,7 +34,7 @@ pub(crate) fn connection<H: Harness>(
     (socket, client)
 }
 
-/// Receives as the scheduler does until so many bytes are there, minding events and rests.
+/// Receives as a scheduler does until this many bytes have arrived, respecting events and rests.
 pub(crate) fn receive_exactly<H: Harness>(
     harness: &mut H,
     socket: &SocketOf<H>,
@@ -62,12 +62,12 @@ pub(crate) fn send<H: Harness>(harness: &mut H, socket: &SocketOf<H>, bytes: &[u
     assert_eq!(harness.pollset().send_bytes(socket, bytes, Follows::Nothing), Sent::All);
 }
 
-/// Bytes in which each place can be told from its neighbours.
+/// Bytes in which each position differs from its neighbours.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|place| u8::try_from(place % 251).unwrap()).collect()
 }
 
-/// Sends until there is no room, and gives what was taken.
+/// Sends until there is no room, and returns what was accepted.
 pub(crate) fn fill<H: Harness>(
     harness: &mut H,
     socket: &SocketOf<H>,
@@ -77,7 +77,7 @@ pub(crate) fn fill<H: Harness>(
     let piece = pattern(100_000);
     let mut taken = Vec::new();
     let mut blocked = 0;
-    // The kernel may make its buffers larger while it is asked: no room means that twice nothing was taken.
+    // The kernel may enlarge its buffers meanwhile: no room means that twice nothing was accepted.
     while blocked < 2 {
         assert!(taken.len() < 1 << 28, "a peer that does not read takes no 256 MiB");
         let count = match harness.pollset().send_bytes(socket, &piece, Follows::Nothing) {

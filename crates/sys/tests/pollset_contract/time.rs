@@ -35,12 +35,12 @@ pub(crate) fn a_wait_keeps_its_bound<H: Harness>(mut harness: H) {
     assert_eq!(harness.pollset().wait(Patience::Until(far_ns)).unwrap(), 1, "an event ends a wait");
 }
 
-/// Waits of which one is not interrupted.
+/// Waits, at least one of which is not interrupted.
 const TRIES: usize = 5;
 
 pub(crate) fn an_exact_wait_ends_at_its_time_and_not_before<H: Harness>(mut harness: H) {
     for wait_ns in [0, 1_000, 300_000, 7_000_000, 60_000_000] {
-        // Who is stopped and goes on (by a debugger, by a freezer of its machine) finds the wait over: not every time.
+        // A process that was stopped and continued (by a debugger, or a frozen machine) finds the wait over: but not every time.
         let early_ns = (0..TRIES).map(|_| {
             let bound_ns = harness.pollset().monotonic_ns() + wait_ns;
             assert_eq!(harness.pollset().wait(Patience::UntilExactly(bound_ns)).unwrap(), 0);
