@@ -1,36 +1,36 @@
-//! Bounds of the generator, each with its consequence.
+//! Limits of the generator, each with its consequence.
 
-/// Longest time a histogram holds, 60 s in nanoseconds. A longer one is recorded as 60 s and counted as clamped; sums
-/// and means keep what it really was.
+/// Longest time in a histogram, 60 s in nanoseconds. A longer one is recorded as 60 s and counted as clamped; sums
+/// and means use the real value.
 pub const LATENCY_MAXIMUM_NS: u64 = 60_000_000_000;
 
-/// Significant digits of a histogram, 3: a time is known to a thousandth of itself, and a histogram takes 216 KiB.
+/// Significant digits of a histogram, 3: times are accurate to a thousandth, and a histogram takes 216 KiB.
 pub const LATENCY_DIGITS: u8 = 3;
 
-/// Seconds in the series of a run, 21,600 (6 hours), 4 KiB for each that was reached. What happens later is counted
+/// Seconds in the series of a run, 21,600 (6 hours), 4 KiB for each one reached. Later events are counted
 /// in the last second.
 pub const SECONDS_MAXIMUM: usize = 21_600;
 
-/// Longest histogram blob that is read, 4 MiB encoded. A longer one is refused as no blob of ours.
+/// Longest histogram blob that is read, 4 MiB encoded. A longer one is refused.
 pub const BLOB_BYTES_MAXIMUM: usize = 4 << 20;
 
-/// The form of a report, 1. A reader refuses a number it does not know.
+/// The version of the report format, 1. A reader refuses an unknown version.
 pub const REPORT_SCHEMA: u32 = 1;
 
-/// The form of the report of a search for a knee, 2: since then `response_ns` has p95. A reader refuses a number it does not know.
+/// The version of the format of a knee search, 2: since then `response_ns` has p95. A reader refuses an unknown version.
 pub const KNEE_SCHEMA: u32 = 2;
 
-/// Points of a line of a page, 1,000: more than a screen has columns for. A longer run has several seconds in a point.
+/// Points of a line on a page, 1,000: more than the columns of a screen. For a longer run, several seconds share a point.
 pub const PLOT_POINTS_MAXIMUM: usize = 1_000;
 
-/// Points of a line up to which each one is shown and says its figures, 120. A line with more of them has none.
+/// Points of a line up to which each is drawn with its figures, 120. A line with more has none.
 pub const PLOT_DOTS_MAXIMUM: usize = 120;
 
-/// Share of its core up to which a generator thread may work, 0.9. Beyond it the generator may have been what bounds
+/// Share of its core up to which a generator thread may work, 0.9. Beyond it the generator may have limited
 /// the rate, and the result is INVALID unless a server thread was as busy.
 pub const GENERATOR_BUSY_MAXIMUM: f64 = 0.9;
 
-/// Share of its core from which the busiest thread of a server counts as the bound of the rate, 0.9. Below it a busy
+/// Share of its core from which the busiest thread of a server counts as the limit of the rate, 0.9. Below it a busy
 /// generator makes the result INVALID.
 pub const SERVER_BUSY_MINIMUM: f64 = 0.9;
 
@@ -39,82 +39,82 @@ pub const SERVER_BUSY_MINIMUM: f64 = 0.9;
 pub const LATE_P99_MAXIMUM_NS: u64 = 100_000;
 
 /// Lateness at the 99th percentile as a share of the response time there, 0.1. Beyond it, and beyond
-/// [`LATE_P99_MAXIMUM_NS`], the response times tell more of the generator than of the server: INVALID.
+/// [`LATE_P99_MAXIMUM_NS`], the response times describe the generator more than the server: INVALID.
 pub const LATE_SHARE_MAXIMUM: f64 = 0.1;
 
 /// Share of the time of all cores that the hypervisor may have given to others, 0.01. Beyond it the result is INVALID.
 pub const STEAL_SHARE_MAXIMUM: f64 = 0.01;
 
-/// Distance of monotonic clock and time of day over a run, 100,000,000 ns. Both follow the same discipline, so beyond
-/// it the host was paused or its clock was set in the middle: INVALID.
+/// Difference of monotonic clock and time of day over a run, 100,000,000 ns. Both follow the same discipline, so beyond
+/// it the host was paused or its clock was set during the run: INVALID.
 pub const CLOCK_DISTANCE_MAXIMUM_NS: u64 = 100_000_000;
 
-/// Distance from Little's law as a share of the connections, 0.05, besides what the edges of the run and the threads,
-/// each with one connection in hand, explain. Beyond it rate, times and connections contradict each other: INVALID.
+/// Difference from Little's law as a share of the connections, 0.05, in addition to what the edges of the run and the threads,
+/// each busy with one connection, explain. Beyond it rate, times and connections contradict each other: INVALID.
 pub const LITTLES_LAW_SHARE_MAXIMUM: f64 = 0.05;
 
 /// Share of outcomes that may be failures for Little's law to be checked, 0.01. Beyond it the time that failures took
 /// is missing in the sum, and the law is not checked.
 pub const LITTLES_LAW_FAILED_MAXIMUM: f64 = 0.01;
 
-/// Share of a run that a generator thread may wait for its core before it is remarked on, 0.05. Beyond it the verdict
-/// carries a note that others used the core.
+/// Share of a run that a generator thread may wait for its core without a note, 0.05. Beyond it the verdict
+/// has a note that others used the core.
 pub const GENERATOR_WAITING_MAXIMUM: f64 = 0.05;
-/// Share of a run that a generator thread of a closed loop may wait for its core, 0.1. Beyond it the times are of the host:
+/// Share of a run that a generator thread of a closed loop may wait for its core, 0.1. Beyond it the times describe the host:
 /// INVALID.
 pub const GENERATOR_STARVED_MAXIMUM: f64 = 0.1;
 
-/// Share of a run that such a thread may wait at a stretch, 0.01. Beyond it the requests that the thread did not send in that time are
-/// more than one in a hundred, and the 99th percentile leaves them out: INVALID.
+/// Share of a run that such a thread may wait in one stretch, 0.01. Beyond it the thread failed to send more than one in a hundred
+/// requests meanwhile, and the 99th percentile leaves them out: INVALID.
 pub const GENERATOR_STRETCH_MAXIMUM: f64 = 0.01;
 
-/// Share of a run that a thread of the server may be ready and have no core before it is remarked on, 0.05.
-/// Beyond it the verdict carries a note.
+/// Share of a run that a thread of the server may be ready without a core, without a note, 0.05.
+/// Beyond it the verdict has a note.
 pub const SERVER_WAITING_MAXIMUM: f64 = 0.05;
 
 /// Share of the requests of an open loop that may be due and not sent at the end, 0.01. Beyond it the generator did not keep the rate of
 /// the plan: INVALID.
 pub const RATE_MISSED_MAXIMUM: f64 = 0.01;
 
-/// Share of failed requests from which the note on failures says it, 0.01. Below it the note has their number alone.
+/// Share of failed requests from which on the note on failures states it, 0.01. Below it the note has only their number.
 pub const FAILED_SHARE_REMARKED: f64 = 0.01;
 
-/// Lateness that 99 of 100 sends over held connections may always have, 20 ms in nanoseconds. They are asked to see that
-/// they live, by threads that sleep in between. Beyond it the result is INVALID.
+/// Lateness that 99 of 100 sends on held connections may always have, 20 ms in nanoseconds. They only check that the
+/// connections live, from threads that sleep in between. Beyond it the result is INVALID.
 pub const HOLD_LATE_MAXIMUM_NS: u64 = 20_000_000;
 
-/// Bytes by which a server has to grow for each held connection, 16: less than any connection takes. Below it what a connection
-/// costs is not known, because the server used again what it had from connections before.
+/// Bytes by which a server must grow for each held connection, 16: less than any connection takes. Below it the memory of a connection
+/// is not known, because the server reused memory from earlier connections.
 pub const HOLD_BYTES_MINIMUM: f64 = 16.0;
 
-/// Answers in a tenth of a second, on average, from which one without any is remarked on, 20: by chance there is none in
-/// 10^8. Below it a tenth without an answer says nothing.
+/// Average answers in a tenth of a second from which on a tenth without any is noted, 20: by chance there is none in
+/// 10^8. Below it a tenth without an answer means nothing.
 pub const STALL_ANSWERS_PER_TENTH: u64 = 20;
 
-/// Ticks of 10 ms that the hypervisor has to have taken from a core before it counts, 3: fewer are a matter of when they
-/// were counted. Below it a core has lost nothing.
+/// Ticks of 10 ms that the hypervisor must have taken from a core to count, 3: fewer depend on when they
+/// were counted. Below it the core has lost nothing.
 pub const STEAL_TICKS_MINIMUM: u64 = 3;
 
-/// Share of its time from which a core counts as used, 0.1. Below it stolen time is not counted: no thread of the measurement had work
-/// on that core.
+/// Share of its time from which on a core counts as used, 0.1. Below it stolen time is not counted, because no thread of the measurement
+/// had work on that core.
 pub const CORE_USED_MINIMUM: f64 = 0.1;
 
 /// Highest rate, 100 million requests per second: more than any host sends. A higher one is refused before the run.
 pub const RATE_PER_SECOND_MAX: f64 = 1e8;
 
-/// Most keys a distribution has, 10^12: numbers up to here are exact in the arithmetic of the distributions. More are
+/// Maximum number of keys, 10^12: up to here the arithmetic of the distributions is exact. More are
 /// refused before the run.
 pub const KEYS_MAX: u64 = 1_000_000_000_000;
 
-/// Highest exponent of Zipf's distribution, 20: there the second key comes once in a million draws. A higher one is
+/// Highest exponent of Zipf's distribution, 20, with which the second key comes once in a million draws. A higher one is
 /// refused before the run.
 pub const ZIPF_EXPONENT_MAX: f64 = 20.0;
 
-/// Most places of one request that vary, 16: their numbers are held on the stack. A template with more is refused
+/// Maximum number of varying places in one request, 16, because their numbers are kept on the stack. A template with more is refused
 /// before the run.
 pub const VARYING_PARTS_MAX: usize = 16;
 
-/// Largest request, 4 MiB (bytes): as much as the outbox of a connection holds when the server does not take it at once.
+/// Largest request, 4 MiB (bytes): what the outbox of a connection holds if the server does not read at once.
 /// A larger one is refused before the run.
 pub const REQUEST_BYTES_MAX: usize = runtime::limits::OUTBOX_BYTES;
 
@@ -127,39 +127,39 @@ pub const WEIGHT_MAX: u32 = 1_000_000;
 /// Most threads, 256: each pair of them has a mailbox. More are refused before the run.
 pub const THREADS_MAX: u32 = 256;
 
-/// Connections that come from one address of this host by themselves, as a part of its ports: a quarter. The kernel tries
-/// ports one by one, and where most are taken it tries many. More connections come from more addresses.
+/// Fraction (a quarter) of the ports of one source address that connections use. The kernel tries
+/// ports one by one, and tries many if most are taken. Further connections use further addresses.
 pub const SOURCE_PORTS_DIVISOR: u32 = 4;
 
 /// Most connections, 10 million: their state alone takes 3 GB. More are refused before the run.
 pub const CONNECTIONS_MAX: u32 = 10_000_000;
 
-/// Most requests on their way over one connection, 1,024: the times at which they were sent are kept. More are refused
+/// Maximum number of requests in flight on one connection, 1,024, because their send times are kept. More are refused
 /// before the run.
 pub const PIPELINE_MAX: u32 = 1_024;
 
-/// How long an address of a name that has several may take to answer, 1 s (milliseconds). After that the next one is
+/// How long one of several addresses of a name may take to answer, 1 s (milliseconds). After that the next one is
 /// tried.
 pub const PROBE_MS: u64 = 1_000;
 
 /// Descriptors of a table that are not for connections, 64: standard streams, pollset, timers, wake descriptors. With
-/// fewer left a run is refused before it begins.
+/// fewer left, a run is refused before it begins.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 
-/// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: a server that is down is
-/// asked twenty times a second by each connection, not as fast as it refuses.
+/// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: each connection tries a server that is down
+/// twenty times per second, not as fast as it refuses.
 pub const RECONNECT_PAUSE_NS: u64 = 50_000_000;
 
-/// Between two signs of life of a generator thread, 100 ms in nanoseconds: as old may be what a live screen shows, and
-/// as late a thread ends that is told to.
+/// Interval at which a generator thread updates its counters, 100 ms in nanoseconds: a live display may be this old, and a thread ends
+/// this late when it is told to.
 pub const LIVE_NS: u64 = 100_000_000;
 
-/// How long connections that could not be opened are tried again before the others are held without them, 1 s in
-/// nanoseconds since the latest one that could. Those that are still missing make the result INVALID.
+/// How long failing connections are tried again before the others are held without them, 1 s in
+/// nanoseconds since the last success. Those still missing make the result INVALID.
 pub const OPENING_PATIENCE_NS: u64 = 1_000_000_000;
 
-/// From the launch of the threads to their first request, 20 ms in nanoseconds: all threads stand by then and begin at
-/// one moment.
+/// From the launch of the threads to their first request, 20 ms in nanoseconds: by then all threads are ready, and they begin at
+/// the same moment.
 pub const START_NS: u64 = 20_000_000;
 
 /// How long a thread may take beyond the end of its run, 5 s in nanoseconds. Beyond it the run has failed.
@@ -169,60 +169,60 @@ pub const END_GRACE_NS: u64 = 5_000_000_000;
 /// Beyond it the run has failed.
 pub const END_GRACE_PER_CONNECTION_NS: u64 = 100_000;
 
-/// Resamples of a bootstrap interval, 10,000: its ends are then known to about a fiftieth of its width. A comparison of
-/// runs takes some milliseconds for them.
+/// Resamples of a bootstrap interval, 10,000: its ends are then accurate to about a fiftieth of its width. A comparison of
+/// runs takes a few milliseconds for this.
 pub const BOOTSTRAP_RESAMPLES: usize = 10_000;
 
-/// Fewest runs on each side of a comparison, 4. With fewer no order of the runs is as rare as one in twenty, and nothing
+/// Minimum number of runs on each side of a comparison, 4. With fewer, no order of the runs is as rare as one in twenty, and nothing
 /// is called significant.
 pub const COMPARE_RUNS_MINIMUM: usize = 4;
 
-/// Most runs of both sides together for which the rank test counts every order, 60. With more the normal approximation
-/// takes its place.
+/// Maximum number of runs of both sides together for which the rank test counts every order, 60. Beyond it the normal approximation
+/// is used.
 pub const RANK_EXACT_RUNS_MAXIMUM: usize = 60;
 
-/// Probability at which a difference that is none is called significant, 0.05: one comparison in twenty of equal servers
-/// says so.
+/// Probability below which a difference is called significant, 0.05: one comparison in twenty of equal servers
+/// is.
 pub const SIGNIFICANCE: f64 = 0.05;
 
 /// Most rounds of a comparison, 1,000. More are refused before the first.
 pub const COMPARE_ROUNDS_MAXIMUM: u32 = 1_000;
 
-/// Runs of a comparison that may be measured again because they are not valid, for each of its rounds, 2: as many as it has
-/// runs, whichever of them need it. After that one that is not valid counts, and nothing is concluded.
+/// Runs of a comparison that may be repeated because they are not valid, for each of its rounds, 2: as many as it has
+/// runs, in any distribution. After that an invalid one counts, and nothing is concluded.
 pub const COMPARE_RERUNS_PER_ROUND: u32 = 2;
 
-/// Rate at which the search for a knee begins unless told otherwise, 1,000 requests per second. A server that breaks
+/// Rate at which the search for a knee begins by default, 1,000 requests per second. A server that breaks
 /// there is reported as broken from the start.
 pub const KNEE_RATE_LOWEST: f64 = 1_000.0;
 
-/// Rate at which the search for a knee ends unless told otherwise, 1 million requests per second. A server that holds
+/// Rate at which the search for a knee ends by default, 1 million requests per second. A server that holds
 /// there is reported as never broken.
 pub const KNEE_RATE_HIGHEST: f64 = 1_000_000.0;
 
 /// Factor from one step of a search to the next, 2: the search goes up until the objective breaks.
 pub const KNEE_STEP_FACTOR: f64 = 2.0;
 
-/// Factor between the last good and the first bad rate at which a search ends, 1.05: the knee is known to 5 %.
+/// Factor between the last good and the first bad rate at which a search ends, 1.05: the knee is known to within 5 %.
 pub const KNEE_INTERVAL_FACTOR: f64 = 1.05;
 
-/// Most rates that a search tries, 64: enough for all that lie between the lowest and the highest rate there is. The
+/// Maximum number of rates that a search tries, 64: enough for all between the lowest and the highest possible rate. The
 /// search ends there with what it knows.
 pub const KNEE_RATES_MAXIMUM: usize = 64;
 
-/// Share of requests that may fail, or be left over at the end of a step, 0.001. Beyond it an objective is broken,
+/// Share of requests that may fail, or be left over at the end of a step, 0.001. Beyond it an objective is violated,
 /// whatever the times of the others; one at a higher percentile than p99.9 allows less.
 pub const KNEE_FAILED_SHARE_MAXIMUM: f64 = 0.001;
 
-/// Messages whose first and last arrival `bench channel` knows, 1,000,000 of 24 bytes in each thread. Those behind count in all figures but
+/// Messages whose first and last arrival `bench channel` records, 1,000,000 of 24 bytes in each thread. Later ones count in all figures except
 /// these.
 pub const CHANNEL_MESSAGES_FOLLOWED: usize = 1_000_000;
 
-/// How long `bench channel` waits for a message that has not come when no other comes, 3 s in nanoseconds. Then it counts as lost.
+/// How long `bench channel` waits for a missing message while no other arrives, 3 s in nanoseconds. Then it counts as lost.
 pub const CHANNEL_PATIENCE_NS: u64 = 3_000_000_000;
 
-/// Bytes of a message of `bench channel`, 26 at least, which the time and the number take; less is wrong use.
+/// Minimum bytes of a message of `bench channel`, 26, which the time and the number take; fewer are refused.
 pub const CHANNEL_MESSAGE_MINIMUM: usize = 26;
 
-/// Bytes of a message of `bench channel`, 65,536 at most: more is wrong use.
+/// Maximum bytes of a message of `bench channel`, 65,536; more are refused.
 pub const CHANNEL_MESSAGE_MAXIMUM: usize = 65_536;

@@ -16,7 +16,7 @@ pub enum Address {
     Tcp(SocketAddr),
     /// The path of a Unix socket.
     Unix(PathBuf),
-    /// A socket that systemd opened: the one of this name, or all of them.
+    /// A socket that systemd opened: the one with this name, or all of them.
     Systemd(Option<String>),
 }
 
@@ -31,24 +31,24 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why a text is no address of a listener.
+/// Why a text is not the address of a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressError {
-    /// A port alone.
+    /// It is only a port.
     NoHost(u16),
-    /// An address alone, with the port it could have.
+    /// It is only an address; contains an example with a port.
     NoPort(String),
-    /// A host name.
+    /// It is a host name.
     Name,
-    /// A Unix path that is not absolute.
+    /// It is a Unix path that is not absolute.
     PathNotAbsolute,
-    /// A Unix path longer than the kernel takes.
+    /// It is a Unix path longer than the kernel allows.
     PathTooLong,
-    /// A Unix path with a NUL byte.
+    /// It is a Unix path with a NUL byte.
     PathWithNul,
-    /// `systemd:` without a name.
+    /// It is `systemd:` without a name.
     NoSystemdName,
-    /// Something else.
+    /// It is something else.
     Unreadable,
 }
 
@@ -116,7 +116,7 @@ fn unix(path: &str) -> Result<Address, AddressError> {
     Ok(Address::Unix(PathBuf::from(path)))
 }
 
-/// Finds out which common slip a text is.
+/// Determines which common mistake a text is.
 fn tcp_error(text: &str) -> AddressError {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = bare.parse() {

@@ -8,23 +8,23 @@ use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_text, show_texts};
 use super::value::{borrowed_text, cannot_be, path};
 
-/// `[channels]`: what holds for all channels.
+/// `[channels]`: settings for all channels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelSettings {
-    /// Other sites whose pages may use them; `*` for all.
+    /// Other sites whose pages may use channels; `*` means all.
     pub origins: Vec<String>,
-    /// Whether messages of WebSockets are compressed.
+    /// Whether WebSocket messages are compressed.
     pub compress: bool,
-    /// The files of their keys.
+    /// The key files of channels.
     pub keys: ChannelKeys,
 }
 
-/// The files of the keys of channels.
+/// The key files of channels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelKeys {
-    /// Those that tokens are signed with.
+    /// The keys that verify tokens.
     pub token_keys: Option<PathBuf>,
-    /// Those of programs that may do everything.
+    /// The keys of programs, which may do everything.
     pub api_keys: Option<PathBuf>,
 }
 

@@ -15,15 +15,15 @@ use crate::limits;
 /// One `[[channel]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelRules {
-    /// The names it is for.
+    /// The names to which it applies.
     pub pattern: String,
     /// The access of subscribers.
     pub subscribe: ChannelAccess,
     /// The access of publishers.
     pub publish: ChannelAccess,
-    /// Most messages of the history.
+    /// Maximum number of messages in the history.
     pub history: u64,
-    /// Most bytes of the history.
+    /// Maximum bytes of the history.
     pub history_size: u64,
     /// How long a message is kept.
     pub history_age: Duration,
@@ -33,11 +33,11 @@ pub struct ChannelRules {
     pub slow: SlowSubscriber,
     /// Bytes that may wait for a subscriber.
     pub behind: u64,
-    /// Most bytes of a message.
+    /// Maximum bytes of a message.
     pub message_size: u64,
-    /// Messages a second of each publisher; `None` for any number.
+    /// Messages per second of each publisher; `None` for no limit.
     pub rate: Option<u64>,
-    /// The app module that is asked about each subscription and message.
+    /// The app module that decides about each subscription and message.
     pub module: Option<String>,
     /// Where the section is.
     pub place: Place,
@@ -59,9 +59,9 @@ pub enum ChannelAccess {
 pub enum SlowSubscriber {
     /// Its connection is closed.
     Disconnect,
-    /// The oldest messages are left out for it.
+    /// It misses the oldest messages.
     DropOldest,
-    /// All messages but the latest are left out for it.
+    /// It gets only the latest message.
     Latest,
 }
 
@@ -94,7 +94,7 @@ const SLOW: [(&str, SlowSubscriber); 3] = [
     ("latest", SlowSubscriber::Latest),
 ];
 
-/// The rules that are read or shown: the rows lead into a configuration, of which they alone are used.
+/// The rules being read or shown: the rows refer to a configuration, of which only these are used.
 fn rules(config: &mut Config) -> &mut ChannelRules {
     if config.channels.is_empty() {
         config.channels.push(ChannelRules::default());
@@ -102,7 +102,7 @@ fn rules(config: &mut Config) -> &mut ChannelRules {
     &mut config.channels[0]
 }
 
-/// As they are when they are shown.
+/// Passes the rules to a function that shows them.
 fn shown<T>(config: &Config, show: impl FnOnce(&ChannelRules) -> T) -> T {
     let default = ChannelRules::default();
     show(config.channels.first().unwrap_or(&default))

@@ -6,7 +6,7 @@ use super::item::Item;
 use super::value::{borrowed_text, cannot_be};
 use super::wording::{enumerate, nearest};
 
-/// The value that goes with the word.
+/// The value for the word.
 pub(super) fn choice<T: Copy>(item: &Item<'_>, words: &[(&str, T)]) -> Result<T, String> {
     let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
     let text = borrowed_text(item, &format!("one of {}", enumerate(&names, '"')))?;

@@ -23,27 +23,27 @@ pub enum FetchRules {
     All,
     /// None.
     None,
-    /// These alone.
+    /// Only these.
     Listed(Arc<[FetchRule]>),
 }
 
 /// Targets that may be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FetchRule {
-    /// Hosts whose name is written so in the URL, whatever their address.
+    /// Hosts with this name in the URL, whatever their address.
     Host(HostName),
-    /// Hosts whose address is in there, whatever their name.
+    /// Hosts whose address is in this network, whatever their name.
     Network(Network),
 }
 
 impl FetchRules {
-    /// Whether a host of that name may be fetched from at this address. A link-local address has to be listed itself: there clouds
-    /// keep the credentials of a machine, and whoever owns a name says which address it has.
+    /// Whether a host with that name may be fetched at this address. A link-local address has to be listed itself, because clouds serve
+    /// the credentials of a machine there, and the owner of a name chooses its address.
     pub fn allow(&self, name: &str, address: IpAddr) -> bool {
         self.allow_address(address) || !is_link_local(address) && self.allow_name(name)
     }
 
-    /// Whether a host of that name may be fetched from at common addresses.
+    /// Whether a host with that name may be fetched at ordinary addresses.
     pub fn allow_name(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -64,7 +64,7 @@ impl FetchRules {
         })
     }
 
-    /// Whether any name could lead to an address that is allowed: then it is worth looking it up.
+    /// Whether a name could lead to an allowed address, so that it is worth looking up.
     pub fn allow_networks(&self) -> bool {
         match self {
             Self::All => true,
@@ -74,8 +74,8 @@ impl FetchRules {
     }
 }
 
-/// Whether an address is one of a link: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also where it is
-/// within an address of IPv6.
+/// Whether an address is link-local: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also if it is
+/// embedded in an IPv6 address.
 fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -86,7 +86,7 @@ fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// The address of IPv4 within one of IPv6: mapped or compatible (RFC 4291 section 2.5.5), of a translator (RFC 6052), or of 6to4
+/// The IPv4 address embedded in an IPv6 address: mapped or compatible (RFC 4291 section 2.5.5), of a translator (RFC 6052), or of 6to4
 /// (RFC 3056).
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
@@ -120,7 +120,7 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems) -> Result<FetchRule
     }
 }
 
-/// As it is written in the file.
+/// The value as written in the file.
 pub(super) fn show(rules: &FetchRules) -> String {
     match rules {
         FetchRules::All => show_text("all"),
@@ -138,7 +138,7 @@ fn rule(text: &str) -> Result<FetchRule, String> {
     }
     match text.parse::<Network>() {
         Ok(network) => Ok(FetchRule::Network(network)),
-        // What has a slash was meant as a network.
+        // A text with a slash was meant as a network.
         Err(error) if text.contains('/') => Err(error.to_string()),
         Err(_) if text.contains(':') => {
             Err("a name has no port; an allowed host is allowed at every port".to_owned())
@@ -147,7 +147,7 @@ fn rule(text: &str) -> Result<FetchRule, String> {
     }
 }
 
-/// What is to be written in the place of what is meant well elsewhere.
+/// A suggestion for a text that is valid elsewhere.
 fn mend_of(text: &str) -> Option<String> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     match (text, text.split_once("://"), bare) {

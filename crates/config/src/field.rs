@@ -11,7 +11,7 @@ use super::value::{cannot_be, text, word};
 use super::wording::nearest;
 use super::wording::shown;
 
-/// Fields that frame a message or belong to the connection, and what to write instead of them.
+/// Fields that frame a message or belong to the connection, and what to write instead.
 const RESERVED: [(&str, &str); 13] = [
     ("cache-control", "write `cache_control`"),
     ("connection", "the server sets it"),
@@ -120,7 +120,7 @@ const CACHE_DIRECTIVES: [&str; 13] = [
     "stale-if-error",
 ];
 
-/// A Cache-Control. Unknown directives are for others to know, but a slip of a known one is refused.
+/// A Cache-Control. Unknown directives are allowed, because caches may know them; a misspelled known one is refused.
 pub(super) fn cache_control(item: &Item<'_>) -> Result<String, String> {
     let text = full_value(item)?;
     for directive in text.split(',') {

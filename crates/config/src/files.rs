@@ -1,6 +1,6 @@
 //! `[files]`, the `files` of a route, and `[mime]`: how files are served.
 //!
-//! Owns the keys of these tables. Never looks at the disk: a root that is not there is found by the caller.
+//! Owns the keys of these tables. Never accesses the disk: the caller finds a missing root.
 
 use std::path::Path;
 
@@ -165,14 +165,14 @@ pub(super) fn cache_rules(section: &Section<'_>, problems: &mut Problems) -> Vec
     sections.iter().filter_map(|rule| cache_rule(rule, problems)).collect()
 }
 
-/// Reads the `files` of a route over the rules of its host; says whether it has a root of its own.
+/// Reads the `files` of a route on top of the rules of its host; returns whether it has its own root.
 pub(super) fn read_of_route(
     section: &Section<'_>,
     host: &FileRules,
     base: &Path,
     problems: &mut Problems,
 ) -> (FileRules, bool) {
-    // The rows lead into a configuration: one of which the file rules alone are used.
+    // The rows refer to a configuration, of which only the file rules are used.
     let mut config = Config::defaults("", base);
     config.default_host.files = host.clone();
     section.apply(&mut config, base, problems);

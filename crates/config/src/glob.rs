@@ -22,14 +22,14 @@ pub struct Glob {
     wildcards: usize,
 }
 
-/// Segments in a row, and the number of the `**` after them.
+/// Consecutive segments, and the number of the `**` after them.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Group {
     segments: Vec<Segment>,
     capture_after: usize,
 }
 
-/// One segment of a pattern: pieces of text with a `*` between each two.
+/// One segment of a pattern: pieces of text with a `*` between every two.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     pieces: Vec<String>,
@@ -37,20 +37,20 @@ struct Segment {
     capture_first: usize,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobError {
-    /// It is no path of a request; why, as the rest of a sentence.
+    /// It is not a request path; contains the reason, as the rest of a sentence.
     NoPath(&'static str),
     /// It is longer than [`GLOB_SIZE_MAX`].
     TooLong,
     /// It has more than [`WILDCARDS_MAX`] wildcards.
     TooManyWildcards,
-    /// `**` beside other characters.
+    /// `**` is next to other characters.
     DoubleStarWithin,
-    /// `**` after `**`.
+    /// `**` follows `**`.
     DoubleStarTwice,
-    /// A character that has a meaning in other patterns.
+    /// It contains a character that has a meaning in other kinds of patterns.
     Meaningless(char),
 }
 
@@ -73,20 +73,20 @@ impl fmt::Display for GlobError {
 
 impl std::error::Error for GlobError {}
 
-/// What the wildcards of a pattern stood for: ranges of the path.
+/// What the wildcards of a pattern matched: ranges of the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captures {
     ranges: [Range<usize>; WILDCARDS_MAX],
 }
 
 impl Captures {
-    /// Of nothing: every capture is empty.
+    /// For no match: every capture is empty.
     #[must_use]
     pub fn none() -> Self {
         Self { ranges: std::array::from_fn(|_| 0..0) }
     }
 
-    /// Of a prefix: `$1` is the rest of the path.
+    /// For a prefix: `$1` is the rest of the path.
     #[must_use]
     pub fn of_rest(rest: Range<usize>) -> Self {
         let mut captures = Self::none();
@@ -94,7 +94,7 @@ impl Captures {
         captures
     }
 
-    /// The part of `path` that the wildcard of this number, from 1, stood for; empty for one that is not.
+    /// The part of `path` that the wildcard with this number, from 1, matched; empty if there is none.
     #[must_use]
     pub fn part<'p>(&self, number: usize, path: &'p str) -> &'p str {
         number
@@ -116,7 +116,7 @@ impl Glob {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// If it is not a pattern.
     pub fn parse(text: &str) -> Result<Self, GlobError> {
         if text.len() > GLOB_SIZE_MAX {
             return Err(GlobError::TooLong);
@@ -153,25 +153,25 @@ impl Glob {
         Ok(Self { text: text.to_owned(), groups, wildcards })
     }
 
-    /// The pattern as it was written.
+    /// The text of the pattern.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// How many wildcards it has.
+    /// The number of wildcards.
     #[must_use]
     pub fn wildcards(&self) -> usize {
         self.wildcards
     }
 
-    /// Whether the pattern means this path.
+    /// Whether the pattern matches this path.
     #[must_use]
     pub fn is_match(&self, path: &str) -> bool {
         self.captures(path).is_some()
     }
 
-    /// What the wildcards stand for in this path; `None` when the pattern does not mean it.
+    /// What the wildcards match in this path; `None` if the pattern does not match.
     #[must_use]
     pub fn captures(&self, path: &str) -> Option<Captures> {
         let mut captures = Captures::none();
@@ -197,7 +197,7 @@ impl Glob {
 }
 
 impl Group {
-    /// Takes the group off the front.
+    /// Matches the group at the front.
     fn take_front(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<()> {
         for segment in &self.segments {
             let range = rest.take_first()?;
@@ -206,7 +206,7 @@ impl Group {
         Some(())
     }
 
-    /// Takes the group off the back.
+    /// Matches the group at the back.
     fn take_back(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<()> {
         for segment in self.segments.iter().rev() {
             let range = rest.take_last()?;
@@ -215,7 +215,7 @@ impl Group {
         Some(())
     }
 
-    /// Takes the group where it is first found; gives what was skipped.
+    /// Matches the group where it is first found; returns what was skipped.
     fn find(&self, rest: &mut Rest<'_>, captures: &mut Captures) -> Option<Range<usize>> {
         let start = rest.segments.as_ref()?.start;
         let mut skipped = start..start;
@@ -231,7 +231,7 @@ impl Group {
 }
 
 impl Segment {
-    /// Compares a segment of the path; the ranges of its stars are noted.
+    /// Compares a segment of the path, and records the ranges of its stars.
     fn compare(&self, path: &str, range: Range<usize>, captures: &mut Captures) -> Option<()> {
         let text = path.get(range.clone())?;
         let (first, after_first) = self.pieces.split_first()?;
@@ -253,11 +253,11 @@ impl Segment {
     }
 }
 
-/// The segments of a path that are not compared yet.
+/// The segments of a path that are not matched yet.
 #[derive(Clone)]
 struct Rest<'p> {
     path: &'p str,
-    /// Their range, slashes between them included; `None` when there are none left.
+    /// Their range, including slashes between them; `None` if there are none left.
     segments: Option<Range<usize>>,
 }
 

@@ -59,7 +59,7 @@ pub(super) static HOST: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// Reads the default host, whose keys stand at the top level.
+/// Reads the default host, whose keys are at the top level.
 pub(super) fn read_default(
     top: &Section<'_>,
     files: FileRules,
@@ -77,7 +77,7 @@ pub(super) fn read_default(
     }
 }
 
-/// Reads every `[[host]]`; what it does not say about files is the default host's.
+/// Reads every `[[host]]`. File rules that it does not set are those of the default host.
 pub(super) fn read_all(
     top: &Section<'_>,
     files: &FileRules,

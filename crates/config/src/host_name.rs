@@ -11,14 +11,14 @@ use crate::limits::HOST_NAME_SIZE_MAX;
 /// A name of a host, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum HostName {
-    /// This name alone.
+    /// Only this name.
     Exact(String),
-    /// All names that end so; begins with a dot.
+    /// All names with this ending, which begins with a dot.
     Wildcard(String),
 }
 
 impl HostName {
-    /// Reads a name as it is written in the file.
+    /// Parses a name from the file.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let lower = text.to_ascii_lowercase();
         let name = lower.strip_suffix('.').unwrap_or(&lower);
@@ -50,7 +50,7 @@ impl HostName {
         }
     }
 
-    /// Whether a host in lower case, without port and last dot, has this name.
+    /// Whether this is the name of a host, given in lower case without port and final dot.
     #[must_use]
     pub fn is_match(&self, host: &[u8]) -> bool {
         match self {

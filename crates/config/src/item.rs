@@ -8,26 +8,26 @@ use toml::de::DeValue;
 use super::problem::Problems;
 use super::wording::shown;
 
-/// A value of the file with its key and where it stands.
+/// A value in the file, with its key and position.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
-    /// The key it is the value of, also for the parts of an array.
+    /// The key of the value, also for the elements of an array.
     pub(super) key: &'a str,
-    /// Where the key begins.
+    /// The position of the key.
     pub(super) key_offset: usize,
-    /// Where the value begins.
+    /// The position of the value.
     pub(super) offset: usize,
     /// The value.
     pub(super) value: &'a DeValue<'a>,
 }
 
 impl<'a> Item<'a> {
-    /// The same key with another value: a part of an array.
+    /// The same key with another value: an element of an array.
     pub(super) fn part(self, part: &'a Spanned<DeValue<'a>>) -> Self {
         Self { offset: part.span().start, value: part.get_ref(), ..self }
     }
 
-    /// The text of a value of the wrong type.
+    /// The message for a value of the wrong type.
     pub(super) fn wrong_type(&self, wanted: &str) -> String {
         let found = match self.value {
             DeValue::String(_) => "a text",
@@ -41,7 +41,7 @@ impl<'a> Item<'a> {
         format!("`{}` must be {wanted}, not {found}", shown(self.key))
     }
 
-    /// The parts of an array, parsed; a part that is wrong is a problem and left out.
+    /// The elements of an array, parsed; an invalid element is a problem and left out.
     pub(super) fn list<T>(
         &self,
         problems: &mut Problems,
@@ -61,7 +61,7 @@ impl<'a> Item<'a> {
         Ok(list)
     }
 
-    /// Whether it is an array with nothing in it.
+    /// Whether it is an empty array.
     pub(super) fn is_empty_list(&self) -> bool {
         matches!(self.value, DeValue::Array(parts) if parts.is_empty())
     }

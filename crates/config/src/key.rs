@@ -25,7 +25,7 @@ pub(super) const ANY_DURATION: RangeInclusive<Duration> = Duration::ZERO..=DEADL
 /// A section and its keys.
 #[derive(Debug)]
 pub struct SectionKeys {
-    /// The section as it is written in the file; empty for the top level.
+    /// The section as written in the file; empty for the top level.
     pub name: &'static str,
     /// The keys that no other section has.
     pub own: &'static [Key],
@@ -44,11 +44,11 @@ pub struct Key {
     pub(super) absent: Absent,
     /// Whether another value takes effect with a reload or with a restart.
     pub change: Change,
-    /// What it does: Markdown on one line.
+    /// What it does, as Markdown on one line.
     pub text: &'static str,
 }
 
-/// When another value takes effect.
+/// When a changed value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// With a reload.
@@ -57,53 +57,53 @@ pub enum Change {
     Restart,
 }
 
-/// What holds where a key is not written.
+/// The value of a key that is not written.
 #[derive(Debug)]
 pub(super) enum Absent {
     /// The value that the defaults have.
     Default,
-    /// Something that is no value: in words.
+    /// Something that is not a value, in words.
     Words(&'static str),
 }
 
-/// How the value of a key is read, written and bounded. A plain one names its place in the configuration.
+/// How the value of a key is read, written and limited. A plain one refers to its place in the configuration.
 #[derive(Debug)]
 pub(super) enum Value {
     /// `true` or `false`.
     Boolean(fn(&mut Config) -> &mut bool),
     /// A number of bytes.
     Size(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
-    /// Bytes a second.
+    /// Bytes per second.
     Rate(fn(&mut Config) -> &mut u64),
-    /// A whole number.
+    /// An integer.
     Whole(fn(&mut Config) -> &mut u64, RangeInclusive<u64>),
     /// A duration.
     Duration(fn(&mut Config) -> &mut Duration, RangeInclusive<Duration>),
     /// A duration above zero.
     Deadline(fn(&mut Config) -> &mut Duration),
-    /// Another shape, with its own functions.
+    /// Another form, with its own functions.
     Own {
-        /// The shape in words.
+        /// The form in words.
         takes: &'static str,
         read: fn(&mut Config, &Item<'_>, &mut Reading<'_>) -> Result<(), String>,
-        /// As it is written in the file; `None` where only the key's absence says it.
+        /// The value as written in the file; `None` if only the absence of the key expresses it.
         show: fn(&Config) -> Option<String>,
     },
-    /// Read by the code of its section, because other keys decide what it means.
+    /// Read by the code of its section, because its meaning depends on other keys.
     Apart {
-        /// The shape in words.
+        /// The form in words.
         takes: &'static str,
     },
-    /// A section, with keys of its own or names that the user chooses.
+    /// A section, with its own keys or with names chosen by the user.
     Section {
-        /// The shape in words.
+        /// The form in words.
         takes: &'static str,
     },
 }
 
-/// The surroundings of a value: the directory of relative paths, and the problems found so far.
+/// The context of a value: the directory for relative paths, and the problems found so far.
 pub(super) struct Reading<'r> {
-    /// The directory that relative paths are meant from.
+    /// The directory to which relative paths refer.
     pub(super) base: &'r Path,
     pub(super) problems: &'r mut Problems,
 }
@@ -114,7 +114,7 @@ impl SectionKeys {
         self.shared.iter().chain(self.own)
     }
 
-    /// The keys that its table in the documentation has.
+    /// The keys in its table in the documentation.
     pub(super) fn documented(&self) -> impl Iterator<Item = &'static Key> + use<> {
         let shared = if self.shared_in == self.name { self.shared } else { &[] };
         shared.iter().chain(self.own)
@@ -126,7 +126,7 @@ impl SectionKeys {
         self.keys().map(|key| key.name).collect()
     }
 
-    /// Whether it has a key of that name.
+    /// Whether it has a key with that name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.keys().any(|key| key.name == name)
@@ -160,7 +160,7 @@ impl Key {
         Ok(())
     }
 
-    /// The value as it is written in the file; `None` where only the key's absence says it, and for what no single value is.
+    /// The value as written in the file; `None` if only the absence of the key expresses it, or if it is not a single value.
     pub(super) fn show(&self, config: &mut Config) -> Option<String> {
         Some(match &self.value {
             Value::Boolean(place) => place(config).to_string(),
@@ -173,7 +173,7 @@ impl Key {
         })
     }
 
-    /// The shape of its value, in words.
+    /// The form of its value, in words.
     pub(super) fn takes(&self) -> String {
         match &self.value {
             Value::Boolean(_) => "true or false".to_owned(),
@@ -213,7 +213,7 @@ pub(super) fn show_duration(duration: Duration) -> String {
     format!("\"{}\"", spoken_duration(duration))
 }
 
-/// A text as a value of the file: what JSON escapes, TOML reads.
+/// A text as a value in the file, with JSON's escapes, which TOML accepts.
 pub(super) fn show_text(text: impl std::fmt::Display) -> String {
     serde_json::Value::String(text.to_string()).to_string()
 }
@@ -224,7 +224,7 @@ pub(super) fn show_texts(texts: impl IntoIterator<Item = impl std::fmt::Display>
     format!("[{}]", texts.join(", "))
 }
 
-/// The word that stands for the value.
+/// The word for the value.
 pub(super) fn show_choice<T: PartialEq>(words: &[(&str, T)], value: &T) -> Option<String> {
     words.iter().find(|(_, known)| known == value).map(|(word, _)| show_text(word))
 }

@@ -42,7 +42,7 @@ pub static SECTIONS: [&SectionKeys; 20] = [
     &ADMIN,
 ];
 
-/// The text of an unknown key's problem: what it is, and what was probably meant.
+/// The message for an unknown key: what it is, and what was probably meant.
 pub(super) fn unknown(section: &SectionKeys, key: &str) -> String {
     let place = if section.name.is_empty() { "at" } else { "in" };
     let hint = hint(section, key);
@@ -53,7 +53,7 @@ fn hint(section: &SectionKeys, key: &str) -> String {
     if section.name == HOST_ROUTE.name && key == "host" {
         return "the names are those of its [[host]]".to_owned();
     }
-    // A key of the top level below the header of a section is the classic mistake of TOML.
+    // A key of the top level below the header of a section is a common mistake in TOML.
     if let Some(known) = TOP.keys().find(|known| known.name == key) {
         return if known.is_section() {
             format!("`{key}` is a section of the top level")

@@ -82,7 +82,7 @@ use problem::Problems;
 
 use std::path::Path;
 
-/// A host's number, in the order of the file; 0 is the default host.
+/// A host's number, in file order; 0 is the default host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostId(pub u32);
 
@@ -91,23 +91,23 @@ impl HostId {
     pub const DEFAULT: Self = Self(0);
 }
 
-/// The file that is looked for in the served directory.
+/// The file that is searched in the served directory.
 pub const FILE_NAME: &str = "velodrome.toml";
 
 impl Config {
-    /// The name of a site: the first one of a virtual host, counted from 1. The host of all other names has none.
+    /// The name of a site: the first name of a virtual host. The default host has none.
     pub fn site_name(&self, host: HostId) -> Option<&HostName> {
         let number = usize::try_from(host.0).ok()?.checked_sub(1)?;
         self.hosts.get(number)?.names.first()
     }
 
-    /// Reads `text`, the content of the file called `file_name`, and lays `overrides` over it.
+    /// Reads `text`, the content of the file `file_name`, and applies `overrides` to it.
     ///
-    /// Relative paths in the text are meant from `base_directory`, the directory the file is in.
+    /// Relative paths in the text refer to `base_directory`, the directory of the file.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, in the order of the text.
+    /// Everything that is wrong, in file order.
     pub fn from_text(
         text: &str,
         file_name: &str,
@@ -117,7 +117,7 @@ impl Config {
         read::config(text, file_name, base_directory, overrides)
     }
 
-    /// What `velodrome serve DIRECTORY` means without a file: the defaults, with `overrides` over them.
+    /// The configuration of `velodrome serve DIRECTORY` without a file: the defaults with `overrides`.
     ///
     /// # Errors
     ///

@@ -13,10 +13,10 @@ use super::section::Section;
 use super::value::{count_or_unlimited, deadline_or_forever};
 use crate::limits;
 
-/// The bounds of a bound of a head or a part of it.
+/// The range of a limit for a head or a part of it.
 const HEAD_PART: RangeInclusive<u64> = 16..=limits::HEAD_PART_SIZE_MAX;
 
-/// `[limits]`: bounds and deadlines of requests and connections. Sizes are bytes.
+/// `[limits]`: limits and deadlines of requests and connections. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Request line and fields together; more is 431.
@@ -35,23 +35,23 @@ pub struct Limits {
     pub chunk_extension_size: u64,
     /// The trailer of a chunked body; more is 431.
     pub trailer_size: u64,
-    /// Bytes of a request body that no handler reads which are discarded; with more the connection is closed.
+    /// Bytes of a request body that no handler reads which are discarded; beyond this the connection is closed.
     pub unread_body_size: u64,
-    /// From the first byte of a head to its end.
+    /// The time from the first byte of a head to its end.
     pub header_deadline: Duration,
-    /// Without a byte of a body.
+    /// The time without a byte of a body.
     pub body_idle: Duration,
-    /// The slowest allowed sender in bytes a second; zero for any.
+    /// The minimum rate of a sender in bytes per second; zero for no minimum.
     pub body_rate: u64,
     /// The time to discard a request body that no handler reads.
     pub unread_body_deadline: Duration,
-    /// Without the peer taking a byte of an answer.
+    /// The time in which the peer reads no byte of an answer.
     pub send_idle: Duration,
-    /// The slowest allowed reader in bytes a second; zero for any.
+    /// The minimum rate of a reader in bytes per second; zero for no minimum.
     pub send_rate: u64,
-    /// Between two requests of a connection; `None` for ever.
+    /// The time between two requests on a connection; `None` for no limit.
     pub keep_alive: Option<Duration>,
-    /// Requests after which a connection is closed; `None` for never.
+    /// Requests after which a connection is closed; `None` for no limit.
     pub requests_per_connection: Option<u64>,
     /// Connections of the whole server.
     pub connections: u64,
@@ -256,7 +256,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// A part above the whole would be a bound that never holds: one that is written is a mistake, a default gives way.
+/// A part larger than the whole would be a limit that never applies: if it is written it is a mistake, a default is lowered.
 pub(super) fn fit_parts(section: &Section<'_>, limits: &mut Limits, problems: &mut Problems) {
     let mut fit = |key, part: &mut u64, whole_key: &str, whole: u64| {
         if *part <= whole {

@@ -12,60 +12,60 @@ const MIB: u64 = 1024 * KIB;
 
 // ---- Requests: the defaults of [limits] ----
 
-/// 16 KiB for request line and fields together; a longer head is answered 431 and the connection closed.
+/// 16 KiB for request line and fields together; a longer head is answered with 431, and the connection closed.
 pub const HEAD_SIZE: u64 = wire::limits::HEAD_SIZE as u64;
-/// 100 fields in a head; one more is answered 431 and the connection closed.
+/// 100 fields in a head; one more is answered with 431, and the connection closed.
 pub const FIELD_COUNT: u64 = wire::limits::FIELD_COUNT as u64;
-/// 8 KiB for one field, name and value; a longer one is answered 431 and the connection closed.
+/// 8 KiB for one field, name and value; a longer one is answered with 431, and the connection closed.
 pub const FIELD_SIZE: u64 = wire::limits::FIELD_SIZE as u64;
-/// 256 bytes for a field's name; a longer one is answered 431 and the connection closed.
+/// 256 bytes for a field's name; a longer one is answered with 431, and the connection closed.
 pub const FIELD_NAME_SIZE: u64 = wire::limits::FIELD_NAME_SIZE as u64;
-/// 8 KiB for the request target; a longer one is answered 414 and the connection closed.
+/// 8 KiB for the request target; a longer one is answered with 414, and the connection closed.
 pub const TARGET_SIZE: u64 = 8 * KIB;
-/// 1 MiB for a request body, where its route says nothing else; a longer one is answered 413.
+/// 1 MiB for a request body, unless its route says otherwise; a longer one is answered with 413.
 pub const BODY_SIZE: u64 = wire::limits::BODY_SIZE;
-/// 4 KiB for all chunk extensions of one body; more is answered 400 and the connection closed.
+/// 4 KiB for all chunk extensions of one body; more is answered with 400, and the connection closed.
 pub const CHUNK_EXTENSION_SIZE: u64 = wire::limits::CHUNK_EXTENSION_SIZE as u64;
-/// 8 KiB for the trailer of a chunked body; a longer one is answered 431 and the connection closed.
+/// 8 KiB for the trailer of a chunked body; a longer one is answered with 431, and the connection closed.
 pub const TRAILER_SIZE: u64 = wire::limits::TRAILER_SIZE as u64;
 /// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
 // ---- Deadlines and floors: the defaults of [limits] ----
 
-/// 10 s from a request's first byte (or the connection's start) to the end of its head; late is answered
-/// 408, or closed silently when not one byte came.
+/// 10 s from a request's first byte (or the start of the connection) to the end of its head. After that the answer is
+/// 408, or the connection is closed without an answer if no byte arrived.
 pub const HEADER_DEADLINE: Duration = Duration::from_secs(10);
-/// 30 s without a byte of an announced body; then 408 and the connection is closed.
+/// 30 s without a byte of an announced body; then 408, and the connection is closed.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
-/// 512 bytes a second, averaged over the body so far; a slower sender is answered 408 and closed.
+/// 512 bytes per second, averaged over the body so far; a slower sender is answered with 408 and closed.
 pub const BODY_RATE: u64 = 512;
 /// 1 s to discard a request body that no handler reads; then the connection is closed.
 pub const UNREAD_BODY_DEADLINE: Duration = Duration::from_secs(1);
-/// 30 s in which the peer takes not one byte of an answer; then the connection is reset.
+/// 30 s in which the peer reads no byte of an answer; then the connection is reset.
 pub const SEND_IDLE: Duration = Duration::from_secs(30);
-/// 512 bytes a second, averaged over the answer so far; a slower reader is reset.
+/// 512 bytes per second, averaged over the answer so far; a slower reader is reset.
 pub const SEND_RATE: u64 = 512;
 /// 75 s between two requests of a connection; then it is closed.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// 1,000,000 connections in the whole server; above it the longest idle one is closed for a new one, and
-/// with none idle, accepting pauses and new ones wait in the queue of the kernel.
+/// 1,000,000 connections in the whole server; beyond this the one that has been idle longest is closed for a new one, and
+/// if none is idle, accepting pauses and new ones wait in the queue of the kernel.
 pub const CONNECTIONS: u64 = 1_000_000;
 
 // ---- The server: defaults of the keys at the top of the file ----
 
 /// 50 us of polling before a scheduler sleeps; a longer wait sleeps in the kernel.
 pub const SPIN: Duration = Duration::from_micros(50);
-/// No polling of network devices by a scheduler that waits: an interrupt wakes it.
+/// No busy polling of network devices while a scheduler waits: an interrupt wakes it.
 pub const BUSY_POLL: Duration = Duration::ZERO;
-/// 30 s for running requests to end after a drain began; then their connections are closed.
+/// 30 s for running requests to finish after a drain began; then their connections are closed.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
 // ---- Listeners: the defaults of [[listener]] ----
 
-/// 4,096 connections waiting to be accepted on one listening socket; the kernel drops the handshakes above.
+/// 4,096 connections waiting to be accepted on one listening socket; the kernel drops further handshakes.
 pub const BACKLOG: u32 = 4096;
-/// 1 s for which the kernel keeps a new connection to itself until its first byte; then it hands it over. It
+/// 1 s for which the kernel defers a new connection until its first byte; then it is accepted. The kernel
 /// counts in steps (1, 3, 7, 15 ... s) and takes the first that is long enough.
 pub const DEFER_ACCEPT: Duration = Duration::from_secs(1);
 /// `0660`: owner and group may connect to a Unix listener; others are refused by the kernel.
@@ -73,44 +73,44 @@ pub const UNIX_SOCKET_MODE: u32 = 0o660;
 
 // ---- Files: the defaults of [files] ----
 
-/// 1 KiB: a shorter file is not compressed on the fly but sent as it is.
+/// 1 KiB: a shorter file is not compressed on the fly.
 pub const COMPRESS_FROM: u64 = KIB;
-/// 64 MiB of file content in memory for each scheduler; above it a file not used lately leaves.
+/// 64 MiB of file content in memory for each scheduler; beyond this a file that was not used recently is removed.
 pub const CACHE_SIZE: u64 = 64 * MIB;
 /// 32 KiB: a longer file is never held in memory but sent from its descriptor.
 pub const CACHE_FILE_SIZE: u64 = 32 * KIB;
 
 // ---- Pages: the defaults of [pages] ----
 
-/// 1 ms for which a page runs at a time; then others get their turn, and it goes on after them.
+/// 1 ms for which a page runs at a time; then others run, and it continues after them.
 pub const PAGE_SLICE: Duration = Duration::from_millis(1);
-/// 250 ms of CPU time for one run of a page; with more it is ended and answered 503.
+/// 250 ms of CPU time for one run of a page; beyond this it is ended and answered with 503.
 pub const PAGE_CPU_BUDGET: Duration = Duration::from_millis(250);
-/// 30 s for a page from its start to its end, waits included; with more it is ended and answered 503.
+/// 30 s for a page from its start to its end, including waits; beyond this it is ended and answered with 503.
 pub const PAGE_DEADLINE: Duration = Duration::from_secs(30);
-/// 14 days for which a session of pages is good after it was sent; then it is none.
+/// 14 days for which a session of pages is valid after it was sent.
 pub const PAGE_SESSION_AGE: Duration = Duration::from_secs(14 * 24 * 3600);
-/// 64 MiB for all pages of one scheduler, with their code; the page that asks for more is ended and answered 503.
+/// 64 MiB for all pages of one scheduler, including their code; a page that needs more is ended and answered with 503.
 pub const PAGE_MEMORY: u64 = 64 * MIB;
 
-/// 32 MiB for all processes of one scheduler that pages spawned: some 8,000 that wait. Beyond five eighths of it `spawn` gives `nil,
-/// "full"`, and where processes that are there need more, those of the request that hold most are ended. LuaJIT's collector stops a
-/// scheduler for about a microsecond for each process, once in each of its cycles: with more memory that is more.
+/// 32 MiB for all processes of one scheduler that pages spawned: about 8,000 waiting ones. Beyond five eighths of it `spawn` returns `nil,
+/// "full"`, and if existing processes need more, those of the request that holds the most are ended. LuaJIT's collector stops a
+/// scheduler for about a microsecond per process once in each of its cycles, so more memory means longer stops.
 pub const PAGE_PROCESS_MEMORY: u64 = 32 * MIB;
-/// 3 MiB for the largest block of one table of a page; the page that lets it grow beyond is ended and answered 500.
+/// 3 MiB for the largest block of one table of a page; a page that exceeds it is ended and answered with 500.
 pub const PAGE_TABLE_SIZE: u64 = 3 * MIB;
-/// 64 KiB for a table of a page; a configuration with less is refused: common pages would fail.
+/// 64 KiB for a table of a page; a configuration with less is refused, because common pages would fail.
 pub const PAGE_TABLE_SIZE_MIN: u64 = 64 * KIB;
 
-/// Half of the pages' memory for one run of a page; one that holds more is ended and answered 503.
+/// Half of the pages' memory for one run of a page; one that holds more is ended and answered with 503.
 pub const PAGE_MEMORY_SHARE: u64 = 2;
 
-/// 1 GiB for a form with files, where `[pages]` names a directory for them; a larger one is answered 413.
+/// 1 GiB for a form with files, if `[pages]` names a directory for them; a larger one is answered with 413.
 pub const UPLOAD_SIZE: u64 = 1024 * MIB;
-/// 16 GiB for all files of forms that no page has saved; the form that brings more is answered 503, until others are over.
+/// 16 GiB for all uploaded files that no page has saved; a form that exceeds it is answered with 503, until others are finished.
 pub const UPLOADS_SIZE: u64 = 16 * UPLOAD_SIZE;
 
-/// The directory of app modules beside the configuration file, where none is named.
+/// The directory of app modules beside the configuration file, unless another is named.
 pub const APP_DIRECTORY: &str = "app";
 
 // ---- Bounds of the values of keys ----
@@ -121,40 +121,40 @@ pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
 pub const PROBLEMS_MAX: usize = 50;
 /// 1,024 schedulers; a configuration that asks for more is refused.
 pub const SCHEDULERS_MAX: u64 = 1024;
-/// 1 ms of spinning; a configuration that asks for more is refused: sleeping costs less by then.
+/// 1 ms of polling; a configuration with more is refused, because sleeping costs less by then.
 pub const SPIN_MAX: Duration = Duration::from_millis(1);
-/// 1 ms of polling devices; a configuration that asks for more is refused.
+/// 1 ms of busy polling of devices; a configuration with more is refused.
 pub const BUSY_POLL_MAX: Duration = Duration::from_millis(1);
 /// 365 days; a configuration with a longer deadline is refused (`"forever"` is a word of its own).
 pub const DEADLINE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 /// 65,535 connections of backlog; a configuration that asks for more is refused.
 pub const BACKLOG_MAX: u64 = 65_535;
-/// 65,535 bytes for a head and every part of one; a configuration that asks for more is refused, as the
-/// codec remembers places in a head in 16 bits.
+/// 65,535 bytes for a head and every part of one; a configuration with more is refused, because the
+/// codec keeps positions in a head in 16 bits.
 pub const HEAD_PART_SIZE_MAX: u64 = wire::limits::HEAD_SIZE_MAX as u64;
-/// 100 fields; a configuration that allows more is refused, as the codec has no room to remember them.
+/// 100 fields; a configuration with more is refused, because the codec has no room for more.
 pub const FIELD_COUNT_MAX: u64 = wire::limits::FIELD_COUNT as u64;
 /// 100,000,000 connections; a configuration that allows more is refused.
 pub const CONNECTIONS_MAX: u64 = 100_000_000;
-/// 100 us of a page's slice; a configuration with less is refused: the interruptions would cost more than the pages.
+/// 100 us for a page's slice; a configuration with less is refused, because interruptions would cost more than the pages.
 pub const PAGE_SLICE_MIN: Duration = Duration::from_micros(100);
-/// 100 ms for a page's slice; a configuration with more is refused because all other connections of the scheduler wait so long.
+/// 100 ms for a page's slice; a configuration with more is refused, because all other connections of the scheduler wait that long.
 pub const PAGE_SLICE_MAX: Duration = Duration::from_millis(100);
-/// 1 ms of CPU time for a page; a configuration with less is refused: every page would be ended.
+/// 1 ms of CPU time for a page; a configuration with less is refused, because every page would be ended.
 pub const PAGE_CPU_BUDGET_MIN: Duration = Duration::from_millis(1);
 /// 10 minutes of CPU time for a page; a configuration with more is refused.
 pub const PAGE_CPU_BUDGET_MAX: Duration = Duration::from_secs(600);
-/// 4 MiB for the pages of a scheduler; a configuration with less is refused: the library of pages has no room in it.
+/// 4 MiB for the pages of a scheduler; a configuration with less is refused, because the library of pages would not fit.
 pub const PAGE_MEMORY_MIN: u64 = 4 * MIB;
-/// 2 MiB for one run of a page; a configuration with less is refused: of the first MiB nothing is known but that it was
-/// allocated.
+/// 2 MiB for one run of a page; a configuration with less is refused, because the first MiB is only counted, not
+/// measured.
 pub const PAGE_RUN_MEMORY_MIN: u64 = 2 * MIB;
-/// 1 s of a session; a configuration with less is refused: every session would be over at once.
+/// 1 s for a session; a configuration with less is refused, because every session would expire at once.
 pub const PAGE_SESSION_AGE_MIN: Duration = Duration::from_secs(1);
 /// 64 GiB for the pages of a scheduler; a configuration with more is refused.
 pub const PAGE_MEMORY_MAX: u64 = 64 * 1024 * MIB;
 
-/// 1 KiB for a form with files; a configuration that allows less is refused: no form would fit.
+/// 1 KiB for a form with files; a configuration with less is refused, because no form would fit.
 pub const UPLOAD_SIZE_MIN: u64 = KIB;
 /// 16 TiB for a form with files; a configuration that allows more is refused.
 pub const UPLOAD_SIZE_MAX: u64 = 16 * 1024 * 1024 * MIB;
@@ -167,64 +167,64 @@ pub const WILDCARDS_MAX: usize = 9;
 pub const GLOB_SIZE_MAX: usize = 1024;
 /// 8 rewrites of one request; with one more the request is answered 500 and logged as a rewrite loop.
 pub const REWRITES_MAX: usize = 8;
-/// 253 bytes of a host name (RFC 1035 §2.3.4); a request for a longer one is the default host's.
+/// 253 bytes of a host name (RFC 1035 §2.3.4); a request for a longer one goes to the default host.
 pub const HOST_NAME_SIZE_MAX: usize = 253;
-/// 32 redirects of this server in a row are followed when they are checked for leading in a circle.
+/// 32 consecutive redirects of this server are followed when they are checked for loops.
 pub const REDIRECTS_CHECKED_MAX: usize = 32;
 
 // ---- The kernel's ----
 
-/// 107 bytes of a Unix socket's path; a longer one is refused, as the kernel's address has no room for it.
+/// 107 bytes of a Unix socket's path; a longer one is refused, because the kernel's address has no room for it.
 pub const UNIX_PATH_SIZE_MAX: usize = 107;
 
 // ---- Channels: the defaults and bounds of [[channel]] ----
 
-/// 1 MiB of a channel's messages are kept where it has a history; older ones are dropped.
+/// 1 MiB of a channel's messages are kept if it has a history; older ones are dropped.
 pub const CHANNEL_HISTORY_SIZE: u64 = 1024 * 1024;
 
-/// 16 MiB of a channel's messages may be kept: more is refused as a value, because all channels of a scheduler share 64 MiB.
+/// 16 MiB of a channel's messages at most may be kept; a larger value is refused, because all channels of a scheduler share 64 MiB.
 pub const CHANNEL_HISTORY_SIZE_MAX: u64 = 16 * 1024 * 1024;
 
-/// 1,000,000 messages of a channel may be kept: more is refused as a value.
+/// 1,000,000 messages of a channel at most may be kept; a larger value is refused.
 pub const CHANNEL_HISTORY_MAX: u64 = 1_000_000;
 
-/// One hour a message is kept where its channel has a history; then it is dropped.
+/// One hour for which a message is kept if its channel has a history.
 pub const CHANNEL_HISTORY_AGE: Duration = Duration::from_secs(3600);
 
 /// 1 MiB may wait for a subscriber; beyond, `slow` says what happens.
 pub const CHANNEL_BEHIND: u64 = 1024 * 1024;
 
-/// 64 MiB may wait for a subscriber at most: more is refused as a value.
+/// 64 MiB at most may wait for a subscriber; a larger value is refused.
 pub const CHANNEL_BEHIND_MAX: u64 = 64 * 1024 * 1024;
 
 /// 64 KiB for a message; a longer one is refused.
 pub const CHANNEL_MESSAGE_SIZE: u64 = 64 * 1024;
 
-/// 64 KiB for a message at most: more is refused as a value, because the commands and frames that carry one are not longer.
+/// 64 KiB for a message at most; a larger value is refused, because the commands and frames that carry one are not longer.
 pub const CHANNEL_MESSAGE_SIZE_MAX: u64 = 64 * 1024;
 
-/// Messages a second that a channel's `rate` may be: so many microseconds has a second.
+/// The maximum `rate` of a channel in messages per second: the number of microseconds in a second.
 pub const CHANNEL_RATE_MAX: u64 = 1_000_000;
 
-/// 64 `[[process]]`: one more is refused, because each may have a scheduler busy for as long as a family of processes may.
+/// 64 `[[process]]` sections; one more is refused, because each may keep a scheduler as busy as a family of processes may.
 pub const SITE_PROCESSES_MAX: usize = 64;
 
-/// A second to 365 days between two begins of a process of the site; anything else is refused as a value. A process that is to do something more often
-/// sleeps between.
+/// A second to 365 days between two starts of a process of the site; other values are refused. A process that does something more often
+/// should sleep in between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;
 
 // The store
 
-/// Bytes that the file of the store may have by default (1 TiB). Beyond: a write is answered with an error.
+/// Default maximum size of the store's file (1 TiB). Beyond: a write is answered with an error.
 pub const STORE_SIZE: u64 = 1024 * 1024 * MIB;
 
-/// The least `size` of the store (1 MiB).
+/// Minimum `size` of the store (1 MiB).
 pub const STORE_SIZE_MIN: u64 = MIB;
 
-/// The most `size` of the store (16 TiB): what fits the address space of every machine.
+/// Maximum `size` of the store (16 TiB), which fits the address space of every machine.
 pub const STORE_SIZE_MAX: u64 = 16 * 1024 * 1024 * MIB;
 
-/// The time between two writes to the disk (1 s), where a write does not wait for it.
+/// The time between two writes to the disk (1 s), if writes do not wait for it.
 pub const STORE_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Databases whose name is a number, from 0, as in Redis.

@@ -20,12 +20,12 @@ use super::{
 };
 use crate::limits;
 
-/// The address without any configuration: this machine alone.
+/// The default address: only this machine.
 const DEFAULT: std::net::SocketAddr =
     std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
 impl Listener {
-    /// On `address`, everything else as by default.
+    /// A listener at `address`, with defaults for everything else.
     #[must_use]
     pub fn on(address: Address) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Default for Listener {
     }
 }
 
-/// Reads all listeners; the command line's replace the file's, which are checked all the same.
+/// Reads all listeners. Those of the command line replace those of the file, which are checked anyway.
 pub(super) fn read(
     top: &Section<'_>,
     overrides: &Overrides,
@@ -84,12 +84,12 @@ fn read_one(
         problems.at(section.offset, "[[listener]] has no `address`; write \"127.0.0.1:8080\"");
         return None;
     };
-    // The rows lead into a configuration: one of which the listener alone is used.
+    // The rows refer to a configuration, of which only the listener is used.
     let mut config = Config::defaults("", base);
     let before = problems.len();
     section.apply(&mut config, base, problems);
     let listener = config.listeners.pop()?;
-    // Of an address that is wrong the kind is not known.
+    // The kind of an invalid address is unknown.
     if address(&item).is_ok() {
         check_kind(section, &listener, problems);
     }
@@ -104,7 +104,7 @@ fn read_one(
     (problems.len() == before).then_some(Listener { place, ..listener })
 }
 
-/// Writes into the listener that is read.
+/// Changes the listener being read.
 fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), String> {
     if let Some(listener) = config.listeners.first_mut() {
         write(listener);
@@ -112,7 +112,7 @@ fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), Str
     Ok(())
 }
 
-/// Of the one listener of a configuration.
+/// Shows the one listener of a configuration.
 fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<String> {
     config.listeners.first().map(show)
 }
@@ -237,7 +237,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// Keys that the kind of address has no use for would be a wish that is not granted.
+/// Keys that have no effect for the kind of address are mistakes.
 fn check_kind(section: &Section<'_>, listener: &Listener, problems: &mut Problems) {
     let is_unix = matches!(listener.address, Address::Unix(_));
     for (key, fits, why) in [
@@ -298,12 +298,12 @@ fn defer_accept(item: &Item<'_>) -> Result<std::time::Duration, String> {
     Ok(duration)
 }
 
-/// Whether the kernel can be told so.
+/// Whether the kernel supports this value.
 pub(crate) fn is_defer_accept(duration: std::time::Duration) -> bool {
     duration.subsec_nanos() == 0 && duration.as_secs() <= 3600
 }
 
-/// Permissions in octal, as `"0660"` or `0o660`. A decimal number would mean something else than it looks like.
+/// Permissions in octal, as `"0660"` or `0o660`. A decimal number would not mean what it looks like.
 fn mode(item: &Item<'_>) -> Result<u32, String> {
     let (digits, is_octal) = match item.value {
         DeValue::String(text) => (text.as_ref(), true),
@@ -335,10 +335,10 @@ fn check_conflicts(listeners: &[Listener], problems: &mut Problems) {
 
 fn is_same(earlier: &Listener, later: &Listener) -> bool {
     match (&earlier.address, &later.address) {
-        // Port 0 is a free one each time.
+        // Port 0 is a different free port each time.
         (Address::Tcp(first), Address::Tcp(second)) => first == second && first.port() != 0,
         (Address::Unix(first), Address::Unix(second)) => first == second,
-        // Without a name it is all the sockets there are.
+        // Without a name it means all sockets.
         (Address::Systemd(first), Address::Systemd(second)) => {
             first == second || first.is_none() || second.is_none()
         }

@@ -15,15 +15,15 @@ use crate::limits::UNIX_PATH_SIZE_MAX;
 /// `[log]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// Where the line of each request goes.
+    /// Where the access log is written.
     pub access: AccessLog,
-    /// The shape of such a line.
+    /// The format of its lines.
     pub format: LogFormat,
-    /// The least level of the server's own messages, which go to standard error.
+    /// The minimum level of the server's own messages, which go to standard error.
     pub level: LogLevel,
 }
 
-/// Where the access log goes.
+/// Where the access log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessLog {
     /// Nowhere.
@@ -36,7 +36,7 @@ pub enum AccessLog {
     File(PathBuf),
 }
 
-/// The shape of an access log line.
+/// The format of an access log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// The combined log format.
@@ -45,14 +45,14 @@ pub enum LogFormat {
     Json,
 }
 
-/// How much a message of the server matters.
+/// The severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
     /// Something does not work.
     Error,
     /// Something works worse than it could.
     Warn,
-    /// Reloads, drains and reopened logs: orders that were carried out.
+    /// Orders that were carried out: reloads, drains and reopened logs.
     Info,
     /// Signals, and findings at the start.
     Debug,
@@ -61,7 +61,7 @@ pub enum LogLevel {
 /// `[admin]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Admin {
-    /// The control socket; `None` for the path the caller derives.
+    /// The control socket; `None` if the caller chooses the path.
     pub socket: Option<PathBuf>,
     /// The address of the metrics listener; `None` for none.
     pub metrics: Option<SocketAddr>,

@@ -2,7 +2,7 @@
 //!
 //! Owns their names and their order in an Allow field.
 
-/// A method a route can ask for.
+/// A method that a route can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the methods of RFC 9110 §9.3 and RFC 5789 by their own names")]
 pub enum Method {

@@ -24,21 +24,21 @@ pub struct Config {
     pub schedulers: Option<NonZeroUsize>,
     /// Whether each scheduler's thread is bound to one core.
     pub pin: bool,
-    /// The user to become once every listener is open; `None` to stay who we are.
+    /// The user to become once every listener is open; `None` to keep the current user.
     pub user: Option<String>,
     /// How long a scheduler polls before it sleeps; zero for never.
     pub spin: Duration,
-    /// How long a scheduler that waits polls the network device; zero for never.
+    /// How long a waiting scheduler busy-polls the network device; zero for never.
     pub busy_poll: Duration,
     /// Whether each scheduler has a descriptor table of its own.
     pub descriptor_tables: DescriptorTables,
     /// How long running requests may take once a drain began.
     pub drain_deadline: Duration,
-    /// How the kernel picks the scheduler of a new connection.
+    /// How the kernel chooses the scheduler of a new connection.
     pub steering: Steering,
-    /// Where connections come in; at least one.
+    /// The listeners; at least one.
     pub listeners: Vec<Listener>,
-    /// The host of every request no virtual host takes: the top level of the file.
+    /// The host for requests that no virtual host matches: the top level of the file.
     pub default_host: Host,
     /// The virtual hosts in the order of the file.
     pub hosts: Vec<Host>,
@@ -46,23 +46,23 @@ pub struct Config {
     pub headers: Vec<Header>,
     /// The memory held for file content.
     pub file_cache: FileCache,
-    /// Media types by extension that go before the built-in list.
+    /// Media types by extension that take precedence over the built-in list.
     pub media_types: Vec<MediaType>,
-    /// Whether pages are run, how, and what one may use.
+    /// Whether pages run, how, and what each may use.
     pub pages: Pages,
     /// Where app modules are.
     pub app: AppDirectory,
     /// The channels for clients, in the order of the file.
     pub channels: Vec<ChannelRules>,
-    /// What holds for all of them.
+    /// Settings for all channels.
     pub channel_settings: ChannelSettings,
     /// The key/value store.
     pub store: StoreSettings,
     /// The access of clients to its databases.
     pub databases: Vec<DatabaseRules>,
-    /// Processes without a request.
+    /// Background processes.
     pub processes: Vec<SiteProcess>,
-    /// Bounds and deadlines of requests and connections.
+    /// Limits and deadlines of requests and connections.
     pub limits: Limits,
     /// What is logged, how and where to.
     pub log: Log,
@@ -109,31 +109,31 @@ impl Config {
 /// The directory of app modules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppDirectory {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Whether it has to be there.
+    /// Whether it must exist.
     pub presence: AppPresence,
 }
 
-/// Whether there has to be a directory of app modules.
+/// Whether the directory of app modules must exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppPresence {
     /// It is named in the file, or a route names a module.
     Required,
-    /// It is one if it has a `main.lua`.
+    /// It counts if it contains a `main.lua`.
     WithMain,
 }
 
-/// Whose descriptor table a scheduler uses.
+/// Which descriptor table a scheduler uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescriptorTables {
-    /// Its own, where the kernel allows.
+    /// Its own, if the kernel allows it.
     Private,
     /// The process's.
     Shared,
 }
 
-/// How the kernel spreads new connections over the schedulers' listening sockets.
+/// How the kernel distributes new connections over the schedulers' listening sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steering {
     /// By a hash of the connection's addresses and ports.
@@ -145,31 +145,31 @@ pub enum Steering {
 /// One `[[listener]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listener {
-    /// Where it stands in the file; `None` for the command line's and the default one.
+    /// Its place in the file; `None` for those of the command line and the default one.
     pub place: Option<Place>,
-    /// What to listen on.
+    /// Its address.
     pub address: Address,
     /// The protocol of its connections.
     pub protocol: Protocol,
-    /// Whether a client of RESP has to show a key or a token first.
+    /// Whether a RESP client must authenticate first.
     pub authentication: Authentication,
-    /// The networks a PROXY header is required from (anyone else is refused); empty for no header.
+    /// The networks from which a PROXY header is required (other clients are refused); empty for no header.
     pub proxy_protocol_from: Vec<Network>,
     /// How many connections may wait to be accepted.
     pub backlog: u32,
-    /// How long the kernel waits for a first byte before it hands a connection over; zero for not at all.
+    /// How long the kernel waits for a first byte before a connection is accepted; zero turns it off.
     pub defer_accept: Duration,
     /// The permissions of a Unix socket's file.
     pub mode: u32,
 }
 
-/// Whether the clients of a listener have to say who they are.
+/// Whether the clients of a listener must authenticate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// They may.
+    /// No.
     #[default]
     Optional,
-    /// Before anything else.
+    /// Yes, before anything else.
     Required,
 }
 
@@ -179,18 +179,18 @@ pub enum Protocol {
     /// HTTP/1.1 and HTTP/1.0.
     #[default]
     Http,
-    /// RESP2 and RESP3: what clients of Redis speak.
+    /// RESP2 and RESP3, the protocol of Redis clients.
     Resp,
 }
 
 /// A host: the top level of the file or one `[[host]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
-    /// Where it stands in the file; `None` for the top level.
+    /// Its place in the file; `None` for the top level.
     pub place: Option<Place>,
     /// The names it answers to; empty for the default host.
     pub names: Vec<HostName>,
-    /// What is done with a path that no route takes; its `root` is the host's.
+    /// How paths without a route are handled; its `root` is the host's.
     pub files: FileRules,
     /// The routes in the order of the file.
     pub routes: Vec<Route>,
@@ -217,53 +217,53 @@ impl Host {
 /// One `[[route]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub place: Place,
-    /// The paths it takes.
+    /// The paths it matches.
     pub matcher: Matcher,
-    /// The methods it takes; empty for all. GET stands for HEAD too.
+    /// The methods it matches; empty for all. GET includes HEAD.
     pub methods: Vec<Method>,
-    /// The only host it is for, within the default host.
+    /// The only host it applies to, within the default host.
     pub host: Option<HostName>,
     /// What it does.
     pub action: RouteAction,
     /// Fields added to its answers.
     pub headers: Vec<Header>,
-    /// The largest request body it takes, in bytes, where it differs from the limit of all.
+    /// The largest request body, in bytes, if it differs from the general limit.
     pub body_size: Option<u64>,
     /// The Cache-Control of its answers.
     pub cache_control: Option<String>,
 }
 
-/// The paths a route takes. Paths are decoded and normalised.
+/// The paths a route matches. Paths are decoded and normalised.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Matcher {
-    /// This path alone.
+    /// Only this path.
     Path(String),
-    /// This path and all below it; without a slash at its end it matches at segment borders.
+    /// This path and all below it; without a trailing slash it matches at segment borders.
     Prefix(String),
     /// All that match a pattern.
     Glob(Glob),
 }
 
-/// What a route does.
+/// The action of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RouteAction {
     /// Serves files.
     Files {
-        /// Where from and how.
+        /// The root and the rules.
         rules: FileRules,
-        /// Whether the route has a root of its own, which stands for its prefix.
+        /// Whether the route has its own root, which replaces its prefix.
         own_root: bool,
     },
-    /// Sends the client elsewhere.
+    /// Redirects the client.
     Redirect {
-        /// Where to.
+        /// The target.
         to: Target,
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
-    /// Goes on with another path and the routes after this one.
+    /// Continues with another path and the routes after this one.
     Rewrite {
         /// The new path.
         to: Target,
@@ -272,7 +272,7 @@ pub enum RouteAction {
     Respond(Respond),
     /// Answers 200 with this JSON text.
     Json(String),
-    /// Has the app module of this name answer.
+    /// Lets the app module with this name answer.
     Module(String),
 }
 
@@ -290,7 +290,7 @@ pub struct Respond {
 /// How files are served: `[files]`, or the `files` of a route over it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRules {
-    /// The directory that `/` stands for.
+    /// The directory for `/`.
     pub root: PathBuf,
     /// Whether a directory without an index is answered with its listing.
     pub listing: bool,
@@ -298,22 +298,22 @@ pub struct FileRules {
     pub index: Vec<String>,
     /// Whether names that begin with a dot are served; `.well-known` always is.
     pub hidden: bool,
-    /// Patterns of files that are not there for a client, besides those the server always hides.
+    /// Patterns of files that clients cannot see, besides those that the server always hides.
     pub hide: Vec<String>,
-    /// Whether symbolic links are followed, as far as they stay below the root.
+    /// Whether symbolic links are followed, as long as they stay below the root.
     pub symlinks: bool,
-    /// Whether `name.zst`, `name.br`, `name.gz` are sent in place of `name` to clients that take them.
+    /// Whether `name.zst`, `name.br`, `name.gz` are sent in place of `name` to clients that accept them.
     pub precompressed: bool,
     /// Whether files are compressed on the fly.
     pub compress: bool,
-    /// The size in bytes from which they are.
+    /// The minimum size in bytes for that.
     pub compress_from: u64,
-    /// The Cache-Control by file; the first that fits counts.
+    /// The Cache-Control by file; the first match applies.
     pub cache_control: Vec<CacheRule>,
 }
 
 impl FileRules {
-    /// The default rules over `root`.
+    /// The default rules for `root`.
     #[must_use]
     pub fn of_root(root: &Path) -> Self {
         Self {
@@ -331,11 +331,11 @@ impl FileRules {
     }
 }
 
-/// One `[[files.cache_control]]`. A `cache_control` of the whole route is one with the pattern `*`.
+/// One `[[files.cache_control]]`. A `cache_control` for the whole route is one with the pattern `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheRule {
-    /// The files it is for: without a `/` a name, with one the whole path, where `*` stands for any run
-    /// of characters.
+    /// The files it applies to: without a `/` a name, with one the whole path, where `*` matches any
+    /// characters.
     pub pattern: String,
     /// The value of Cache-Control.
     pub value: String,
@@ -365,7 +365,7 @@ pub struct MediaType {
     pub value: String,
 }
 
-/// A field added to answers. Neither part can break a head: no CR, LF, NUL or other control character.
+/// A field added to answers. Name and value contain no CR, LF, NUL or other control character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The name as written in the file.

@@ -21,12 +21,12 @@ pub enum ModuleUser {
     Route,
     /// A `[[process]]`: the module is one.
     Process,
-    /// A `[[channel]]`: the module says what clients may do there.
+    /// A `[[channel]]`: the module decides what clients may do.
     Channel,
 }
 
 impl ModuleUser {
-    /// In a sentence.
+    /// The text in a sentence.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl ModuleUser {
 }
 
 impl Config {
-    /// Each module that is named, once for each use.
+    /// Each named module, once for each use.
     #[must_use]
     pub fn named_modules(&self) -> Vec<NamedModule> {
         let mut named = Vec::new();
@@ -67,7 +67,7 @@ fn places(config: &Config) -> impl Iterator<Item = (&str, ModuleUser, Place)> {
     of_routes.chain(of_processes).chain(of_channels)
 }
 
-/// What names a module needs the directory of app modules, and pages that are enabled.
+/// Naming a module requires the directory of app modules, and enabled pages.
 pub(super) fn check(config: &mut Config, problems: &mut Problems) {
     if places(config).next().is_some() {
         config.app.presence = AppPresence::Required;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use super::{Address, DescriptorTables, PageErrors, Steering};
 
-/// What the command line says; each goes before the file.
+/// Settings of the command line, which take precedence over the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
-    /// The listeners of HTTP, in place of all of the file's; empty leaves those.
+    /// The HTTP listeners, which replace all of the file's; empty keeps those.
     pub listen: Vec<Address>,
-    /// Listeners of RESP, beside the others.
+    /// RESP listeners, in addition to the others.
     pub listen_resp: Vec<Address>,
-    /// The directory of the store, in the place of the file's.
+    /// The directory of the store, which replaces the file's.
     pub store: Option<PathBuf>,
     /// The number of schedulers.
     pub schedulers: Option<usize>,
@@ -22,20 +22,20 @@ pub struct Overrides {
     pub pin: Option<bool>,
     /// How long a scheduler polls before it sleeps.
     pub spin: Option<Duration>,
-    /// How long a scheduler that waits polls the network device.
+    /// How long a waiting scheduler busy-polls the network device.
     pub busy_poll: Option<Duration>,
-    /// Whose descriptor table a scheduler uses.
+    /// Which descriptor table a scheduler uses.
     pub descriptor_tables: Option<DescriptorTables>,
-    /// How the kernel spreads new connections.
+    /// How the kernel distributes new connections.
     pub steering: Option<Steering>,
-    /// How long the kernel keeps a connection without a byte, in whole seconds; for each TCP listener.
+    /// How long the kernel defers a connection without a byte, in whole seconds; for each TCP listener.
     pub defer_accept: Option<Duration>,
-    /// The directory to serve as the default host's root.
+    /// The root of the default host.
     pub root: Option<PathBuf>,
-    /// The directory of the command: the default host's root where the file names none.
+    /// The directory argument: the root of the default host unless the file names one.
     pub directory: Option<PathBuf>,
     /// The path of the control socket.
     pub admin_socket: Option<PathBuf>,
-    /// What a client sees of a page that failed.
+    /// What a client sees when a page fails.
     pub page_errors: PageErrors,
 }

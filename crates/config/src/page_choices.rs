@@ -2,12 +2,12 @@
 //!
 //! Owns their names in the configuration.
 
-/// How the code of pages is run.
+/// How the code of pages runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageCode {
     /// Hot code is compiled to native code.
     Native,
-    /// All of it is interpreted.
+    /// All code is interpreted.
     Bytecode,
 }
 
@@ -20,13 +20,13 @@ pub enum PageSessions {
     Store,
 }
 
-/// What a client sees of a page that failed.
+/// What a client sees when a page fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PageErrors {
-    /// The status alone.
+    /// Only the status.
     #[default]
     Hidden,
-    /// What happened and where, with lines of the source: for who develops the page.
+    /// What happened and where, with lines of the source: for developing the page.
     Shown,
 }
 

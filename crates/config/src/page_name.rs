@@ -2,10 +2,10 @@
 //!
 //! Owns the rule for names, for the search for pages and for requests. Never looks at a directory.
 
-/// What a module's name ends with.
+/// The extension of a module.
 const MODULE: &str = ".lua";
 
-/// What marks a page among the files of a directory: `hello.page.html`.
+/// The mark of a page in its file name: `hello.page.html`.
 const MARK: &str = ".page.";
 
 /// The name of a page, below its root.
@@ -13,16 +13,16 @@ const MARK: &str = ".page.";
 pub struct PageName {
     /// The file, without a leading slash: `a/hello.page.html`.
     pub file: Box<str>,
-    /// The path without the mark: `a/hello.html`. Others include it by this name. Of a module it is the name that others
-    /// require it by: `a.hello`.
+    /// The path without the mark: `a/hello.html`, the name by which other pages include it. For a module, the name by which others
+    /// require it: `a.hello`.
     pub full: Box<str>,
-    /// The path without mark and extension: `a/hello`; of a module its name once more.
+    /// The path without mark and extension: `a/hello`; for a module its name again.
     pub short: Box<str>,
 }
 
 impl PageName {
-    /// The page that a file is, if it is one. `EXT` is letters and digits, as it says what the page answers with. What
-    /// editors leave beside a page while they work is none: `.#a.page.html`, `a.page.html~`.
+    /// The page in a file, if it is one. `EXT` consists of letters and digits, because it determines the media type. Temporary files of
+    /// editors are not pages: `.#a.page.html`, `a.page.html~`.
     pub fn of(file: &str) -> Option<Self> {
         let (directory, name) = file
             .rsplit_once('/')
@@ -39,12 +39,12 @@ impl PageName {
         })
     }
 
-    /// Whether a file of this name is meant to be a page, be it one or not: its text is for no client.
+    /// Whether a file with this name is meant to be a page, valid or not: clients must not see its text.
     pub fn is_source(name: &str) -> bool {
         name.contains(MARK) || name.ends_with(MARK.trim_end_matches('.'))
     }
 
-    /// The module that a file is, if it is one: letters, digits, `_` and `-`, also in the names of its directories.
+    /// The module in a file, if it is one: letters, digits, `_` and `-`, also in the names of its directories.
     pub fn of_module(file: &str) -> Option<Self> {
         let stem = file.strip_suffix(MODULE)?;
         let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -54,23 +54,23 @@ impl PageName {
         is_module.then(|| Self { file: file.into(), full: name.clone(), short: name })
     }
 
-    /// A module by its name, whose file would be this one.
+    /// A missing module, with the file where it would be.
     pub fn of_missing_module(name: &str) -> Self {
         let file = name.replace('.', "/") + MODULE;
         Self { file: file.into(), full: name.into(), short: name.into() }
     }
 
-    /// The extension, which says what the page answers with.
+    /// The extension, which determines the media type.
     pub fn extension(&self) -> &str {
         self.full.rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 
-    /// Whether it is only there to be included: its name, or that of a directory on the way to it, begins with `_`.
+    /// Whether it can only be included: its name, or that of a directory on its path, begins with `_`.
     pub fn is_part(&self) -> bool {
         self.file.split('/').any(|name| name.starts_with('_'))
     }
 
-    /// The paths it answers, without the leading slash. An index page answers for its directory, too; a part for none.
+    /// The paths it answers, without the leading slash. An index page also answers for its directory; a part answers none.
     pub fn paths(&self, indexes: &[String]) -> impl Iterator<Item = Box<str>> {
         let name = self.full.rsplit('/').next().unwrap_or(&self.full);
         let directory = &self.full[..self.full.len() - name.len()];

@@ -18,19 +18,19 @@ use crate::limits;
 /// `[pages]`. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
-    /// Whether there are pages at all; their sources are hidden in any case.
+    /// Whether there are pages. Their sources are hidden in any case.
     pub enabled: bool,
-    /// How their code is run.
+    /// How their code runs.
     pub code: PageCode,
-    /// How long a page may run before others get their turn.
+    /// How long a page may run before others run.
     pub slice: Duration,
-    /// CPU time of one run; more is 503.
+    /// CPU time of one run; beyond this 503.
     pub cpu_budget: Duration,
-    /// From a page's start to its end, waits included; more is 503.
+    /// From a page's start to its end, including waits; beyond this 503.
     pub deadline: Duration,
-    /// Memory for all pages of one scheduler, with their code; a page that needs more is answered 503.
+    /// Memory for all pages of one scheduler, including their code; a page that needs more is answered with 503.
     pub memory: u64,
-    /// How much of it one run may hold; more is 503.
+    /// How much of it one run may hold; beyond this 503.
     pub memory_per_request: u64,
     /// Memory for all processes of a scheduler that pages spawned.
     pub process_memory: u64,
@@ -38,23 +38,23 @@ pub struct Pages {
     pub table_size: u64,
     /// Which targets pages may fetch from.
     pub fetch: FetchRules,
-    /// The file with the secrets that cookies are signed with; `None` for one that ends with the server.
+    /// The file with the secrets that sign cookies; `None` for one that is lost when the server ends.
     pub secret_file: Option<PathBuf>,
     /// Where sessions are kept.
     pub sessions: PageSessions,
-    /// How long sessions are good.
+    /// How long sessions are valid.
     pub session_age: Duration,
-    /// Whether browsers are to send the cookies of pages over TLS only, where a page says nothing.
+    /// Whether browsers should send the cookies of pages over TLS only, unless a page says otherwise.
     pub secure_cookies: bool,
-    /// Whether what pages make is compressed.
+    /// Whether the output of pages is compressed.
     pub compress: bool,
-    /// Where the files of forms are kept; none: such forms are refused.
+    /// Where uploaded files are kept; `None`: forms with files are refused.
     pub uploads: Option<PathBuf>,
-    /// Bytes of a form with files; more is 413.
+    /// Bytes of a form with files; beyond this 413.
     pub upload_size: u64,
-    /// Bytes of all files that no page has saved; the form that brings more is 503.
+    /// Bytes of all files that no page has saved; a form that exceeds it is answered with 503.
     pub uploads_size: u64,
-    /// What a client sees of a page that failed. No key: the command line says it.
+    /// What a client sees when a page fails. There is no key for it; the command line sets it.
     pub errors: PageErrors,
 }
 
@@ -298,7 +298,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// Checks keys against each other, and derives what is not written.
+/// Checks keys against each other, and derives values that are not written.
 pub(super) fn check(section: &Section<'_>, pages: &mut Pages, problems: &mut Problems) {
     for (key, size) in [
         ("memory_per_request", &mut pages.memory_per_request),
@@ -322,7 +322,7 @@ pub(super) fn check(section: &Section<'_>, pages: &mut Pages, problems: &mut Pro
         );
         problems.at(item.offset, told);
     }
-    // The default budget is more than any slice: only one that is written can be too short to be noticed.
+    // The default budget is larger than any slice: only a written one can be too short to take effect.
     if let Some(item) = section.item("cpu_budget").filter(|_| pages.cpu_budget < pages.slice) {
         let (budget, slice) = (spoken_duration(pages.cpu_budget), spoken_duration(pages.slice));
         let told = format!("`cpu_budget` ({budget}) is less than `slice` ({slice})");

@@ -9,10 +9,10 @@ use super::Config;
 use super::key::{Absent, Change, Key, SectionKeys};
 use super::keys::SECTIONS;
 
-/// Columns of a line of comment.
+/// Columns of a comment line.
 const COLUMNS: usize = 100;
 
-/// A file with every key, its documentation and its default, all commented out: it means the same as no file.
+/// A file with every key, its documentation and its default, all commented out: it is equivalent to no file.
 #[must_use]
 pub fn defaults() -> String {
     let mut out = String::from(
@@ -60,7 +60,7 @@ fn comment(out: &mut String, key: &Key) {
     out.push('\n');
 }
 
-/// Markdown's `[text](target)` as its text.
+/// Replaces Markdown's `[text](target)` by its text.
 fn without_links(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

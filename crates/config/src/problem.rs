@@ -21,16 +21,16 @@ impl fmt::Display for Place {
     }
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where; `None` for what the command line says.
+    /// Where; `None` for the command line.
     pub place: Option<Place>,
-    /// What, and how to mend it.
+    /// What is wrong, and how to fix it.
     pub message: String,
 }
 
-/// All that is wrong with a configuration, in the order of the file.
+/// All problems of a configuration, in file order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     file_name: String,
@@ -75,7 +75,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Of `text`, the content of the file; empty where every problem comes with its place.
+    /// For `text`, the content of the file; empty if every problem comes with its place.
     pub(crate) fn new(file_name: &str, text: &str) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
         Self {
@@ -102,7 +102,7 @@ impl Problems {
         self.add(Some(place), message);
     }
 
-    /// Adds a problem at a place, or of the command line.
+    /// Adds a problem at a place, or for the command line.
     pub(crate) fn add(&mut self, place: Option<Place>, message: impl Into<String>) {
         self.list.push(Problem { place, message: message.into() });
     }
@@ -115,12 +115,12 @@ impl Problems {
         self.list.is_empty()
     }
 
-    /// `value`, unless something was wrong.
+    /// `value`, unless there were problems.
     pub(crate) fn finish<T>(self, value: T) -> Result<T, ConfigErrors> {
         if self.is_empty() { Ok(value) } else { Err(self.into_errors()) }
     }
 
-    /// All that was wrong.
+    /// All problems.
     pub(crate) fn into_errors(mut self) -> ConfigErrors {
         self.list.sort_by_key(|problem| problem.place);
         let left_out = self.list.len().saturating_sub(PROBLEMS_MAX);
@@ -129,7 +129,7 @@ impl Problems {
     }
 }
 
-/// A number of a place; a text is too short for it not to fit.
+/// A number in a place. A text is too short for it not to fit.
 fn saturate(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

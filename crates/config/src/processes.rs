@@ -16,24 +16,24 @@ use crate::limits;
 pub struct SiteProcess {
     /// The app module that it runs.
     pub module: String,
-    /// When it begins.
+    /// When it starts.
     pub begins: ProcessBegin,
-    /// Where the file says so.
+    /// Its place in the file.
     pub place: Place,
 }
 
-/// When a process of a site begins.
+/// When a process of a site starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessBegin {
     /// With the server.
     AtStart,
-    /// So long after the server's start or a reload that brings it, and again and again.
+    /// This long after the server's start or the reload that added it, and then repeatedly.
     Every(Duration),
     /// Each day.
     Daily {
         /// Minutes since midnight.
         minute: u16,
-        /// The name of its zone; `None` for the one of the server.
+        /// The name of its time zone; `None` for the server's.
         zone: Option<String>,
     },
 }

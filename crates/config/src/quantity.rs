@@ -30,23 +30,23 @@ const SIZE_UNITS: [(&str, u64); 10] = [
     ("TB", 1_000_000_000_000),
 ];
 
-/// Those of [`SIZE_UNITS`] that a size is said in.
+/// Those of [`SIZE_UNITS`] that are used when a size is written.
 const SPOKEN_SIZE_UNITS: std::ops::Range<usize> = 1..6;
 
-/// Why a text is no duration or no size.
+/// Why a text is not a duration or size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuantityError {
-    /// It does not begin with a whole number.
+    /// It does not begin with an integer.
     NoNumber,
     /// A duration above zero without a unit.
     NoUnit(u64),
-    /// A duration with a unit that is none.
+    /// A duration with an unknown unit.
     UnknownDurationUnit(String),
-    /// A size with a unit that is none.
+    /// A size with an unknown unit.
     UnknownSizeUnit(String),
     /// A duration above [`DEADLINE_MAX`].
     DurationTooLong,
-    /// A size that 64 bits do not hold.
+    /// A size that does not fit in 64 bits.
     SizeTooLarge,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a duration: a whole number and a unit, as in `"500ms"`, `"10s"`, `"5m"`. Zero is the same in every unit, and needs none.
+/// Parses a duration: an integer and a unit, as in `"500ms"`, `"10s"`, `"5m"`. Zero needs no unit.
 ///
 /// # Errors
 ///
-/// What is wrong with the text.
+/// If the text is not a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
     let number = number.ok_or(QuantityError::DurationTooLong)?;
@@ -96,11 +96,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
         .ok_or(QuantityError::DurationTooLong)
 }
 
-/// Reads a size in bytes: a whole number and perhaps a unit in any case, as in `"16 KiB"`, `"64kb"`.
+/// Parses a size in bytes: an integer and perhaps a unit in any case, as in `"16 KiB"`, `"64kb"`.
 ///
 /// # Errors
 ///
-/// What is wrong with the text.
+/// If the text is not a size.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
     let number = number.ok_or(QuantityError::SizeTooLarge)?;
@@ -112,7 +112,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     number.checked_mul(factor).ok_or(QuantityError::SizeTooLarge)
 }
 
-/// A duration as it is written: in the largest unit in which it is a whole number.
+/// A duration as text, in the largest unit that gives an integer.
 pub(super) fn spoken_duration(duration: Duration) -> String {
     let micros = duration.as_micros();
     let fits = |factor: u64| micros > 0 && micros.is_multiple_of(u128::from(factor));
@@ -121,7 +121,7 @@ pub(super) fn spoken_duration(duration: Duration) -> String {
     format!("{}{name}", micros / u128::from(*factor))
 }
 
-/// A size as it is written: in the largest unit in which it is a whole number.
+/// A size as text, in the largest unit that gives an integer.
 pub(super) fn spoken_size(bytes: u64) -> String {
     let units = SIZE_UNITS.get(SPOKEN_SIZE_UNITS).unwrap_or_default();
     let unit = units.iter().rev().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor));
@@ -129,7 +129,7 @@ pub(super) fn spoken_size(bytes: u64) -> String {
     format!("{} {name}", bytes / factor)
 }
 
-/// The number a text begins with (`None` inside when it is too large) and what follows, without blanks.
+/// The number at the beginning of a text (the inner `None` if it is too large) and what follows, without blanks.
 fn split(text: &str) -> Option<(Option<u64>, &str)> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
-/// Reads the text of a file; an empty text is the defaults.
+/// Reads the text of a file; an empty text gives the defaults.
 pub(super) fn config(
     text: &str,
     file_name: &str,
@@ -41,7 +41,7 @@ pub(super) fn config(
     let mut problems = Problems::new(file_name, text);
     let (document, errors) = DeTable::parse_recoverable(text);
     add_syntax(&errors, text, &mut problems);
-    // The parser guesses the rest of a broken text: problems of guesses would mislead.
+    // The parser guesses the rest of an invalid text, so further problems would mislead.
     if !problems.is_empty() {
         return Err(problems.into_errors());
     }
@@ -51,7 +51,7 @@ pub(super) fn config(
     problems.finish(config)
 }
 
-/// One problem for a line: what follows in it is mostly the parser's guess.
+/// One problem per line, because further ones are mostly guesses of the parser.
 fn add_syntax(errors: &[toml::de::Error], text: &str, problems: &mut Problems) {
     let mut line = None;
     for error in errors {
@@ -95,7 +95,7 @@ fn read_top(
     config
 }
 
-/// Reads the sections that are there at most once.
+/// Reads the sections that occur at most once.
 fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: &mut Problems) {
     if let Some(section) = top.section("files", &FILES, problems) {
         section.apply(config, base, problems);
@@ -118,7 +118,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     }
 }
 
-/// The command line goes before the file.
+/// The command line takes precedence over the file.
 fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems) {
     if let Some(number) = overrides.schedulers {
         if !(1..=SCHEDULERS_MAX).contains(&(number as u64)) {

@@ -4,7 +4,7 @@
 //! Owns what such a path may look like. A path that no request can have would be a rule that never
 //! matches.
 
-/// Checks a path; what is wrong is the rest of a sentence.
+/// Checks a path; the error is the rest of a sentence.
 pub(super) fn check(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must begin with `/`");

@@ -7,10 +7,10 @@ use super::Config;
 use super::key::{Change, Key, SectionKeys};
 use super::keys::SECTIONS;
 
-/// The keys whose values differ and take effect with a restart only, as `section.key`.
+/// The keys whose values differ and take effect only with a restart, as `section.key`.
 #[must_use]
 pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
-    // Copied once, because a row's place is lent for writing.
+    // Copied once, because a row gives mutable access to its value.
     let (mut old, mut new) = (old.clone(), new.clone());
     let mut names = Vec::new();
     for section in SECTIONS {
@@ -23,7 +23,7 @@ pub fn needs_restart(old: &Config, new: &Config) -> Vec<String> {
     names
 }
 
-/// The values of a key: one for each section of that name.
+/// The values of a key: one for each section with that name.
 fn values(section: &SectionKeys, key: &Key, config: &mut Config) -> Vec<Option<String>> {
     if section.name != super::listener::LISTENER.name {
         return vec![key.show(config)];
@@ -38,7 +38,7 @@ fn values(section: &SectionKeys, key: &Key, config: &mut Config) -> Vec<Option<S
     values
 }
 
-/// As it is named in messages: `limits.connections`.
+/// The name in messages: `limits.connections`.
 fn full_name(section: &SectionKeys, key: &Key) -> String {
     match section.name.trim_matches(['[', ']']) {
         "" => key.name.to_owned(),

@@ -28,7 +28,7 @@ pub(super) fn read_all(
     sections.iter().filter_map(|section| read(section, files, base, problems)).collect()
 }
 
-/// Every key is read before one that is wrong ends the route, so that all problems are told.
+/// Every key is read before an invalid one ends the route, so that all problems are reported.
 fn read(
     section: &Section<'_>,
     files: &FileRules,
@@ -75,7 +75,7 @@ fn read(
     })
 }
 
-/// The one key of `keys` that the section has; none and several are problems.
+/// The one key of `keys` that the section has; none or several are problems.
 fn only(
     section: &Section<'_>,
     keys: &[&'static str],
@@ -158,7 +158,7 @@ fn redirect(
     captures: usize,
     problems: &mut Problems,
 ) -> Option<RouteAction> {
-    /// 302: it is kept by no cache, so a mistake can be mended.
+    /// 302: caches do not keep it, so a mistake can be fixed.
     const STATUS: u16 = 302;
     let table = section.section("redirect", &route_keys::REDIRECT, problems)?;
     let to = target(&table, problems, |text| Target::redirect(text, captures));
@@ -178,7 +178,7 @@ fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> O
     Some(RouteAction::Rewrite { to: to? })
 }
 
-/// A rewrite answers nothing, so what is about answers would never be used.
+/// A rewrite gives no answer, so keys about answers would have no effect.
 fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
     for key in ["headers", "body_size", "cache_control"] {
         if let Some(item) = section.item(key) {

@@ -11,21 +11,21 @@ use super::item::Item;
 use super::key::{Reading, SectionKeys};
 use super::{Config, Problems};
 
-/// The text of the problem that a section does not have a key.
+/// Makes the message for a key that a section does not have.
 pub(super) type UnknownKey = fn(&SectionKeys, &str) -> String;
 
-/// A table of the file whose keys are known.
+/// A table of the file with known keys.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     keys: &'static SectionKeys,
     table: &'a DeTable<'a>,
     unknown: UnknownKey,
-    /// Where it begins.
+    /// Its position.
     pub(super) offset: usize,
 }
 
 impl<'a> Section<'a> {
-    /// Begins to read a table; keys it must not have are problems at once.
+    /// Begins to read a table; unknown keys are reported at once.
     pub(super) fn new(
         keys: &'static SectionKeys,
         table: &'a DeTable<'a>,
@@ -52,7 +52,7 @@ impl<'a> Section<'a> {
         self.item(key).is_some()
     }
 
-    /// The value of a key as it is written.
+    /// The value of a key as written.
     pub(super) fn item(&self, key: &'static str) -> Option<Item<'a>> {
         debug_assert!(self.keys.contains(key), "{key} is not in the list of its section");
         let (name, value) = self.table.get_key_value(key)?;
@@ -60,7 +60,7 @@ impl<'a> Section<'a> {
         Some(Item { key, key_offset, offset: value.span().start, value: value.get_ref() })
     }
 
-    /// The value of a key as it is meant; `None` when it is not there or wrong.
+    /// The parsed value of a key; `None` if it is missing or invalid.
     pub(super) fn read<T>(
         &self,
         key: &'static str,
@@ -71,7 +71,7 @@ impl<'a> Section<'a> {
         parse(&item).map_err(|message| problems.at(item.offset, message)).ok()
     }
 
-    /// Like [`read`](Self::read), into a place that holds the default.
+    /// Like [`read`](Self::read), into a place that contains the default.
     pub(super) fn read_into<T>(
         &self,
         key: &'static str,
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Reads all keys whose rows say where their values go.
+    /// Reads all keys whose rows say where their values are stored.
     pub(super) fn apply(&self, config: &mut Config, base: &Path, problems: &mut Problems) {
         for key in self.keys.keys() {
             let Some(item) = self.item(key.name) else { continue };
@@ -95,7 +95,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The parts of an array as they are meant; parts that are wrong are left out.
+    /// The parsed elements of an array; invalid ones are left out.
     pub(super) fn list<T>(
         &self,
         key: &'static str,
@@ -106,12 +106,12 @@ impl<'a> Section<'a> {
         item.list(problems, parse).map_err(|message| problems.at(item.offset, message)).ok()
     }
 
-    /// Whether an array is there and has nothing in it.
+    /// Whether there is an empty array.
     pub(super) fn is_empty_list(&self, key: &'static str) -> bool {
         self.item(key).is_some_and(|item| item.is_empty_list())
     }
 
-    /// The table a key names, to be read with the keys of its own.
+    /// The table of a key, to be read with its own keys.
     pub(super) fn section(
         &self,
         key: &'static str,
@@ -126,7 +126,7 @@ impl<'a> Section<'a> {
         Some(Section::new(keys, table, item.key_offset, self.unknown, problems))
     }
 
-    /// The tables of `[[key]]`, each to be read with the keys of its own.
+    /// The tables of `[[key]]`, each to be read with its own keys.
     pub(super) fn sections(
         &self,
         key: &'static str,
@@ -152,7 +152,7 @@ impl<'a> Section<'a> {
         sections
     }
 
-    /// The entries of a table whose keys the user chooses, in the order of the file.
+    /// The entries of a table whose keys the user chooses, in file order.
     pub(super) fn entries(&self, key: &'static str, problems: &mut Problems) -> Vec<Item<'a>> {
         let Some(item) = self.item(key) else { return Vec::new() };
         let DeValue::Table(table) = item.value else {

@@ -20,15 +20,15 @@ pub struct StoreSettings {
     pub path: Option<PathBuf>,
     /// The names of databases, beside the numbers 0 to 15.
     pub databases: Vec<String>,
-    /// Bytes that its file may have.
+    /// Maximum size of its file in bytes.
     pub size: u64,
     /// When a write is on the disk.
     pub sync: StoreSync,
-    /// The time between two writes to the disk where a write does not wait for it.
+    /// The time between two writes to the disk, if writes do not wait for it.
     pub sync_interval: Duration,
 }
 
-/// When what was written is on the disk.
+/// When a write is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreSync {
     /// Before the write is answered.
@@ -37,7 +37,7 @@ pub enum StoreSync {
     Log,
     /// Within an interval.
     Interval,
-    /// When the kernel likes.
+    /// When the kernel decides.
     None,
 }
 
@@ -50,7 +50,7 @@ pub struct DatabaseRules {
     pub read: DatabaseAccess,
     /// The clients that may write.
     pub write: DatabaseAccess,
-    /// Whether clients of HTTP reach it.
+    /// Whether HTTP clients can reach it.
     pub http: bool,
 }
 
@@ -103,7 +103,7 @@ const ACCESSES: [(&str, DatabaseAccess); 4] = [
     ("none", DatabaseAccess::None),
 ];
 
-/// The rules that are read or shown: the rows lead into a configuration, of which they alone are used.
+/// The rules being read or shown: the rows refer to a configuration, of which only these are used.
 fn rules(config: &mut Config) -> &mut DatabaseRules {
     if config.databases.is_empty() {
         config.databases.push(DatabaseRules::default());
@@ -156,7 +156,7 @@ pub(super) fn read_databases(
     all
 }
 
-/// The name of a database: it stands in paths and commands.
+/// The name of a database, which is used in paths and commands.
 fn database_name(item: &Item<'_>) -> Result<String, String> {
     let name = borrowed_text(item, "text")?;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -299,7 +299,7 @@ pub(super) static DATABASE: SectionKeys = SectionKeys {
     shared_in: "",
 };
 
-/// As they are when they are shown.
+/// The rules, for being shown.
 fn shown(config: &Config) -> DatabaseRules {
     config.databases.first().cloned().unwrap_or_default()
 }

@@ -16,22 +16,22 @@ pub struct Target {
 /// A part of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Text as it is written; in a redirect it is percent-encoded already.
+    /// Text as written; in a redirect it is already percent-encoded.
     Literal(String),
     /// The path of the request.
     Path(Spot),
     /// The query of the request with its `?`, or nothing.
     Query,
-    /// What a wildcard stood for, or the rest behind a prefix.
+    /// What a wildcard matched, or the rest after a prefix.
     Capture {
         /// The number of the wildcard, from 1.
         number: usize,
-        /// Where it stands.
+        /// Its position.
         spot: Spot,
     },
 }
 
-/// Which part of the new target a variable stands in, as that decides what is encoded.
+/// The part of the new target in which a variable is, which determines what is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
     /// The path.
@@ -41,7 +41,7 @@ pub enum Spot {
 }
 
 impl Target {
-    /// Reads the target of a redirect whose route has this many captures.
+    /// Parses the target of a redirect whose route has this many captures.
     pub(super) fn redirect(text: &str, captures: usize) -> Result<Self, String> {
         check_characters(text)?;
         let parts = parse(text, captures)?;
@@ -51,7 +51,7 @@ impl Target {
         Ok(Self { text: text.to_owned(), parts })
     }
 
-    /// Reads the path of a rewrite whose route has this many captures.
+    /// Parses the path of a rewrite whose route has this many captures.
     pub(super) fn rewrite(text: &str, captures: usize) -> Result<Self, String> {
         check_characters(text)?;
         let parts = parse(text, captures)?;
@@ -64,7 +64,7 @@ impl Target {
         Ok(Self { text: text.to_owned(), parts })
     }
 
-    /// The target as it was written.
+    /// The text of the target.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -76,7 +76,7 @@ impl Target {
         &self.parts
     }
 
-    /// The whole target where it is the same for every request.
+    /// The whole target, if it is the same for every request.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self.parts.as_slice() {
@@ -99,7 +99,7 @@ fn check_characters(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Cuts the text at its variables.
+/// Splits the text at its variables.
 fn parse(text: &str, captures: usize) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut literal = String::new();
@@ -129,7 +129,7 @@ fn parse(text: &str, captures: usize) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// The variable `text` begins with, behind its `$`, and what follows.
+/// The variable at the beginning of `text`, after its `$`, and what follows.
 fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), String> {
     if let Some(digit) = text.chars().next().and_then(|character| character.to_digit(10)) {
         let number = digit as usize;
@@ -156,7 +156,7 @@ fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), Str
     }
 }
 
-/// A redirect leads to a path of this host or to a host that is written in full.
+/// A redirect leads to a path of this host or to a host that is fully written.
 fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
     let literal = match parts {
         [Part::Path(_), ..] => return Ok(()),
@@ -180,14 +180,14 @@ fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
     if !is_authority {
         return Err("write a host behind the scheme, as in \"https://example.org$path\"".to_owned());
     }
-    // Directly behind the host a capture could be `.evil.example` or `@evil.example`.
+    // Directly after the host a capture could be `.evil.example` or `@evil.example`.
     if behind.is_empty() && matches!(parts.get(1), Some(Part::Capture { .. })) {
         return Err("put a `/` between the host and the wildcard's part".to_owned());
     }
     Ok(())
 }
 
-/// `$query` brings its own `?`, so it stands where the query begins and nothing but a fragment follows.
+/// `$query` includes its `?`, so it must be where the query begins, and only a fragment may follow.
 fn check_query(parts: &[Part]) -> Result<(), String> {
     let Some(index) = parts.iter().position(|part| *part == Part::Query) else { return Ok(()) };
     let (before, after) = parts.split_at_checked(index).unwrap_or((parts, &[]));
@@ -205,7 +205,7 @@ fn check_query(parts: &[Part]) -> Result<(), String> {
     }
 }
 
-/// Percent-encodes what must not stand in a URI (RFC 3986 §2); escapes that are written stay.
+/// Percent-encodes what is not allowed in a URI (RFC 3986 §2); written escapes are kept.
 fn encode_literal(part: Part) -> Part {
     let Part::Literal(text) = part else { return part };
     let mut encoded = String::with_capacity(text.len());

@@ -27,7 +27,7 @@ pub(super) fn word(item: &Item<'_>) -> Result<String, String> {
     Ok(text)
 }
 
-/// A text, named by `wanted` when it is something else.
+/// A text, or an error that says `wanted`.
 pub(super) fn borrowed_text<'a>(item: &Item<'a>, wanted: &str) -> Result<&'a str, String> {
     item.value.as_str().ok_or_else(|| item.wrong_type(wanted))
 }
@@ -37,7 +37,7 @@ pub(super) fn boolean(item: &Item<'_>) -> Result<bool, String> {
     item.value.as_bool().ok_or_else(|| item.wrong_type("true or false"))
 }
 
-/// A whole number within `range`.
+/// An integer within `range`.
 pub(super) fn whole(item: &Item<'_>, range: RangeInclusive<u64>) -> Result<u64, String> {
     let DeValue::Integer(integer) = item.value else {
         return Err(item.wrong_type("a whole number"));
@@ -57,7 +57,7 @@ pub(super) fn duration(item: &Item<'_>) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| cannot_be(item, text, &error.to_string()))
 }
 
-/// A duration that is not zero, for deadlines that would refuse everything.
+/// A duration above zero, for deadlines that would otherwise refuse everything.
 pub(super) fn deadline(item: &Item<'_>) -> Result<Duration, String> {
     let duration = duration(item)?;
     if duration.is_zero() {
@@ -101,7 +101,7 @@ pub(super) fn size(item: &Item<'_>) -> Result<u64, String> {
     quantity_of_bytes(item, "a size in quotes such as \"16 KiB\", or a number of bytes", "")
 }
 
-/// Bytes a second: a size, perhaps with `/s` behind it.
+/// Bytes per second: a size, perhaps followed by `/s`.
 pub(super) fn rate(item: &Item<'_>) -> Result<u64, String> {
     quantity_of_bytes(item, "a rate in quotes such as \"512 B/s\", or bytes a second", "/s")
 }
@@ -125,7 +125,7 @@ pub(super) fn size_within(item: &Item<'_>, range: RangeInclusive<u64>) -> Result
     Err(format!("`{}` must be from {least} to {most}", shown(item.key)))
 }
 
-/// A path, relative ones from `base`.
+/// A path; relative ones refer to `base`.
 pub(super) fn path(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {
     let text = word(item)?;
     if text.contains('\0') {
@@ -148,7 +148,7 @@ pub(super) fn module_name(item: &Item<'_>) -> Result<String, String> {
     Err(cannot_be(item, &name, why))
 }
 
-/// The text of a value that is of the right type and yet wrong.
+/// The message for a value of the right type that is still invalid.
 pub(super) fn cannot_be(item: &Item<'_>, text: &str, why: &str) -> String {
     format!("`{}` cannot be \"{}\": {why}", shown(item.key), shown(text))
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns how a word is quoted, shortened and guessed. Never knows keys or values.
 
-/// A text of the file as it may stand in a message: on one line and not too long.
+/// A text of the file for a message: on one line and not too long.
 pub(super) fn shown(text: &str) -> String {
     const CHARACTERS_MAX: usize = 80;
     let mut out = String::new();
@@ -19,11 +19,11 @@ pub(super) fn shown(text: &str) -> String {
     out
 }
 
-/// The word of `known` that `word` is a slip of, if one is near enough.
+/// The known word that `word` was probably meant to be, if one is similar enough.
 pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
-    // Longer words are never a slip of ours, and the distance costs the product of both lengths.
+    // A longer word is no misspelling of ours, and the comparison costs the product of both lengths.
     const WORD_SIZE_MAX: usize = 64;
-    // Words that begin alike and lack an end, as `lisen` for `listener`.
+    // Words that begin alike but lack an ending, such as `lisen` for `listener`.
     const SIMILARITY_MIN: f64 = 0.9;
     if word.len() > WORD_SIZE_MAX {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// The words as `a`, `b` and `c`, each between two of `mark`.
+/// The words as `a`, `b` and `c`, each between two `mark`s.
 pub(super) fn enumerate(words: &[&str], mark: char) -> String {
     let mut out = String::new();
     for (index, word) in words.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The configuration and the route table: every key, every error with its text, every way through the table.
+//! The configuration and the route table: every key, every error with its text, every path through the table.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 #[path = "config/document.rs"]
@@ -26,17 +26,17 @@ fn read(text: &str) -> Result<Config, ConfigErrors> {
     Config::from_text(text, "velodrome.toml", Path::new("/base"), &Overrides::default())
 }
 
-/// The configuration of a right text.
+/// The configuration of a valid text.
 fn config(text: &str) -> Config {
     read(text).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
 }
 
-/// The table of a right text.
+/// The table of a valid text.
 fn table(text: &str) -> Table {
     Table::compile(&config(text)).unwrap_or_else(|errors| panic!("{errors}\n--- in\n{text}"))
 }
 
-/// What is wrong with a text, in the file or in its routes together.
+/// The problems of a text, in the file or in its routes together.
 fn errors(text: &str) -> String {
     match read(text) {
         Err(errors) => errors.to_string(),

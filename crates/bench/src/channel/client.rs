@@ -28,19 +28,19 @@ use crate::client::NoMessage;
 use crate::host::ThreadSample;
 use crate::plan::{Address, Share};
 
-/// The key of every handshake: nobody is to be convinced that it is fresh (RFC 6455 section 10.3 is about caches).
+/// The key of every handshake. It need not be fresh (RFC 6455 section 10.3 is about caches).
 const KEY: &[u8] = b"dGhlIHNhbXBsZSBub25jZQ==";
 
-/// Bytes of the head that answers a handshake. Beyond: it is none.
+/// Bytes of the head that answers a handshake. Beyond: an error.
 const HEAD_BYTES: usize = 8 * 1024;
 
-/// The bounds of what a server sends: it was chosen by whoever measures it.
+/// The limits of what a server may send; the user chose the server.
 const LIMITS: Limits = Limits { frame: 1 << 24, message: 1 << 24, fragments: u16::MAX };
 
-/// Milliseconds between two looks at the signs while nothing happens.
+/// Milliseconds between two checks of the signs while nothing happens.
 const LOOK_MS: u64 = 20;
 
-/// What a thread is told before it begins.
+/// What a thread is told at its start.
 pub(super) struct Orders {
     pub(super) plan: Arc<ChannelPlan>,
     pub(super) thread: u32,
@@ -58,7 +58,7 @@ pub(super) struct Subscribers {
     unopened: Range<u32>,
     scratch: Vec<u8>,
     tally: Tally,
-    /// What was told of it already.
+    /// What was already reported.
     told: u64,
     publisher: Option<ProcessId>,
     next_due_ns: u64,
@@ -70,7 +70,7 @@ pub(super) struct Subscriber {
     phase: Phase,
     reader: Reader,
     received: u64,
-    /// The number behind that of the latest message.
+    /// The number after that of the latest message.
     next: u64,
     /// The close code, if there was one.
     code: Option<u16>,
@@ -341,7 +341,7 @@ impl Service for Subscribers {
             now.since(&before, self.orders.core, 0, context.now.monotonic_ns - since_ns)
         });
         let tally = std::mem::take(&mut self.tally);
-        // Nobody waits any more where the run was given up.
+        // If the run was given up, there is no receiver.
         let _sent = self.orders.handover.send(Finished { tally, used });
     }
 }

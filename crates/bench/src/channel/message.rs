@@ -13,14 +13,14 @@ const LEAST_BYTES: usize = TIME_DIGITS + NUMBER_DIGITS;
 
 const _: () = assert!(LEAST_BYTES == CHANNEL_MESSAGE_MINIMUM);
 
-/// Writes a message of so many bytes.
+/// Writes a message with this many bytes.
 pub(super) fn write(due_ns: u64, number: u64, size: usize) -> String {
     let mut text = format!("{due_ns:016x}{number:010}");
     text.extend(std::iter::repeat_n('x', size.saturating_sub(text.len())));
     text
 }
 
-/// When it was due, and its number; `None` for a message of somebody else.
+/// When it was due, and its number; `None` for a message from another publisher.
 pub(super) fn read(text: &[u8]) -> Option<(u64, u64)> {
     let text = str::from_utf8(text.get(..LEAST_BYTES)?).ok()?;
     let (time, number) = text.split_at_checked(TIME_DIGITS)?;

@@ -31,31 +31,31 @@ use tally::{Finished, Tally};
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct ChannelPlan {
-    /// Where, how many subscribers and threads, how long messages are published. Its target is the channel's path.
+    /// The address, the number of subscribers and threads, and how long messages are published. Its target is the channel's path.
     pub plan: Plan,
     /// When messages are published.
     pub pace: ChannelPace,
     /// Bytes of a message.
     pub size: usize,
-    /// After how many messages publishing ends before that.
+    /// The number of messages after which publishing ends early.
     pub messages: u64,
 }
 
 /// When messages are published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChannelPace {
-    /// So many a second, whether or not others have arrived.
+    /// This many per second, whether or not earlier ones have arrived.
     Rate(f64),
-    /// So many at once, and the next when all subscribers of the publisher's thread have got them.
+    /// This many at once, and the next when all subscribers of the publisher's thread have received them.
     AtOnce(u32),
 }
 
-/// How a run goes.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChannelMoment {
-    /// Subscribers that stand.
+    /// Connected subscribers.
     pub open: u64,
-    /// Of how many.
+    /// The wanted number.
     pub wanted: u64,
     /// Messages published.
     pub published: u64,
@@ -63,18 +63,18 @@ pub struct ChannelMoment {
     pub received: u64,
 }
 
-/// What the threads and the one that watches them tell each other.
+/// Shared state of the threads and the one that watches them.
 #[derive(Debug)]
 struct Signs {
-    /// Subscribers that stand, and those that were tried.
+    /// Connected subscribers, and those that were tried.
     open: AtomicU64,
     tried: AtomicU64,
-    /// When publishing begins and ends; never until it is known.
+    /// When publishing begins and ends; never, until it is known.
     begin_ns: AtomicU64,
     end_ns: AtomicU64,
     published: AtomicU64,
     received: AtomicU64,
-    /// 1 when all is over.
+    /// 1 when the run is over.
     over: AtomicU64,
 }
 
@@ -91,7 +91,7 @@ impl Signs {
         }
     }
 
-    /// Publishing begins at this time and lasts so long.
+    /// Sets when publishing begins and how long it lasts.
     fn begin(&self, begin_ns: u64, duration: Duration) {
         let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.end_ns.store(begin_ns.saturating_add(duration_ns), Ordering::Relaxed);
@@ -109,10 +109,10 @@ impl Signs {
     }
 }
 
-/// Carries out a plan and reports what came of it; `look` hears ten times a second how it goes. INT and TERM end it early.
+/// Executes a plan and reports the result. `look` gets the progress ten times per second. INT and TERM end it early.
 ///
 /// # Errors
-/// When the threads cannot be set up.
+/// If the threads cannot be set up.
 pub fn run(
     plan: &ChannelPlan,
     mut look: impl FnMut(&ChannelMoment),
@@ -191,7 +191,7 @@ fn gather(
     Ok((tally, used))
 }
 
-/// Threads that stand and wait to be started.
+/// Threads that are ready and wait to be started.
 fn stand(
     plan: &ChannelPlan,
     signs: &Arc<Signs>,

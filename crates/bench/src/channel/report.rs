@@ -14,50 +14,50 @@ use crate::limits::{GENERATOR_BUSY_MAXIMUM, SERVER_BUSY_MINIMUM, STEAL_SHARE_MAX
 use crate::report::figures::{count, duration, percent, rate};
 use crate::tally::Latency;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelReport {
-    /// Subscribers that stood, and those that were wanted.
+    /// Connected subscribers.
     pub subscribers: u64,
-    /// How many were wanted.
+    /// Wanted subscribers.
     pub wanted: u64,
-    /// Connections that did not become subscribers, by what came of them.
+    /// Connections that did not become subscribers, by reason.
     pub failed: BTreeMap<String, u64>,
     /// Messages published.
     pub published: u64,
-    /// Bytes of each.
+    /// Bytes of each message.
     pub message_bytes: u64,
     /// Messages received, by all subscribers together.
     pub received: u64,
-    /// Received of those expected: each message by each subscriber.
+    /// The share of expected deliveries that were received: each message by each subscriber.
     pub reach: f64,
-    /// Messages of the subscriber with the fewest and of that with the most.
+    /// Messages of the subscriber that received the fewest.
     pub fewest: u64,
-    /// The most.
+    /// Messages of the subscriber that received the most.
     pub most: u64,
-    /// Messages that a subscriber got again, or behind a later one.
+    /// Messages that a subscriber received twice, or after a later one.
     pub disordered: u64,
     /// Subscribers that ended before the end, by close code or reason.
     pub ended: BTreeMap<String, u64>,
-    /// From the first message due to the last one received, in nanoseconds.
+    /// From the time the first message was due until the last one was received, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Messages received a second, over that time.
+    /// Messages received per second in that time.
     pub deliveries_per_s: f64,
-    /// From when a message was due to its arrival, of all deliveries.
+    /// From the time a message was due until its arrival, over all deliveries.
     pub delivery: Times,
-    /// The same of the first and of the last subscriber of each message that all have got.
+    /// The same for the first subscriber of each message that all have received.
     pub first: Times,
-    /// Of the last.
+    /// The same for the last subscriber.
     pub last: Times,
-    /// What the server used, where it is on this host.
+    /// The server's CPU time per delivery, if it is on this host.
     pub server_cpu_ns_per_delivery: Option<f64>,
-    /// Share of its core that the busiest thread of the server used.
+    /// The share of its core that the server's busiest thread used.
     pub server_busy: Option<f64>,
-    /// Memory that the server had more once the subscribers were connected, for each.
+    /// The increase of the server's memory per connected subscriber.
     pub server_bytes_per_subscriber: Option<f64>,
-    /// Share of its core that the busiest thread of the generator used.
+    /// The share of its core that the generator's busiest thread used.
     pub generator_busy: f64,
-    /// Whether the figures tell of the server.
+    /// Whether the figures can be trusted.
     pub valid: bool,
     /// Why not.
     pub reasons: Vec<String>,
@@ -70,9 +70,9 @@ pub struct Times {
     pub min_ns: u64,
     /// The median.
     pub p50_ns: u64,
-    /// 99 of 100 were shorter.
+    /// 99 of 100 were not longer.
     pub p99_ns: u64,
-    /// 999 of 1,000.
+    /// 999 of 1,000 were not longer.
     pub p999_ns: u64,
     /// The longest.
     pub max_ns: u64,
@@ -149,7 +149,7 @@ impl ChannelReport {
     /// As JSON.
     ///
     /// # Panics
-    /// Never: it is plain data.
+    /// Never, because it is plain data.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain data can be written")
@@ -158,7 +158,7 @@ impl ChannelReport {
     /// Writes the report for a person.
     ///
     /// # Errors
-    /// When `out` takes no text.
+    /// If `out` accepts no text.
     pub fn write_text(&self, out: &mut impl Write) -> fmt::Result {
         let verdict = if self.valid { "VALID" } else { "INVALID" };
         writeln!(out, "{verdict}")?;
@@ -229,7 +229,7 @@ impl ChannelReport {
     }
 }
 
-/// Why the figures may tell of something else than the server.
+/// Why the figures may describe something other than the server.
 fn reasons(measured: &Measured<'_>, generator_busy: f64, server_busy: Option<f64>) -> Vec<String> {
     let mut reasons = Vec::new();
     let wanted = u64::from(measured.plan.plan.connections);

@@ -31,15 +31,15 @@ impl Arrivals {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) opened: u64,
-    /// Connections that did not become subscribers, by what came of them.
+    /// Connections that did not become subscribers, by reason.
     pub(super) failed: BTreeMap<String, u64>,
     pub(super) published: u64,
     pub(super) received: u64,
-    /// From when a message was due to its arrival, of all deliveries.
+    /// From the time a message was due until its arrival, over all deliveries.
     pub(super) latency: Latency,
     /// By the number of the message.
     pub(super) messages: Vec<Arrivals>,
-    /// Messages that a subscriber got again, or behind a later one.
+    /// Messages that a subscriber received twice, or after a later one.
     pub(super) disordered: u64,
     /// Subscribers that ended before the end, by close code or reason.
     pub(super) ended: BTreeMap<String, u64>,
@@ -51,7 +51,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A subscriber got a message.
+    /// A subscriber received a message.
     pub(super) fn receive(&mut self, number: u64, due_ns: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(due_ns);
         self.received += 1;
@@ -71,12 +71,12 @@ impl Tally {
         arrivals.count += 1;
     }
 
-    /// Whether every subscriber of this thread has got all that was published.
+    /// Whether every subscriber of this thread has received everything that was published.
     pub(super) fn has_all(&self) -> bool {
         self.received >= self.published.saturating_mul(self.opened)
     }
 
-    /// A subscriber is over; so many messages it got.
+    /// A subscriber has ended; it received this many messages.
     pub(super) fn end(&mut self, received: u64) {
         self.fewest = Some(self.fewest.map_or(received, |fewest| fewest.min(received)));
         self.most = self.most.max(received);

@@ -12,7 +12,7 @@ use crate::plan::BodyCheck;
 use crate::tally::{Answering, FailureKind};
 
 impl Client {
-    /// Takes what came: as many answers as there are, then asks again.
+    /// Takes input: as many answers as there are, then sends further requests.
     #[inline]
     pub(super) fn take_input(
         &mut self,
@@ -27,7 +27,7 @@ impl Client {
         let mut consumed = 0;
         while consumed < input.len() {
             if connection.in_flight() == 0 {
-                // Nobody asked for this. What is asked next on such a connection could be answered with anything.
+                // Input without a request: the next answer on this connection could not be trusted.
                 self.hear_unasked((input.len() - consumed) as u64, now_ns);
                 connection.phase = Phase::Over;
                 return Progress { consumed: input.len(), next: Next::Abort };
@@ -58,13 +58,13 @@ impl Client {
         Progress { consumed, next: Next::Read }
     }
 
-    /// Bytes came behind the end of the last answer.
+    /// Bytes came after the end of the last answer.
     pub(super) fn hear_unasked(&mut self, count: u64, now_ns: u64) {
         self.tally.bytes_in += count;
         self.tally.hear_unasked(now_ns);
     }
 
-    /// Looks at a piece of a body. `Some` when it was all of it: whether it is right.
+    /// Checks a piece of a body. `Some` at its end: whether it is correct.
     #[inline]
     fn judge_body(
         &self,
@@ -85,7 +85,7 @@ impl Client {
         None
     }
 
-    /// An answer is whole: counts it, and prepares for the next one.
+    /// An answer is complete: counts it, and prepares for the next one.
     #[inline]
     fn settle(
         &mut self,
@@ -146,7 +146,7 @@ impl BodyVerdict {
     }
 }
 
-/// What an answer means for its connection.
+/// The consequence of an answer for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Afterwards {
     GoOn,

@@ -12,7 +12,7 @@ use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Sending};
 
 impl Client {
-    /// Sends as many requests as the connection may have on their way.
+    /// Sends as many requests as the connection may have in flight.
     #[inline]
     pub(super) fn fill(
         &mut self,
@@ -27,7 +27,7 @@ impl Client {
             && (self.pacer.is_some() || self.left_to_ask() > 0)
             && connection.phase == Phase::Open
             && !context.output_is_full()
-            // What is asked later belongs to no run.
+            // Later requests belong to no run.
             && now_ns <= self.window.end_ns
         {
             let due_ns = match &mut self.pacer {
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// Requests that may still be asked in this run.
+    /// Requests that may still be sent in this run.
     #[inline]
     pub(super) fn left_to_ask(&self) -> u64 {
         if self.stage == Stage::Counting {
@@ -63,9 +63,9 @@ impl Client {
         }
     }
 
-    /// Asks a connection that is to be held once, before anything counts: a server may hold back one that is silent
-    /// (TCP_DEFER_ACCEPT), and gives one up sooner that never asked than one that is between requests. It counts as open
-    /// once that is answered; the kernel's word alone may be about a place in the server's queue.
+    /// Sends one request on a connection that is to be held, before anything counts: a server may defer a silent connection
+    /// (TCP_DEFER_ACCEPT), and closes one that never sent a request sooner than one between requests. It counts as open
+    /// once that is answered, because a connection that the kernel reports may still be in the server's queue.
     pub(super) fn greet(
         &mut self,
         connection: &mut Connection,
@@ -85,7 +85,7 @@ impl Client {
         due_ns: u64,
         context: &mut Context<'_, NoMessage>,
     ) {
-        // Borrowed and not counted: all threads have the one reference count in common.
+        // Borrowed without counting, because all threads share the one reference count.
         let plan = &self.work.plan;
         let now_ns = context.now.monotonic_ns;
         let (targets, choice) = &self.work.targets[peer];
@@ -115,7 +115,7 @@ impl Client {
         context.set_deadline_after_ms(timeout_ms.saturating_sub(waited_ms));
     }
 
-    /// A connection that may take another request.
+    /// Lists a connection as free to take another request.
     fn list(&mut self, connection: &Connection, peer: usize, context: &Context<'_, NoMessage>) {
         if connection.phase != Phase::Open {
             return;
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Counts everything on its way as failed.
+    /// Counts every request in flight as failed.
     pub(super) fn fail_all(
         &mut self,
         connection: &mut Connection,
@@ -141,12 +141,12 @@ impl Client {
         connection.phase = Phase::Over;
     }
 
-    /// No connection could be had: the request for which it was meant has failed.
+    /// No connection could be opened: its request has failed.
     pub(super) fn fail_to_connect(&mut self, number: u32, begun_ns: u64, now_ns: u64) {
         self.tally.refuse(now_ns.saturating_sub(begun_ns));
         let peer = self.share.way(number).peer;
         match &mut self.pacer {
-            // A closed loop asks as soon as it can: what it could not ask counts as asked.
+            // A closed loop sends as soon as it can: a request it could not send counts as asked.
             None => self.tally.ask(),
             Some(pacer) => {
                 if pacer.take(peer).is_none() {
@@ -157,7 +157,7 @@ impl Client {
         self.tally.fail(FailureKind::Connect, now_ns);
     }
 
-    /// Nobody is left to whom requests could be given, and nobody will come: those that are due have failed.
+    /// There is no connection left and none will come: the due requests have failed.
     pub(super) fn fail_due(&mut self, now_ns: u64) {
         let Some(pacer) = &mut self.pacer else { return };
         for peer in 0..pacer.peers() {
@@ -174,7 +174,7 @@ impl Client {
         }
     }
 
-    /// What happens to the place of a connection that has ended.
+    /// What happens to the slot of a connection that has ended.
     pub(super) fn replace(&mut self, number: u32, outlook: Outlook) {
         let is_given_up = outlook != Outlook::Unopened || self.stage != Stage::Opening;
         if self.work.plan.upkeep == Upkeep::Hold && is_given_up {
@@ -193,13 +193,13 @@ impl Client {
     }
 }
 
-/// Whether the next connection in the place of one that ended may be expected to be of more use.
+/// Whether the next connection in the slot of an ended one can be expected to be better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outlook {
-    /// The one before was of use.
+    /// The previous one was useful.
     Good,
-    /// Nothing was answered over the one before: not at once.
+    /// Nothing was answered on the previous one: wait before the next.
     Bad,
-    /// The one before never stood: not at once.
+    /// The previous one was never established: wait before the next.
     Unopened,
 }

@@ -11,27 +11,27 @@ use wire::http::received::ResponseReader;
 use super::replies::ReplyReader;
 use crate::plan::{AnswerBody, BodyProgress};
 
-/// A request on its way.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) due_ns: u64,
     pub(super) sent_ns: u64,
     /// Index into the plan's targets.
     pub(super) target: u32,
-    /// The number of its key, where a store is asked.
+    /// The number of its key, for a store.
     pub(super) key: u64,
 }
 
-/// How far a connection is.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It does not stand yet.
+    /// Not established yet.
     Connecting,
-    /// It takes requests.
+    /// It accepts requests.
     Open,
-    /// The request that was its last one is on its way.
+    /// Its last request is in flight.
     LastSent,
-    /// It counts for nothing any more: it only has to be closed.
+    /// It no longer counts; it only has to be closed.
     Over,
 }
 
@@ -40,22 +40,22 @@ pub(super) enum Phase {
 pub struct Connection {
     /// Its number among those of its thread.
     pub(super) number: u32,
-    /// Requests it carried so far.
+    /// Requests sent on it so far.
     pub(super) sent: u64,
     pub(super) phase: Phase,
     /// Whether it counts as open.
     pub(super) stands: bool,
-    /// Whether any answer came over it.
+    /// Whether any answer was received on it.
     pub(super) has_answered: bool,
-    /// Since when it is being connected, or has had nothing to do.
+    /// Since when it is being connected, or idle.
     pub(super) since_ns: u64,
     pub(super) reader: ResponseReader,
-    /// That of a store's replies.
+    /// The reader of a store's replies.
     pub(super) replies: ReplyReader,
     pub(super) body: BodyProgress,
     pub(super) body_bytes: u64,
     first: Option<Pending>,
-    /// Those behind the first, where requests are pipelined.
+    /// Those after the first, for pipelined requests.
     #[expect(
         clippy::box_collection,
         reason = "8 bytes of a slot in place of 32: few connections have one"
@@ -88,7 +88,7 @@ impl Connection {
         usize::from(self.first.is_some()) + others
     }
 
-    /// The one that is answered next.
+    /// The request that is answered next.
     #[inline]
     pub(super) fn oldest(&self) -> Option<&Pending> {
         self.first.as_ref()
@@ -104,7 +104,7 @@ impl Connection {
         self.others.get_or_insert_default().push_back(pending);
     }
 
-    /// The oldest is settled. What is expected next is for the caller to say, with [`Self::expect`].
+    /// Removes the oldest request. The caller sets what is expected next, with [`Self::expect`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Pending> {
         let settled = self.first.take();

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The counters of one thread, and the way to stop it.
+/// The counters of one thread, and the means to stop it.
 #[derive(Debug, Default)]
 pub struct Live {
     answered: AtomicU64,
@@ -13,26 +13,26 @@ pub struct Live {
     p99_ns: AtomicU64,
     opened: AtomicU64,
     tried: AtomicU64,
-    /// 0 as long as nobody knows.
+    /// 0 until it is known.
     start_ns: AtomicU64,
     stop: AtomicBool,
     over: AtomicBool,
 }
 
-/// What [`Live`] said at one moment.
+/// The values of [`Live`] at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
     /// Answers that were as expected.
     pub answered: u64,
-    /// Requests that came to nothing good.
+    /// Requests that failed.
     pub failed: u64,
     /// Connections open.
     pub open: u64,
-    /// The 99th percentile of the response time in the latest second or two; zero when nothing was answered then.
+    /// The 99th percentile of the response time in the last second or two; zero if nothing was answered then.
     pub p99_ns: u64,
     /// Connections that were opened so far.
     pub opened: u64,
-    /// Attempts to open one that have come to an end, good or bad.
+    /// Attempts to open a connection that have ended, successfully or not.
     pub tried: u64,
 }
 
@@ -46,7 +46,7 @@ impl Live {
         self.tried.store(glance.tried, Ordering::Relaxed);
     }
 
-    /// What it says now.
+    /// The current values.
     pub fn glance(&self) -> Glance {
         Glance {
             answered: self.answered.load(Ordering::Relaxed),
@@ -58,7 +58,7 @@ impl Live {
         }
     }
 
-    /// Has the thread begin to ask at this time, where it was told none before it was launched. It hears of it within a
+    /// Makes the thread begin to send at this time, if it had no time at its launch. It notices within a
     /// tenth of a second.
     pub fn begin(&self, start_ns: u64) {
         self.start_ns.store(start_ns, Ordering::Relaxed);
@@ -68,17 +68,17 @@ impl Live {
         Some(self.start_ns.load(Ordering::Relaxed)).filter(|start_ns| *start_ns > 0)
     }
 
-    /// Has the thread end its run within a tenth of a second.
+    /// Makes the thread end its run within a tenth of a second.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Its run is over: it has asked all it was to ask.
+    /// Its run has ended: it has sent all its requests.
     pub(super) fn finish(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether its run is over.
+    /// Whether its run has ended.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }

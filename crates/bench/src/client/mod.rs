@@ -36,7 +36,7 @@ use waits::Waits;
 use window::Stage;
 pub use window::Window;
 
-/// What the threads of a run have in common.
+/// What the threads of a run share.
 #[derive(Debug)]
 pub struct Work {
     plan: Plan,
@@ -75,7 +75,7 @@ pub struct Finished {
     pub tally: Tally,
     /// What it used of its core while it was counted.
     pub used: ThreadUse,
-    /// How long was counted.
+    /// The length of the counted time.
     pub wall_ns: u64,
     /// When its connections were opened.
     pub opening: OpeningTimes,
@@ -86,11 +86,11 @@ pub struct Finished {
 pub struct OpeningTimes {
     /// The first connect began.
     pub begun_ns: u64,
-    /// The latest connection stood, before counting began.
+    /// The last connection was established before counting began.
     pub last_ns: u64,
 }
 
-/// No thread tells another anything.
+/// Has no values, because threads send each other no messages.
 #[derive(Debug)]
 pub enum NoMessage {}
 
@@ -106,21 +106,21 @@ pub struct Client {
     pacer: Option<Pacer>,
     /// Connections being opened because a request waits, by peer.
     opening: Vec<usize>,
-    /// Connections that were not opened for the first time yet.
+    /// Connections that were not opened yet.
     unopened: Range<u32>,
-    /// Connections to be opened again at once.
+    /// Connections to reopen at once.
     reconnects: Vec<u32>,
-    /// Connections to be opened again, and when: in that order, as each waits equally long.
+    /// Connections to reopen later, and when; in that order, because each waits equally long.
     retries: VecDeque<(u64, u32)>,
     /// The time of the latest call.
     now_ns: u64,
     opening_times: OpeningTimes,
-    /// What the thread had used when counting began, with what it had spun.
+    /// What the thread had used when counting began, and how much of it was polling.
     before: Option<(ThreadSample, u64)>,
     waits: Waits,
-    /// The measurement of this thread. It is handed over when all connections are closed.
+    /// The measurement of this thread, handed over when all connections are closed.
     outcome: Option<Finished>,
-    /// Requests of this thread that count; then its run is over.
+    /// Requests of this thread that count; then its run ends.
     quota: u64,
     ended_ns: u64,
     core: Option<u32>,
@@ -129,20 +129,20 @@ pub struct Client {
     handover: Sender<Finished>,
 }
 
-/// What a thread is told before it begins.
+/// What a thread is told at its start.
 #[derive(Debug)]
 pub struct Orders {
-    /// The common part.
+    /// The shared part.
     pub work: Arc<Work>,
-    /// Which thread it is.
+    /// The number of the thread.
     pub thread: u32,
-    /// When the run counts. None: it is told later, by [`Live::begin`].
+    /// When the run counts. `None`: it is set later, by [`Live::begin`].
     pub window: Option<Window>,
     /// Its core, when it is pinned.
     pub core: Option<u32>,
-    /// Where it tells of itself.
+    /// Where it stores its progress.
     pub live: Arc<Live>,
-    /// Where it hands over what it measured.
+    /// Where it sends its measurement.
     pub handover: Sender<Finished>,
 }
 
@@ -167,7 +167,7 @@ impl Client {
             }
         };
         let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
-        // Connections that are opened when a request is due are as many as that takes.
+        // If connections are opened when a request is due, there are as many as that needs.
         let held = match (&pacer, plan.lifetime) {
             (Some(_), Lifetime::Requests(_)) => 0,
             _ => u64::from(share.connections),
@@ -198,7 +198,7 @@ impl Client {
         }
     }
 
-    /// In an open loop a connection that carries a request or a few is opened when one is due.
+    /// In an open loop, a connection for one or a few requests is opened when one is due.
     fn opens_when_due(&self) -> bool {
         self.pacer.is_some() && matches!(self.work.plan.lifetime, Lifetime::Requests(_))
     }
@@ -217,7 +217,7 @@ impl Client {
     }
 }
 
-/// A thread's part of so many requests.
+/// A thread's part of this many requests.
 fn quota(count: Option<NonZeroU64>, thread: u32, threads: u32) -> u64 {
     let Some(count) = count.map(NonZeroU64::get) else { return u64::MAX };
     let (thread, threads) = (u64::from(thread), u64::from(threads.max(1)));

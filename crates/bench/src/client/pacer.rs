@@ -12,18 +12,18 @@ use crate::plan::{Choice, Schedule, TemplateState, Upkeep};
 /// One peer's part.
 #[derive(Debug, Default)]
 struct Queue {
-    /// When the requests that wait were due.
+    /// When the waiting requests were due.
     due_ns: VecDeque<u64>,
-    /// Connections that were free when they came here: their seats say whether they still are.
+    /// Connections that were free when they were added here; their seats tell whether they still are.
     free: VecDeque<u32>,
-    /// Connections that are opened only when they are needed.
+    /// Connections that are opened only when needed.
     closed: Vec<u32>,
 }
 
-/// One connection, as long as it is free and after.
+/// A connection's entry.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seat {
-    /// Who sits there, free to take a request.
+    /// The process, if it is free to take a request.
     free: Option<ProcessId>,
     /// Whether its number is in the list of its peer.
     is_listed: bool,
@@ -32,13 +32,13 @@ struct Seat {
 /// The connections of a pace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seats {
-    /// How many there are.
+    /// The number of connections.
     pub(super) connections: u32,
-    /// Which is called next.
+    /// Which one is used next.
     pub(super) upkeep: Upkeep,
 }
 
-/// Who is to take a request.
+/// A connection that should take a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taker {
     /// An open connection.
@@ -76,7 +76,7 @@ impl Pacer {
         Self { schedule, start_ns, next_due_ns, upkeep, peers, queues, seats }
     }
 
-    /// Begins at this time, of which nobody knew before.
+    /// Sets the start time, which was not known before.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
@@ -86,7 +86,7 @@ impl Pacer {
         self.start_ns.saturating_add(self.next_due_ns)
     }
 
-    /// Queues what has become due by now, `most` at most; gives how many that were.
+    /// Queues what has become due by now, at most `most`; returns how many.
     pub(super) fn advance(&mut self, now_ns: u64, most: u64, state: &mut TemplateState) -> u64 {
         let mut count = 0;
         while count < most && self.next_ns() <= now_ns {
@@ -100,8 +100,8 @@ impl Pacer {
         count
     }
 
-    /// Queues what became due before the end of a run, as [`Self::advance`]. The end is no part of it: a request of that moment would
-    /// count with an age of nothing.
+    /// Like [`Self::advance`], for what became due before the end of a run. The end itself is excluded, because a request of that moment
+    /// would count with an age of zero.
     pub(super) fn advance_to_end(
         &mut self,
         end_ns: u64,
@@ -111,25 +111,25 @@ impl Pacer {
         self.advance(end_ns.saturating_sub(1), most, state)
     }
 
-    /// Takes a request of this peer that is due.
+    /// Takes a due request of this peer.
     #[inline]
     pub(super) fn take(&mut self, peer: usize) -> Option<u64> {
         self.queues.get_mut(peer)?.due_ns.pop_front()
     }
 
-    /// How many requests are due that no connection has taken.
+    /// The number of due requests that no connection has taken.
     pub(super) fn waiting(&self) -> u64 {
         self.queues.iter().map(|queue| queue.due_ns.len() as u64).sum()
     }
 
-    /// Gives up all requests that wait; each is told of with the time at which it was due.
+    /// Gives up all waiting requests; reports each with the time at which it was due.
     pub(super) fn abandon(&mut self, mut tell: impl FnMut(u64)) {
         for queue in &mut self.queues {
             queue.due_ns.drain(..).for_each(&mut tell);
         }
     }
 
-    /// How many peers there are.
+    /// The number of peers.
     pub(super) fn peers(&self) -> usize {
         self.queues.len()
     }
@@ -153,17 +153,17 @@ impl Pacer {
         }
     }
 
-    /// A connection of this peer is to be opened when it is needed.
+    /// A connection of this peer will be opened when needed.
     pub(super) fn list_closed(&mut self, peer: usize, number: u32) {
         if let Some(queue) = self.queues.get_mut(peer) {
             queue.closed.push(number);
         }
     }
 
-    /// Calls somebody for each request that waits, as long as anybody is free.
+    /// Assigns a connection to each waiting request, as long as there are free ones.
     pub(super) fn call(&mut self, opening: &[usize], mut take: impl FnMut(Taker)) {
         for (peer, queue) in self.queues.iter_mut().enumerate() {
-            // Those that are being opened come for one each.
+            // Those that are being opened take one request each.
             let mut wanted =
                 queue.due_ns.len().saturating_sub(opening.get(peer).copied().unwrap_or(0));
             while wanted > 0 {
@@ -174,7 +174,7 @@ impl Pacer {
                 if let Some(number) = free {
                     let Some(seat) = self.seats.get_mut(number as usize) else { continue };
                     seat.is_listed = false;
-                    // Who has ended meanwhile takes nothing.
+                    // A connection that has ended meanwhile takes nothing.
                     let Some(id) = seat.free.take() else { continue };
                     take(Taker::Open(id));
                 } else if let Some(number) = queue.closed.pop() {

@@ -6,17 +6,17 @@
 
 use crate::plan::{Dialect, FILLER, KEY_DIGITS, RightValues, StorePlan};
 
-/// Bytes of a line: no store has a longer one here but for an error, of which this much is read.
+/// Bytes of a line. Only errors may be longer, of which this much is read.
 const LINE_MAX: usize = 1024;
 
-/// What a store has answered.
+/// A reply of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// A value; whether it is that of its key.
+    /// A value, and whether it is that of its key.
     Value(Judgement),
-    /// There is none.
+    /// There is no value.
     Missing,
-    /// It is written.
+    /// The value was written.
     Stored,
     /// An error.
     Refused,
@@ -29,18 +29,18 @@ pub(super) enum Judgement {
     Wrong,
 }
 
-/// It is no reply.
+/// It is not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoReply;
 
-/// Where in a reply the reader is.
+/// The reader's position in a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Line,
-    /// So many bytes of the value, and of the line end behind it, are still to come.
+    /// This many bytes of the value and its line end are missing.
     Value(u32),
-    /// Behind a value of memcached.
+    /// After a value of memcached.
     End,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct ReplyReader {
 }
 
 impl ReplyReader {
-    /// Reads on: how many bytes are done with, and the reply where it is whole.
+    /// Reads on: returns how many bytes were consumed, and the reply if it is complete.
     pub(super) fn read(
         &mut self,
         input: &[u8],
@@ -137,7 +137,7 @@ impl ReplyReader {
     }
 }
 
-/// Whether these bytes, from that place on, are those of the value of a key, with the line end behind it.
+/// Whether these bytes, from that position on, are those of the value of a key and its line end.
 fn is_value(bytes: &[u8], from: usize, size: usize, key: u64) -> bool {
     let mut digits = [b'0'; KEY_DIGITS];
     let mut left = key;
@@ -145,7 +145,7 @@ fn is_value(bytes: &[u8], from: usize, size: usize, key: u64) -> bool {
         *digit = b'0' + (left % 10) as u8;
         left /= 10;
     }
-    // The number, then the filler, then the line end: each where these bytes reach it.
+    // The number, then the filler, then the line end, as far as these bytes reach.
     let part = |begin: usize, end: usize| {
         let begin_here = begin.clamp(from, from + bytes.len());
         let end_here = end.clamp(begin_here, from + bytes.len());
@@ -170,7 +170,7 @@ mod tests {
     const CACHE: StorePlan =
         StorePlan { dialect: Dialect::Memcached, value_size: 15, values: RightValues::Own };
 
-    /// The replies of an input that comes in pieces of this size, all about one key.
+    /// The replies in an input that arrives in pieces of this size, all for one key.
     fn replies(input: &str, store: StorePlan, piece: usize) -> Result<Vec<Reply>, NoReply> {
         let (mut reader, mut replies) = (ReplyReader::default(), Vec::new());
         let (mut from, mut to) = (0, 0);

@@ -11,7 +11,7 @@ use crate::plan::{AnswerBody, StorePlan};
 use crate::tally::{Answering, FailureKind};
 
 impl Client {
-    /// Takes what came: as many replies as there are, then asks again.
+    /// Takes input: as many replies as there are, then sends further requests.
     pub(super) fn take_replies(
         &mut self,
         connection: &mut Connection,

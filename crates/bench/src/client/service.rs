@@ -25,7 +25,7 @@ use crate::plan::{Lifetime, Upkeep};
 use crate::tally::{FailureKind, Opening, Tally};
 
 impl Client {
-    /// The connections stand, and it is known when the rest begins.
+    /// The connections are established, and the start time is known.
     fn begin(&mut self, start_ns: u64) {
         let plan = &self.work.plan;
         self.window = Window::new(start_ns, plan.warmup, plan.duration);
@@ -36,7 +36,7 @@ impl Client {
         }
     }
 
-    /// Opens what lives through the run; the others are opened when a request is due.
+    /// Opens connections that live through the run; others are opened when a request is due.
     fn begin_opening(&mut self, now_ns: u64) {
         if self.opens_when_due() {
             for number in 0..self.share.connections {
@@ -51,7 +51,7 @@ impl Client {
         self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
     }
 
-    /// As many as a turn begins: those of a million would wait in a long queue, whose memory is not given back.
+    /// As many as one turn begins: a million at once would wait in a long queue, whose memory is not given back.
     fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
         for _ in 0..CONNECTS_PER_TURN {
             let Some(number) = self.unopened.next() else { return };
@@ -73,7 +73,7 @@ impl Client {
         self.stage = Stage::Counting;
     }
 
-    /// Ends the counting, and the scheduler. Each connection then adds the requests that had no answer as it is closed; after the last
+    /// Ends the counting and the scheduler. Each connection adds its unanswered requests when it is closed; after the last
     /// one the measurement is handed over.
     fn end(&mut self, now: Now, context: &mut ServiceContext<'_, NoMessage>) {
         let end_ns = now.monotonic_ns.min(self.window.end_ns);
@@ -103,7 +103,7 @@ impl Client {
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
-    /// From now on the connection, whose connect ended then, is one of those that are open.
+    /// From now on the connection, which was established at this time, counts as open.
     pub(super) fn count_open(&mut self, connection: &mut Connection, connected_ns: u64) {
         connection.stands = true;
         self.tally.open(connected_ns.saturating_sub(connection.since_ns));
@@ -124,7 +124,7 @@ impl Client {
         }
     }
 
-    /// Calls connections for the requests that wait.
+    /// Assigns connections to the waiting requests.
     fn call_takers(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
         let left = self.left_to_ask();
         let Some(pacer) = &mut self.pacer else { return };
@@ -165,7 +165,7 @@ impl Client {
         }
     }
 
-    /// When the next thing happens that no event announces.
+    /// When the next thing is due that no event announces.
     fn next_ns(&self) -> u64 {
         let border = match self.stage {
             Stage::Opening => u64::MAX,
@@ -192,7 +192,7 @@ impl Service for Client {
     }
 
     fn is_idle(_process: &Connection) -> bool {
-        // None is given up to make room for another.
+        // No connection is closed to make room for another.
         false
     }
 
@@ -304,7 +304,7 @@ impl Service for Client {
             return;
         }
         let first = match reason {
-            // It did not take our request.
+            // The server did not read our request.
             CloseReason::SlowReader => FailureKind::Timeout,
             // A line without an end.
             CloseReason::InboxFull => FailureKind::Garbage,
@@ -315,7 +315,7 @@ impl Service for Client {
         if was_open {
             self.tally.close();
         } else if process.sent > 0 {
-            // What was asked as it opened had no answer.
+            // The request sent at its opening was not answered.
             self.tally.refuse(0);
         }
         if let Some(pacer) = &mut self.pacer {
@@ -363,7 +363,7 @@ impl Service for Client {
 
     fn on_stop(&mut self, _context: &mut ServiceContext<'_, NoMessage>) {
         if let Some(outcome) = self.outcome.take() {
-            // Nobody waits for it any more when the run was given up.
+            // If the run was given up, there is no receiver.
             let _given_up = self.handover.send(outcome);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the sum over consecutive samples. Reads nothing: the scheduler's counters are arguments.
 
-/// Waiting for a core, look by look.
+/// Waiting for a core, sample by sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waits {
     looked_ns: u64,
@@ -12,12 +12,12 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// From now on; the thread has waited so long in all.
+    /// Starts now; the thread has waited this long in total.
     pub(super) fn since(now_ns: u64, waited_ns: u64) -> Self {
         Self { looked_ns: now_ns, waited_ns, ..Self::default() }
     }
 
-    /// Looks again. Waits of looks that follow one another are one stretch when the thread hardly ran in between.
+    /// Takes another sample. Consecutive waits form one stretch if the thread hardly ran in between.
     pub(super) fn look(&mut self, now_ns: u64, waited_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.looked_ns);
         let more_ns = waited_ns.saturating_sub(self.waited_ns);

@@ -2,10 +2,10 @@
 //!
 //! Owns the boundaries of a run: warm-up, measurement, end. Never reads a clock.
 
-/// From when to when a run counts, in nanoseconds of the monotonic clock, the same for all threads.
+/// The measured time of a run, in nanoseconds of the monotonic clock, the same for all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Asking begins.
+    /// Sending begins.
     pub start_ns: u64,
     /// Counting begins.
     pub begin_ns: u64,
@@ -13,12 +13,12 @@ pub struct Window {
     pub end_ns: u64,
 }
 
-/// Where a thread is in it.
+/// The stage a thread has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Connections are opened; it is not yet known when the rest begins.
+    /// Connections are opened; the start time is not yet known.
     Opening,
-    /// It stands, and waits for the moment at which all begin.
+    /// The thread is ready, and waits for the common start.
     Standby,
     WarmingUp,
     Counting,
@@ -26,7 +26,7 @@ pub(super) enum Stage {
 }
 
 impl Window {
-    /// A window of which nobody knows yet when it begins.
+    /// A window whose start is not known yet.
     pub const NEVER: Window = Window { start_ns: u64::MAX, begin_ns: u64::MAX, end_ns: u64::MAX };
 
     /// A window that begins at `start_ns`.

@@ -1,7 +1,7 @@
-//! How far two medians are apart, and how exactly that is known: Efron's percentile bootstrap ("Bootstrap methods:
+//! The ratio of two medians and its confidence interval: Efron's percentile bootstrap ("Bootstrap methods:
 //! another look at the jackknife", Annals of Statistics 7, 1979).
 //!
-//! Owns the resampling. Never reads a random number that does not come from its seed.
+//! Owns the resampling. All its random numbers come from its seed.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{BOOTSTRAP_RESAMPLES, SIGNIFICANCE};
 
-/// Between which ratios the true one is, 95 of 100 times.
+/// The range that contains the true ratio in 95 of 100 cases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
@@ -24,19 +24,19 @@ impl Interval {
         self.low <= ratio && ratio <= self.high
     }
 
-    /// The interval of the ratio the other way round.
+    /// The interval of the inverse ratio.
     #[must_use]
     pub fn mirrored(&self) -> Self {
         Self { low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    /// The factor, at least 1, by which the end further from 1 is away from it.
+    /// The factor, at least 1, between 1 and the end further from it.
     pub fn reach(&self) -> f64 {
         self.high.max(1.0 / self.low).max(1.0)
     }
 }
 
-/// The median; none without a value.
+/// The median; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     median_of(&mut sorted)
@@ -49,14 +49,14 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// The interval of the median of `second` as a ratio to the median of `first`. None without values, or when one is not
-/// above zero: there is no ratio to it.
+/// The interval of the ratio of the median of `second` to the median of `first`. `None` without values, or if one is not
+/// above zero, because there is no ratio then.
 pub fn interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interval> {
     let usable = |values: &[f64]| !values.is_empty() && values.iter().all(|value| *value > 0.0);
     if !usable(first) || !usable(second) {
         return None;
     }
-    // Which is drawn from first depends on the values alone: the other way round the same is drawn.
+    // Which is drawn first depends on the values only, so that both directions draw the same.
     match order(first, second) {
         Ordering::Greater => Some(drawn(second, first, seed).mirrored()),
         Ordering::Less | Ordering::Equal => Some(drawn(first, second, seed)),

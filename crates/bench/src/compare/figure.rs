@@ -53,8 +53,8 @@ impl Figure {
         }
     }
 
-    /// Whether the overall verdict looks at it: at the rate, and at the times that tell of waiting. In a closed loop
-    /// service and response times are the same, and one of them is enough.
+    /// Whether the overall verdict uses it: the rate, and the times that include waiting. In a closed loop service and response
+    /// times are the same, and one of them is enough.
     pub(super) fn is_judged(self, plan: &PlanReport) -> bool {
         match self {
             Self::Rate | Self::ServerCpu => true,

@@ -22,51 +22,51 @@ use crate::limits::{COMPARE_RUNS_MINIMUM, REPORT_SCHEMA, SIGNIFICANCE};
 use crate::report::{Ended, PlanReport, Report, RunReport, State};
 use figure::Better;
 
-/// Where the resampling of every comparison begins: the same runs have the same interval.
+/// The seed of the resampling: the same runs have the same interval.
 const SEED: u64 = 1;
 
-/// What is compared: all runs of one side.
+/// One side of a comparison: all its runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
     /// Its results, in order.
     pub reports: &'a [Report],
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The number of this form.
+    /// The version of this format.
     pub schema: u32,
-    /// Whether all rounds were measured. What was stopped compares the rounds that were whole.
+    /// Whether all rounds were measured. If it was stopped, only complete rounds are compared.
     pub ended: Ended,
-    /// What the others are compared with: A.
+    /// The side with which the other is compared: A.
     pub first: SideReport,
-    /// What is compared: B.
+    /// The compared side: B.
     pub second: SideReport,
-    /// Whether both sides may be believed.
+    /// Whether both sides can be trusted.
     pub state: State,
-    /// What is concluded of B, all judged figures together.
+    /// The conclusion about B from all judged figures together.
     pub overall: Judgement,
     /// Each figure.
     pub figures: Vec<Difference>,
-    /// What a reader should know besides.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SideReport {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How many runs it has.
+    /// The number of runs.
     pub runs: u64,
-    /// Requests of all runs that were answered.
+    /// Answered requests in all runs.
     pub answered: u64,
-    /// Requests of all runs that failed.
+    /// Failed requests in all runs.
     pub failed: u64,
-    /// Every reason not to believe it.
+    /// Every reason not to trust it.
     pub reasons: Vec<String>,
     /// Where it ran; null without a run.
     pub host: Option<HostFacts>,
@@ -77,25 +77,25 @@ pub struct SideReport {
 pub struct Difference {
     /// Its name: `rate`, `service p99`, `response p99.9`.
     pub figure: String,
-    /// The median of the runs of A: requests a second, or nanoseconds. Null without a run.
+    /// The median of the runs of A: requests per second, or nanoseconds. Null without a run.
     pub first: Option<f64>,
     /// The median of the runs of B. Null without a run.
     pub second: Option<f64>,
-    /// B as a ratio to A; null when A is zero, and without a run.
+    /// The ratio of B to A; null if A is zero, and without a run.
     pub ratio: Option<f64>,
-    /// Where the ratio is 95 of 100 times; null without a ratio.
+    /// The range that contains the ratio in 95 of 100 cases; null without a ratio.
     pub interval: Option<Interval>,
-    /// The probability of an order as uneven as this among equals.
+    /// The probability of an order this uneven if both sides are equal.
     pub probability: f64,
-    /// The factor by which A may differ from itself; null when that was not measured.
+    /// The factor by which A may differ from itself; null if that was not measured.
     pub noise: Option<f64>,
-    /// Whether the overall verdict looks at it.
+    /// Whether the overall verdict uses it.
     pub judged: bool,
-    /// What is concluded of B from this figure by itself.
+    /// The conclusion about B from this figure alone.
     pub judgement: Judgement,
 }
 
-/// What is concluded of B.
+/// A conclusion about B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
@@ -105,14 +105,14 @@ pub enum Judgement {
     Slower,
     /// It is better in one figure and worse in another.
     Mixed,
-    /// Nothing is shown.
+    /// No difference was shown.
     NoDifference,
     /// There are too few runs to show anything.
     TooFewRuns,
 }
 
 impl Judgement {
-    /// Whether B is worse in something.
+    /// Whether B is worse in some figure.
     pub fn is_worse(self) -> bool {
         matches!(self, Self::Slower | Self::Mixed)
     }
@@ -132,7 +132,7 @@ impl Comparison {
                 let values = |side: Side<'_>| side.runs().map(|run| figure.of(run)).collect();
                 let judged = plan.is_some_and(|plan| figure.is_judged(plan));
                 let values: [Option<Vec<f64>>; 2] = [values(first), values(second)];
-                // A figure that one run does not have is none of the comparison.
+                // A figure that one run lacks is left out of the comparison.
                 let [first, second] = values;
                 Some(difference(figure, &[first?, second?], judged, noise))
             })
@@ -211,7 +211,7 @@ fn difference(
     difference
 }
 
-/// A difference has to be rare among equals, to be seen by the interval too, and to be larger than the host's noise.
+/// A difference must be rare if both sides are equal, be visible in the interval too, and exceed the host's noise.
 fn judgement(difference: &Difference, better: Better) -> Judgement {
     let Some((ratio, interval)) = difference.ratio.zip(difference.interval) else {
         return Judgement::NoDifference;
@@ -224,7 +224,7 @@ fn judgement(difference: &Difference, better: Better) -> Judgement {
     if (ratio > 1.0) == (better == Better::More) { Judgement::Faster } else { Judgement::Slower }
 }
 
-/// Several figures are looked at, and each may differ by chance: Holm's procedure ("A simple sequentially rejective
+/// Several figures are compared, and each may differ by chance: Holm's procedure ("A simple sequentially rejective
 /// multiple test procedure", Scandinavian Journal of Statistics 6, 1979) keeps the chance that any does at 5 %.
 fn overall(figures: &[Difference], sizes: [usize; 2]) -> Judgement {
     let mut judged: Vec<&Difference> = figures.iter().filter(|figure| figure.judged).collect();
@@ -248,7 +248,7 @@ fn overall(figures: &[Difference], sizes: [usize; 2]) -> Judgement {
     overall
 }
 
-/// Whether not even a complete order of so many runs can show anything in one of so many figures.
+/// Whether even a complete order of this many runs cannot show anything in one of this many figures.
 fn is_too_small(judged: usize, [first, second]: [usize; 2]) -> bool {
     let smallest = smallest_probability(first, second) * judged.max(1) as f64;
     first.min(second) < COMPARE_RUNS_MINIMUM || smallest >= SIGNIFICANCE
@@ -286,7 +286,7 @@ fn notes(
     notes
 }
 
-/// What has to be the same on both sides: all but the targets, the number of runs and the seed.
+/// What must be equal on both sides: everything except the targets, the number of runs and the seed.
 fn asked(plan: &PlanReport) -> PlanReport {
     PlanReport { targets: Vec::new(), runs: 0, seed: 0, ..plan.clone() }
 }

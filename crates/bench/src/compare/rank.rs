@@ -1,13 +1,13 @@
 //! The rank test of Mann and Whitney ("On a test of whether one of two random variables is stochastically larger than
 //! the other", Annals of Mathematical Statistics 18, 1947).
 //!
-//! Owns the probability, and never says what is rare enough. It assumes nothing about how figures are distributed.
+//! Owns the probability, and never decides what is rare enough. It assumes nothing about the distribution of the figures.
 
 use crate::limits::RANK_EXACT_RUNS_MAXIMUM;
 
-/// The probability that two samples of the same distribution are ordered at least as unevenly as these, both ways
-/// counted. Exact for few values, ties included: every way to deal the ranks to the two samples is counted. One without
-/// values in a sample.
+/// The probability that two samples of the same distribution are ordered at least as unevenly as these, in either
+/// direction. Exact for few values, including ties: every way to assign the ranks to the two samples is counted. 1 if a sample
+/// is empty.
 pub fn probability(first: &[f64], second: &[f64]) -> f64 {
     if first.is_empty() || second.is_empty() {
         return 1.0;
@@ -20,14 +20,14 @@ pub fn probability(first: &[f64], second: &[f64]) -> f64 {
     }
 }
 
-/// The smallest probability that samples of these sizes can come to: all of one below all of the other.
+/// The smallest possible probability for samples of these sizes: all of one below all of the other.
 pub fn smallest_probability(first: usize, second: usize) -> f64 {
     let ways: f64 = (1..=first).map(|at| (second + at) as f64 / at as f64).product();
     (2.0 / ways).min(1.0)
 }
 
 /// Twice the rank of each value among all, those of the first sample first. Equal values share the mean of their ranks,
-/// which doubled is a whole number.
+/// which doubled is an integer.
 fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     let doubled = |value: &f64| {
@@ -38,7 +38,7 @@ fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
     all.iter().map(doubled).collect()
 }
 
-/// By counting: `ways[taken][sum]` is in how many ways so many of the ranks add up to that sum.
+/// By counting: `ways[taken][sum]` is the number of ways in which this many ranks add up to that sum.
 fn exact(ranks: &[usize], first: usize) -> f64 {
     let whole: usize = ranks.iter().sum();
     let observed: usize = ranks.iter().take(first).sum();
@@ -74,7 +74,7 @@ fn approximate(ranks: &[usize], first: usize) -> f64 {
     beyond(deviation).min(1.0)
 }
 
-/// The probability that a normal number is so many deviations from its mean, or more: Abramowitz and Stegun, "Handbook of
+/// The probability that a normal number is at least this many deviations from its mean: Abramowitz and Stegun, "Handbook of
 /// Mathematical Functions", 7.1.26, to 1.5e-7.
 fn beyond(deviations: f64) -> f64 {
     let at = deviations / std::f64::consts::SQRT_2;

@@ -1,10 +1,10 @@
-//! Judgements on runs that are made up: the figures are the test's, the rest is a report of one run.
+//! Judgements on made-up runs: the figures come from the test, the rest from the report of one run.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The figure that is judged by more, of such runs.
+/// The figure where more is better, for such runs.
 fn rates(first: &[f64], second: &[f64]) -> Difference {
     difference(Figure::Rate, &[first.to_vec(), second.to_vec()], true, None)
 }
@@ -17,7 +17,7 @@ fn mirrored(judgement: Judgement) -> Judgement {
     }
 }
 
-/// A run of an idle host: a rate that varies by a few percent, with a long tail to below.
+/// A run on an idle host: a rate that varies by a few percent, with a long tail downwards.
 fn varied(random: &mut fastrand::Rng) -> f64 {
     100_000.0 * (1.0 + 0.02 * (1.0 - random.f64()).ln())
 }
@@ -27,7 +27,7 @@ fn few_runs_are_never_significant() {
     let difference = rates(&[1.0, 2.0, 3.0], &[10.0, 20.0, 30.0]);
     assert_eq!(difference.judgement, Judgement::TooFewRuns);
     assert_eq!(overall(&[difference], [3, 3]), Judgement::TooFewRuns);
-    // One figure of four runs each may be, one of five figures may not.
+    // One figure with four runs each is enough, one of five figures is not.
     let four = || rates(&[1.0, 2.0, 3.0, 4.0], &[10.0, 20.0, 30.0, 40.0]);
     assert_eq!(overall(&[four()], [4, 4]), Judgement::Faster);
     assert_eq!(overall(&[four(), four(), four(), four(), four()], [4, 4]), Judgement::TooFewRuns);

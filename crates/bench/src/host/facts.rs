@@ -6,7 +6,7 @@ use std::fs::{read_dir, read_to_string};
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of the kernel that change what a server can do, by their names for sysctl(8).
+/// Kernel settings that affect what a server can do, by their sysctl(8) names.
 const SYSCTLS: [&str; 25] = [
     "fs.file-max",
     "fs.nr_open",
@@ -44,41 +44,41 @@ pub struct Fact {
     pub value: String,
 }
 
-/// What is known about this host. What could not be read is null or missing.
+/// Facts about this host. What could not be read is null or missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Release of the kernel.
     pub kernel: Option<String>,
     /// Instruction set, as the compiler names it.
     pub architecture: String,
-    /// The processor's own name.
+    /// The name of the processor.
     pub cpu_model: Option<String>,
-    /// How many cores are online.
+    /// The number of online cores.
     pub cpus_online: Option<u32>,
     /// The cores the generator may use.
     pub cpus_allowed: Vec<u32>,
-    /// How many cores the control group pays for; null when there is no quota.
+    /// The number of cores in the control group's quota; null without a quota.
     pub cpu_quota: Option<f64>,
-    /// How the clock rate is chosen.
+    /// The frequency governor.
     pub governor: Option<String>,
     /// Whether two threads share a core: `1` or `0`.
     pub smt: Option<String>,
-    /// Whether the processor says that it is a virtual one.
+    /// Whether the processor reports a virtual machine.
     pub virtual_machine: Option<bool>,
-    /// What the kernel's clock reads.
+    /// The kernel's clock source.
     pub clock_source: Option<String>,
     /// Memory of the host, in bytes.
     pub memory_bytes: Option<u64>,
-    /// Open files this process may have at most.
+    /// Maximum number of open files of this process.
     pub open_files_maximum: Option<u64>,
-    /// Weaknesses of the processor and what the kernel does about each.
+    /// Vulnerabilities of the processor and the kernel's mitigation of each.
     pub mitigations: Vec<Fact>,
-    /// Settings of the kernel.
+    /// Kernel settings.
     pub sysctls: Vec<Fact>,
 }
 
 impl HostFacts {
-    /// The facts as of now.
+    /// Reads the facts.
     pub fn read() -> HostFacts {
         let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu_facts = sys::cpu::CpuFacts::read().ok();
@@ -130,7 +130,7 @@ fn quota_cpus(quota: sys::cpu::Quota) -> f64 {
     quota.quota_us.get() as f64 / quota.period_us.get() as f64
 }
 
-/// How many cores a list such as `0-3,8` names.
+/// The number of cores in a list such as `0-3,8`.
 fn cpu_count(list: &str) -> Option<u32> {
     list.split(',')
         .map(|range| {
@@ -146,7 +146,7 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
     kibibytes.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The soft limit, as that is what the kernel enforces.
+/// The soft limit, because the kernel enforces that one.
 fn open_files(limits: &str) -> Option<u64> {
     let rest = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     rest.split_ascii_whitespace().next()?.parse().ok()

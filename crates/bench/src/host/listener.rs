@@ -1,7 +1,7 @@
 //! Which processes listen at an address of this host.
 //!
-//! Owns the way from an address over socket inodes to processes. Never asks over the network, and never names
-//! the own process: its server and its generator could not be told apart.
+//! Owns the mapping from an address through socket inodes to processes. Never uses the network, and never returns
+//! this process, because its server and its generator could not be told apart.
 
 use std::fs::{OpenOptions, read_dir, read_link, read_to_string};
 use std::io::{BufRead, BufReader};
@@ -11,15 +11,15 @@ use std::path::Path;
 /// The state of a listening socket in /proc/net/tcp.
 const LISTEN: &str = "0A";
 
-/// The processes, ascending, that hold a socket listening at the address. Empty when the address is not of this host,
-/// when nobody listens there, or when the listener belongs to a user whose processes we may not look into.
+/// The processes, ascending, with a socket that listens at the address. Empty if the address is not on this host,
+/// if no process listens there, or if the listener belongs to a user whose processes we may not inspect.
 pub fn listening_processes(address: SocketAddr) -> Vec<u32> {
     if !is_local(address.ip()) {
         return Vec::new();
     }
     let mut inodes = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        // Without IPv6 there is no table of it.
+        // Without IPv6 there is no table for it.
         if let Ok(table) = OpenOptions::new().read(true).open(table) {
             inodes.extend(listening_inodes(BufReader::new(table), address));
         }
@@ -43,8 +43,8 @@ pub fn is_local(address: IpAddr) -> bool {
     }
 }
 
-/// Inodes of the sockets in a table of /proc/net that take connections to the address. The kernel writes those that
-/// listen first: the others, of which there may be a million, are not read.
+/// Inodes of the sockets in a table of /proc/net that accept connections to the address. The kernel lists listening sockets
+/// first: the others, of which there may be a million, are not read.
 fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<u64> {
     let lines = table.lines().skip(1).map_while(Result::ok);
     lines
@@ -54,7 +54,7 @@ fn listening_inodes(table: impl BufRead, address: SocketAddr) -> Vec<u64> {
         .collect()
 }
 
-/// Address and inode in a line of such a table, if it is of a socket that listens.
+/// Address and inode in a line of such a table, if the socket listens.
 fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     let mut words = line.split_ascii_whitespace();
     let local = words.nth(1).and_then(socket_address)?;
@@ -63,16 +63,16 @@ fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     (state == LISTEN).then_some((local, inode))
 }
 
-/// Whether a socket bound to one address takes connections to another.
+/// Whether a socket bound to one address accepts connections to another.
 fn takes(bound: SocketAddr, address: SocketAddr) -> bool {
     let here = bound.ip().to_canonical();
     let there = address.ip().to_canonical();
-    // An unspecified IPv6 address takes IPv4 too, unless told otherwise, which the table does not show.
+    // An unspecified IPv6 address accepts IPv4 too, unless an option says otherwise, which the table does not show.
     let unspecified = here.is_unspecified() && (here.is_ipv6() || there.is_ipv4());
     bound.port() == address.port() && (unspecified || there.is_unspecified() || here == there)
 }
 
-/// An address as the tables of /proc/net write it: words of 32 bits in the order of this machine, then the port.
+/// An address in the format of /proc/net: words of 32 bits in this machine's byte order, then the port.
 fn socket_address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -88,7 +88,7 @@ fn socket_address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Whether the routing table has the address among those of this host: a leaf of the trie, and what it is below.
+/// Whether the routing table lists the address as local: a leaf of the trie, and its context.
 fn is_local_route(trie: &str, address: Ipv4Addr) -> bool {
     let mut at_address = false;
     for line in trie.lines() {
@@ -120,7 +120,7 @@ fn holders(inodes: &[u64]) -> Vec<u32> {
     found
 }
 
-/// Threads may have descriptor tables of their own, so the table of the process alone does not say it.
+/// Threads may have their own descriptor tables, so the table of the process alone is not enough.
 fn holds(pid: u32, links: &[String]) -> bool {
     let process = Path::new("/proc").join(pid.to_string());
     table_holds(&process.join("fd"), links)
@@ -151,7 +151,7 @@ pub(super) fn numbers_in(directory: &Path) -> impl Iterator<Item = u32> + use<> 
 mod tests {
     use super::*;
 
-    // Addresses stand in the order of this machine, so these texts are those of a little-endian one.
+    // Addresses are in this machine's byte order, so these texts are for little-endian machines.
     #[cfg(target_endian = "little")]
     mod tables {
         use super::*;

@@ -5,7 +5,7 @@
 
 use std::fs::read_to_string;
 
-/// Memory of a process that is in RAM. None when it is gone or we may not look into it.
+/// The resident memory of a process. `None` if it has ended or we may not inspect it.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
     parse_rollup(&read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
 }

@@ -1,15 +1,15 @@
 //! Time that the hypervisor took while this host wanted to run.
 //!
-//! Owns the reading of /proc/stat, core by core. Never judges how much is too much.
+//! Owns the reading of /proc/stat, per core. Never judges how much is too much.
 
 use std::io;
 
 use crate::limits::{CORE_USED_MINIMUM, STEAL_TICKS_MINIMUM};
 
-/// The columns of a `cpuN` line that make up all its time; guest time is already in user time, see proc_stat(5).
+/// The columns of a `cpuN` line that make up its total time; guest time is included in user time, see proc_stat(5).
 const COLUMNS: usize = 8;
 
-/// The columns of time in which a core had nothing to do: idle, and idle for a disk.
+/// The columns of idle time: idle, and idle while waiting for a disk.
 const IDLE_COLUMNS: [usize; 2] = [3, 4];
 
 /// The column of stolen time.
@@ -30,10 +30,10 @@ struct CoreTimes {
 }
 
 impl CpuTimes {
-    /// As of now.
+    /// Reads the current values.
     ///
     /// # Errors
-    /// When /proc is not mounted, or its text is not understood.
+    /// If /proc is not mounted, or its text cannot be parsed.
     pub fn read() -> io::Result<CpuTimes> {
         let text = std::fs::read_to_string("/proc/stat")?;
         CpuTimes::parse(&text).ok_or_else(|| {
@@ -48,8 +48,8 @@ impl CpuTimes {
         (!cores.is_empty()).then_some(CpuTimes { cores })
     }
 
-    /// The share (0 to 1) of the time of a core that was stolen since an earlier reading: the largest of the cores that were in
-    /// use. None when no tick passed.
+    /// The share (0 to 1) of a core's time that was stolen since an earlier reading: the largest of the cores in
+    /// use. `None` if no tick passed.
     pub fn steal_since(&self, earlier: &CpuTimes) -> Option<f64> {
         let pairs = self.cores.iter().filter_map(|now| {
             let then = earlier.cores.iter().find(|then| then.number == now.number)?;

@@ -9,28 +9,28 @@ use std::path::Path;
 
 use crate::host::listener::numbers_in;
 
-/// Nanoseconds of a tick of /proc: 100 a second on every Linux, whatever the kernel's own interval is.
+/// Nanoseconds of a tick in /proc: 100 per second on every Linux, whatever the kernel's own interval.
 const TICK_NS: u64 = 10_000_000;
 
 /// What one generator thread used during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUse {
-    /// The core it is pinned to; none when it may wander.
+    /// The core it is pinned to; `None` if it is not pinned.
     pub core: Option<u32>,
     /// Time on a core, in nanoseconds.
     pub cpu_ns: u64,
-    /// Part of it that was spent looking for work and finding none.
+    /// The part of it spent polling without finding work.
     pub spun_ns: u64,
-    /// Time it wanted to run and the core was busy with others.
+    /// Time it was ready to run and the core was busy with others.
     pub waited_ns: u64,
-    /// The most of it that came together, as seen ten times a second.
+    /// The longest stretch of it, sampled ten times per second.
     pub longest_wait_ns: u64,
     /// The length of the run.
     pub wall_ns: u64,
 }
 
 impl ThreadUse {
-    /// The share of its core it worked; looking for work is none.
+    /// The share of its core it worked, without polling.
     pub fn busy(&self) -> f64 {
         share(self.cpu_ns.saturating_sub(self.spun_ns), self.wall_ns)
     }
@@ -41,7 +41,7 @@ impl ThreadUse {
     }
 }
 
-/// What the scheduler has counted for one thread since it began.
+/// What the kernel has counted for one thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadSample {
     /// Its number.
@@ -53,10 +53,10 @@ pub struct ThreadSample {
 }
 
 impl ThreadSample {
-    /// The calling thread as of now.
+    /// Samples the calling thread.
     ///
     /// # Errors
-    /// When /proc is not mounted or the kernel keeps no such counts.
+    /// If /proc is not mounted or the kernel keeps no such counts.
     pub fn current() -> io::Result<ThreadSample> {
         let text = read_to_string("/proc/thread-self/schedstat")?;
         let (run_ns, wait_ns) =
@@ -88,23 +88,23 @@ impl ThreadSample {
 pub struct ProcessSample {
     /// Its number.
     pub pid: u32,
-    /// The name of its program, at most 15 bytes of it.
+    /// The name of its program, at most 15 bytes.
     pub name: String,
-    /// Ticks of user time, of all threads it ever had.
+    /// Ticks of user time of all its threads, past and present.
     pub user_ticks: u64,
-    /// Ticks of system time, of all threads it ever had.
+    /// Ticks of system time of all its threads, past and present.
     pub system_ticks: u64,
-    /// Memory of it that is in RAM.
+    /// Its resident memory.
     pub resident_bytes: u64,
-    /// The threads it has now.
+    /// Its current threads.
     pub threads: Vec<ThreadSample>,
 }
 
 impl ProcessSample {
-    /// The process as of now.
+    /// Samples a process.
     ///
     /// # Errors
-    /// When there is no such process, or we may not look into it.
+    /// If there is no such process, or we may not inspect it.
     pub fn read(pid: u32) -> io::Result<ProcessSample> {
         let process = Path::new("/proc").join(pid.to_string());
         let stat = read_to_string(process.join("stat"))?;
@@ -127,7 +127,7 @@ impl ProcessSample {
         })
     }
 
-    /// Time on a core since an earlier sample, in nanoseconds: exact when no thread ended in between, else in ticks.
+    /// Time on a core since an earlier sample, in nanoseconds: exact if no thread ended in between, otherwise in ticks.
     fn cpu_ns_since(&self, earlier: &ProcessSample) -> u64 {
         let all_live = earlier.threads.iter().all(|thread| self.thread(thread.thread).is_some());
         if all_live && !self.threads.is_empty() {
@@ -158,7 +158,7 @@ pub struct ServerSample {
 }
 
 impl ServerSample {
-    /// The processes as of now, without those that are gone or that we may not look into.
+    /// Samples the processes, without those that have ended or that we may not inspect.
     pub fn read(pids: &[u32]) -> ServerSample {
         let processes = pids.iter().filter_map(|pid| ProcessSample::read(*pid).ok()).collect();
         ServerSample { processes }
@@ -176,20 +176,20 @@ pub struct ServerUse {
     pub threads: u32,
     /// Time on all cores, in nanoseconds.
     pub cpu_ns: u64,
-    /// The part in its own code. None when the run was too short for the kernel to tell.
+    /// The part in user mode. `None` if the run was too short to tell.
     pub user_ns: Option<u64>,
     /// The part in the kernel.
     pub system_ns: Option<u64>,
     /// What its busiest thread used of its core, in nanoseconds.
     pub busiest_thread_ns: u64,
-    /// How long the thread that waited most was ready and had no core, in nanoseconds.
+    /// How long the thread that waited most was ready without a core, in nanoseconds.
     pub longest_waiting_thread_ns: u64,
-    /// Memory in RAM at the end, of all its processes; what they share counts for each.
+    /// Resident memory of all its processes at the end; shared memory counts for each.
     pub resident_bytes: u64,
 }
 
 impl ServerUse {
-    /// The difference of two samples. None when no process is in both: the server is gone.
+    /// The difference of two samples. `None` if no process is in both, so the server has ended.
     pub fn between(earlier: &ServerSample, later: &ServerSample) -> Option<ServerUse> {
         let pairs: Vec<(&ProcessSample, &ProcessSample)> = later
             .processes
@@ -237,7 +237,7 @@ fn wait_ns_since(thread: &ThreadSample, earlier: &ProcessSample) -> u64 {
     thread.wait_ns.saturating_sub(then)
 }
 
-/// The part of an exact time that ticks ascribe to user code.
+/// The part of an exact time that the ticks attribute to user mode.
 fn split(cpu_ns: u64, user_ticks: u64, system_ticks: u64) -> Option<u64> {
     let ticks = u128::from(user_ticks) + u128::from(system_ticks);
     let part = (u128::from(cpu_ns) * u128::from(user_ticks)).checked_div(ticks)?;
@@ -258,7 +258,7 @@ struct Stat<'a> {
     system_ticks: u64,
 }
 
-/// proc_pid_stat(5). The name stands in parentheses and may hold any byte, parentheses among them.
+/// proc_pid_stat(5). The name is in parentheses and may contain any byte, including parentheses.
 fn parse_stat(text: &str) -> Option<Stat<'_>> {
     let (before, after) = text.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;

@@ -10,10 +10,10 @@ use crate::report::html::load::{Load, LoadPoint};
 use crate::report::html::plot::{Hue, Shape};
 use crate::report::html::{Page, document, headline, host, section, tables};
 
-/// What the table of steps always shows, besides the percentiles of the objectives.
+/// The columns that the table of steps always has, besides the percentiles of the objectives.
 const USUAL: [Percentile; 3] = [Percentile::P50, Percentile::P99, Percentile::P999];
 
-/// What the plot says of itself.
+/// The caption of the plot.
 const CAPTION: &str = "Each point is what was measured at one rate: a disc where everything held, a ring where it did \
                        not or is not to be trusted. A line goes through the median of what was measured at a rate.";
 
@@ -104,7 +104,7 @@ fn plot(report: &KneeReport, page: &mut Page) {
     .draw(page);
 }
 
-/// None where nothing was answered: there is no time.
+/// `None` if nothing was answered, because there is no time.
 fn point(step: &KneeStep, percentiles: &[Percentile]) -> Option<LoadPoint> {
     let times_ns = percentiles.iter().map(|place| step.response_ns(*place));
     let times_ns = times_ns.collect::<Option<Vec<u64>>>()?;

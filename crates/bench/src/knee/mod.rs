@@ -1,6 +1,6 @@
 //! The highest rate at which an objective holds.
 //!
-//! Owns what an objective is and when a step breaks it. Which rate is tried next is in [`search`].
+//! Owns the definition of an objective, and when a step violates it. [`search`] chooses the next rate.
 
 mod html;
 mod search;
@@ -17,59 +17,59 @@ use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, KNEE_SCHEMA};
 use crate::report::figures::{count, duration, rate};
 use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool};
 
-/// What is to hold: a response time that a percentile does not exceed.
+/// An objective: a response time that a percentile must not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objective {
     /// Of the response times.
     pub percentile: Percentile,
-    /// At most this.
+    /// The maximum.
     pub limit_ns: u64,
 }
 
-/// What a search came to, step by step.
+/// The result of a search, step by step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KneeReport {
-    /// The number of this form.
+    /// The version of this format.
     pub schema: u32,
-    /// Who wrote it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// When the first step began, in seconds since 1970-01-01 00:00 UTC.
     pub begun_unix_s: u64,
     /// The command line, word by word.
     pub command: Vec<String>,
-    /// What was to hold.
+    /// The objectives.
     pub objectives: Vec<Objective>,
-    /// What the search came to.
+    /// The result of the search.
     pub found: Found,
-    /// What was asked, between the lowest and the highest rate.
+    /// The plan, between the lowest and the highest rate.
     pub plan: PlanReport,
     /// Where it ran.
     pub host: HostFacts,
-    /// All steps, in their order.
+    /// All steps in order.
     pub steps: Vec<KneeStep>,
 }
 
 /// One measurement at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KneeStep {
-    /// Requests that were due in a second.
+    /// Requests due per second.
     pub rate_per_s: f64,
-    /// What it came to.
+    /// Its result.
     pub outcome: KneeFound,
     /// Why it did not hold.
     pub reasons: Vec<String>,
-    /// Requests that were answered in a second.
+    /// Requests answered per second.
     pub answered_per_s: f64,
     /// Requests that failed.
     pub failed: u64,
     /// Response times at the percentiles of [`Percentile::ALL`], in nanoseconds.
     pub response_ns: Vec<u64>,
-    /// Cores the server used; null when it is not on this host or cannot be seen.
+    /// Cores that the server used; null if it is not on this host or cannot be inspected.
     pub server_cores: Option<f64>,
 }
 
 impl KneeReport {
-    /// Of a search between two rates and its steps. What they have in common is in the report of the first.
+    /// The report of a search between two rates. What the steps have in common comes from the first report.
     pub fn of(
         objectives: &[Objective],
         [lowest, highest]: [f64; 2],
@@ -96,7 +96,7 @@ impl KneeReport {
         }
     }
 
-    /// Whether what was found may be believed.
+    /// Whether the result can be trusted.
     pub fn state(&self) -> State {
         match self.found.end {
             End::BrokenFromStart if self.is_silent() => State::Invalid,
@@ -105,7 +105,7 @@ impl KneeReport {
         }
     }
 
-    /// What was found: a word, and the words to it.
+    /// The conclusion: a word, and an explanation.
     fn conclusion(&self) -> (&'static str, String) {
         let told = |per_second: Option<f64>| {
             per_second
@@ -113,7 +113,7 @@ impl KneeReport {
         };
         let (good, bad) = (told(self.found.last_good_per_s), told(self.found.first_bad_per_s));
         match self.found.end {
-            // Also where the generator or its host was in doubt: there is nothing that they could have falsified.
+            // Even if the generator or its host was in doubt: there is nothing they could have distorted.
             End::BrokenFromStart | End::GeneratorLimit if self.is_silent() => {
                 ("INVALID", format!("no request was answered at {bad}, the lowest rate tried"))
             }
@@ -137,14 +137,14 @@ impl KneeReport {
         }
     }
 
-    /// The steps in the order of their rates.
+    /// The steps sorted by rate.
     fn by_rate(&self) -> Vec<&KneeStep> {
         let mut steps: Vec<&KneeStep> = self.steps.iter().collect();
         steps.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         steps
     }
 
-    /// Whether no step was answered: what is to be known of a server then is no rate.
+    /// Whether no step had an answer: then the rate is not what matters about the server.
     pub fn is_silent(&self) -> bool {
         self.steps.iter().all(|step| step.answered_per_s == 0.0)
     }
@@ -188,7 +188,7 @@ impl KneeStep {
         }
     }
 
-    /// The response time at a percentile; none where nothing was answered.
+    /// The response time at a percentile; `None` if nothing was answered.
     pub fn response_ns(&self, percentile: Percentile) -> Option<u64> {
         if self.answered_per_s == 0.0 {
             return None;
@@ -198,7 +198,7 @@ impl KneeStep {
     }
 }
 
-/// What the server did not do: answers that were missing, late, or left over.
+/// What the server failed to do: answers that were missing, late, or left over.
 fn broken(run: &RunReport, objectives: &[Objective]) -> Vec<String> {
     let mut reasons: Vec<String> = objectives
         .iter()
@@ -216,7 +216,7 @@ fn broken(run: &RunReport, objectives: &[Objective]) -> Vec<String> {
     if requests.failed as f64 > allowed * asked {
         reasons.push(format!("{} requests failed", count(requests.failed)));
     }
-    // What is on its way at the end has no time yet. As many as there are connections are no backlog.
+    // Requests in flight at the end have no time yet. As many as there are connections are not a backlog.
     let left_over = requests.in_flight_end.saturating_sub(requests.in_flight_start);
     let usual = (KNEE_FAILED_SHARE_MAXIMUM * asked).max(run.connections.asked as f64);
     if left_over as f64 > usual {
@@ -230,15 +230,15 @@ fn is_unanswered(report: &Report) -> bool {
     report.runs.iter().all(|run| run.requests.answered == 0)
 }
 
-/// Whose doing it is that nothing was answered, though the result is in doubt: what the host did to times and rates is no
-/// excuse, and a generator that hardly asked is one.
+/// Whose fault it is that nothing was answered in a doubtful result: effects of the host on times and rates are no
+/// excuse for the server, but a generator that hardly sent anything is.
 fn silence(report: &Report) -> KneeFound {
     let is_excuse = |code| matches!(code, ReasonCode::GeneratorBusy | ReasonCode::SentLate);
     let is_excused = report.verdict.reasons.iter().any(|reason| is_excuse(reason.code));
     if is_excused { KneeFound::Untrusted } else { KneeFound::Broken }
 }
 
-/// Reasons of the verdict that are the server's doing.
+/// Reasons of the verdict that the server caused.
 fn is_of_server(code: ReasonCode) -> bool {
     matches!(
         code,
@@ -246,7 +246,7 @@ fn is_of_server(code: ReasonCode) -> bool {
     )
 }
 
-/// Reasons that make times longer than the server made them, and never shorter.
+/// Reasons that make times longer than the server's, and never shorter.
 fn lengthens(code: ReasonCode) -> bool {
     matches!(
         code,
@@ -254,7 +254,7 @@ fn lengthens(code: ReasonCode) -> bool {
     )
 }
 
-/// The reasons of the verdict that are of this kind.
+/// The reasons of the verdict of this kind.
 fn reasons(report: &Report, is: impl Fn(ReasonCode) -> bool) -> impl Iterator<Item = String> {
     let reasons = report.verdict.reasons.iter();
     reasons.filter(move |reason| is(reason.code)).map(|reason| reason.text.clone())

@@ -1,13 +1,13 @@
-//! The search for the highest rate at which an objective holds: up by a factor until it breaks, then between the last
-//! good and the first bad rate until they are near.
+//! The search for the highest rate at which an objective holds: up by a factor until it is violated, then between the last
+//! good and the first bad rate until they are close.
 //!
-//! Owns the choice of rates. Never measures: that is a function it is given.
+//! Owns the choice of rates. Never measures: it is given a function for that.
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{KNEE_INTERVAL_FACTOR, KNEE_RATES_MAXIMUM, KNEE_STEP_FACTOR};
 
-/// What a measurement at a rate came to.
+/// The result of a measurement at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KneeFound {
@@ -15,20 +15,20 @@ pub enum KneeFound {
     Held,
     /// One did not.
     Broken,
-    /// The result is not to be trusted: the generator or its host was the limit.
+    /// The result cannot be trusted: the generator or its host was the limit.
     Untrusted,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// How it ended.
     pub end: End,
-    /// The highest rate below all bad ones at which everything held; null when there is none.
+    /// The highest rate below all bad ones at which everything held; null if there is none.
     pub last_good_per_s: Option<f64>,
-    /// The lowest rate at which it did not; null when there is none.
+    /// The lowest rate at which it did not; null if there is none.
     pub first_bad_per_s: Option<f64>,
 }
 
@@ -44,12 +44,12 @@ pub enum End {
     BrokenFromStart,
     /// Beyond the last good rate the generator or its host is the limit.
     GeneratorLimit,
-    /// Somebody stopped it, or too many rates were tried.
+    /// It was stopped, or too many rates were tried.
     Stopped,
 }
 
-/// Searches between two rates. A rate that is not good is measured again, and a third time when the two disagree: what
-/// happens once on a busy host is no knee.
+/// Searches between two rates. A rate that is not good is measured again, and a third time if the two disagree: what
+/// happens once on a busy host is not a knee.
 ///
 /// # Errors
 /// Those of `measure`, which end the search.
@@ -84,7 +84,7 @@ pub fn search<Error>(
     Ok(Found { end, last_good_per_s: good, first_bad_per_s: bad_rate })
 }
 
-/// The next rate to try; none when there is nothing left to know.
+/// The next rate to try; `None` if nothing is left to find out.
 fn next(good: Option<f64>, bad: Option<f64>, lowest: f64, highest: f64) -> Option<f64> {
     match (good, bad) {
         (None, None) => Some(lowest),
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Searches with a server; the rates that were tried come too.
+    /// Searches with a server; also returns the rates that were tried.
     fn searched(
         lowest: f64,
         highest: f64,
@@ -187,7 +187,7 @@ mod tests {
         let (found, _) = searched(1_000.0, 1e6, limited);
         assert_eq!(found.end, End::GeneratorLimit);
         assert!(found.first_bad_per_s.unwrap() < 32_000.0, "{found:?}");
-        // Broken below the generator's limit is the server's.
+        // A violation below the generator's limit is the server's.
         let both =
             |rate| if rate > 20_000.0 { KneeFound::Untrusted } else { held_if(rate < 10_000.0) };
         assert_eq!(searched(1_000.0, 1e6, both).0.end, End::Found);

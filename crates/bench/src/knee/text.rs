@@ -44,7 +44,7 @@ fn line(out: &mut impl Write, step: &KneeStep) -> fmt::Result {
     if reasons.is_empty() { writeln!(out) } else { writeln!(out, ": {reasons}") }
 }
 
-/// What a step came to, in words.
+/// The result of a step, in words.
 pub(super) fn word(outcome: KneeFound) -> &'static str {
     match outcome {
         KneeFound::Held => "held",
@@ -62,7 +62,7 @@ fn mark(outcome: KneeFound) -> char {
     }
 }
 
-/// The first objective's percentile against the rate; time in steps of equal factors.
+/// The first objective's percentile against the rate, with a logarithmic time axis.
 fn plot(out: &mut impl Write, report: &KneeReport, steps: &[&KneeStep]) -> fmt::Result {
     let Some(objective) = report.objectives.first() else { return Ok(()) };
     let points: Vec<(f64, f64, char)> = steps

@@ -1,6 +1,6 @@
 //! From a host name to an address, and whether it may be loaded.
 //!
-//! Owns the only name lookup of a run (`getaddrinfo`) and the rule that other people's hosts are
+//! Owns the only name lookup of a run (`getaddrinfo`), and the rule that hosts of other owners are
 //! not loaded by mistake. Never opens a connection that stays.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::url::ServerPlace;
 use crate::limits::PROBE_MS;
 
-/// Where connections go.
+/// The destination of connections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// TCP.
@@ -23,7 +23,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Whether it is on this host for certain.
+    /// Whether it is certainly on this host.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) => {
@@ -34,7 +34,7 @@ impl Address {
         }
     }
 
-    /// The address, when it is one of TCP.
+    /// The address, if it is a TCP address.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -52,12 +52,12 @@ impl fmt::Display for Address {
     }
 }
 
-/// What the user says about the host.
+/// What the user declares about the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ownership {
     /// Nothing: only this host and private networks are loaded.
     Unsaid,
-    /// It is the user's own (`--i-own-this-host`).
+    /// It belongs to the user (`--i-own-this-host`).
     Declared,
 }
 
@@ -68,30 +68,30 @@ pub enum AddressError {
     Unresolvable {
         /// The name.
         host: String,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
-    /// The name stands for nothing.
+    /// The name has no address.
     NoAddress(String),
-    /// It is somebody's host on the internet.
+    /// It is a public host that the user has not declared to own.
     Stranger {
-        /// As it was given.
+        /// The place as given.
         place: String,
-        /// The address that is outside.
+        /// The public address.
         address: IpAddr,
     },
     /// There is no such socket.
     NoSocket {
         /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
     /// An address to connect from is not one of this host.
     Source {
         /// The address.
         address: IpAddr,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
 }
@@ -136,11 +136,11 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
-/// The address of a place that may be loaded. Of a name with several addresses it is the first that is answered, or
-/// the first where none is.
+/// The address of a place that may be loaded. For a name with several addresses it is the first that answers, or
+/// the first if none does.
 ///
 /// # Errors
-/// When there is none, or it is a stranger's and nobody declared to own it.
+/// If there is none, or it is a public host that the user has not declared to own.
 pub fn resolve(place: &ServerPlace, ownership: Ownership) -> Result<Address, AddressError> {
     let addresses: Vec<SocketAddr> = match place {
         ServerPlace::Unix(path) => return unix(path),
@@ -157,7 +157,7 @@ pub fn resolve(place: &ServerPlace, ownership: Ownership) -> Result<Address, Add
     choose(&addresses).map(Address::Tcp).ok_or_else(|| AddressError::NoAddress(place.to_string()))
 }
 
-/// The first address that is answered, or else the first. Of one alone nothing is asked.
+/// The first address that answers, or else the first. A single one is not tried.
 fn choose(addresses: &[SocketAddr]) -> Option<SocketAddr> {
     let answered = || addresses.iter().find(|address| is_answered(address));
     if addresses.len() > 1 { answered().or(addresses.first()) } else { addresses.first() }.copied()
@@ -179,7 +179,7 @@ fn is_answered(address: &SocketAddr) -> bool {
     std::net::TcpStream::connect_timeout(address, Duration::from_millis(PROBE_MS)).is_ok()
 }
 
-/// Whether an address is this host's or in a network that is nobody else's: RFC 1918, RFC 4193, RFC 6598, link-local.
+/// Whether an address is on this host or in a private network: RFC 1918, RFC 4193, RFC 6598, link-local.
 fn is_near(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -204,13 +204,13 @@ fn is_shared(address: Ipv4Addr) -> bool {
     first == 100 && second & 0xC0 == 64
 }
 
-/// Refuses addresses to connect from which this host does not have.
+/// Refuses source addresses that this host does not have.
 ///
 /// # Errors
 /// The first such address.
 pub fn check_sources(sources: &[IpAddr]) -> Result<(), AddressError> {
     for address in sources {
-        // A datagram socket takes no port from those that connections will need.
+        // A datagram socket uses none of the ports that connections will need.
         std::net::UdpSocket::bind((*address, 0))
             .map_err(|error| AddressError::Source { address: *address, error })?;
     }
@@ -295,7 +295,7 @@ mod tests {
     fn of_several_addresses_the_first_that_is_answered_is_taken() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let open = listener.local_addr().unwrap();
-        // Nobody listens at the other addresses of this host.
+        // No program listens at the other addresses of this host.
         let silent = |last| SocketAddr::new(Ipv4Addr::new(127, 0, 0, last).into(), open.port());
         assert_eq!(choose(&[silent(2), open, silent(3)]), Some(open));
         assert_eq!(choose(&[silent(2), silent(3)]), Some(silent(2)));

@@ -1,6 +1,6 @@
 //! From URLs to targets and peers.
 //!
-//! Owns that a server which several URLs name is one peer, and that every URL is looked up once.
+//! Owns that a server named by several URLs is one peer, and that every URL is looked up once.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::limits::{TARGETS_MAX, WEIGHT_MAX};
 /// What is wrong with the URLs of a run.
 #[derive(Debug)]
 pub enum AimError {
-    /// There is none, or more than a run has.
+    /// There is none, or too many.
     Count(usize),
     /// There are weights, but not one for each URL.
     WeightCount {
@@ -22,20 +22,20 @@ pub enum AimError {
         /// URLs.
         urls: usize,
     },
-    /// Not a weight.
+    /// An invalid weight.
     Weight(u32),
-    /// One is no URL.
+    /// An invalid URL.
     Url {
-        /// As it was given.
+        /// As given.
         text: String,
         /// What is wrong.
         error: UrlError,
     },
-    /// One is not to be loaded.
+    /// An address that may not be loaded.
     Address(AddressError),
-    /// The request cannot be made for one.
+    /// The request cannot be made for a URL.
     Request {
-        /// As it was given.
+        /// As given.
         text: String,
         /// What is wrong.
         error: RequestError,
@@ -69,7 +69,7 @@ impl fmt::Display for AimError {
 
 impl std::error::Error for AimError {}
 
-/// What is asked for, and of whom.
+/// The targets and servers of a run.
 #[derive(Clone, Debug)]
 pub struct Aim {
     /// One for each URL.
@@ -79,10 +79,10 @@ pub struct Aim {
 }
 
 impl Aim {
-    /// Reads URLs, looks their hosts up and compiles the request for each. Without weights all have the same.
+    /// Parses URLs, looks up their hosts and compiles the request for each. Without weights all have the same.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn at(
         urls: &[String],
         weights: &[u32],

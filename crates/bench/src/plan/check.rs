@@ -8,12 +8,12 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// What an answer is held against.
+/// The criteria for an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// The statuses that are right.
+    /// The correct statuses.
     pub status: StatusSet,
-    /// The bytes of the body.
+    /// The length of the body.
     pub length: Option<u64>,
     /// The body.
     pub body: BodyCheck,
@@ -29,7 +29,7 @@ pub struct StatusSet {
 /// Words of 64 bits that hold every number of three digits.
 const STATUS_WORDS: usize = 16;
 
-/// What a body is held against.
+/// The criterion for a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BodyCheck {
     /// Nothing.
@@ -41,13 +41,13 @@ pub enum BodyCheck {
     Sha256([u8; 32]),
 }
 
-/// How far the check of one body has come. It allocates only for a hash over several pieces.
+/// The progress of checking one body. It allocates only for a hash over several pieces.
 #[derive(Debug, Default)]
 pub enum BodyProgress {
-    /// No byte of it came yet.
+    /// No byte was received.
     #[default]
     Nothing,
-    /// So many bytes are right.
+    /// This many bytes are correct.
     Equal(usize),
     /// A byte is wrong.
     Wrong,
@@ -70,7 +70,7 @@ impl StatusSet {
         self
     }
 
-    /// Whether a status is one of them.
+    /// Whether it contains a status.
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
         let word = self.bits.get(usize::from(status / 64)).copied().unwrap_or(0);
@@ -78,9 +78,9 @@ impl StatusSet {
     }
 }
 
-/// Without being told, success and redirection are right.
+/// By default, success and redirection are correct.
 impl fmt::Display for StatusSet {
-    /// As it may be given: single statuses and ranges.
+    /// In the notation of the option: single statuses and ranges.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         let mut status = 100_u16;
@@ -109,7 +109,7 @@ impl Default for StatusSet {
     }
 }
 
-/// What is wrong with the words of a check.
+/// What is wrong with the text of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Not a list of statuses.
@@ -135,7 +135,7 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// `200`, `2xx`, `200-204`, or several of them with commas.
+/// `200`, `2xx`, `200-204`, or several of these separated by commas.
 impl FromStr for StatusSet {
     type Err = CheckError;
 
@@ -164,7 +164,7 @@ impl BodyCheck {
     /// A hash from its 64 hexadecimal digits.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If it is not a hash.
     pub fn sha256(text: &str) -> Result<Self, CheckError> {
         let wrong = || CheckError::Sha256(text.to_owned());
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -178,7 +178,7 @@ impl BodyCheck {
         Ok(Self::Sha256(hash))
     }
 
-    /// Whether a body that came in one piece is right.
+    /// Whether a body in one piece is correct.
     #[inline]
     pub fn accepts(&self, body: &[u8]) -> bool {
         match self {
@@ -188,7 +188,7 @@ impl BodyCheck {
         }
     }
 
-    /// Takes the next piece of a body that comes in several.
+    /// Takes the next piece of a body in several pieces.
     pub fn take(&self, progress: &mut BodyProgress, piece: &[u8]) {
         match self {
             Self::Any => {}
@@ -197,7 +197,7 @@ impl BodyCheck {
         }
     }
 
-    /// Whether a body that came in pieces is right, now that it is over. The progress is ready for the next body.
+    /// Whether a body in pieces is correct, at its end. The progress is reset for the next body.
     pub fn finish(&self, progress: &mut BodyProgress) -> bool {
         match (self, std::mem::take(progress)) {
             (Self::Any, _) => true,

@@ -1,7 +1,7 @@
-//! One of several things, each as often as its weight says.
+//! A weighted choice among several things.
 //!
-//! Owns the alias table (Walker 1977, built as Vose 1991 does): a choice costs two random numbers, whatever the number
-//! of things; one of one costs none. Whole numbers throughout, so the weights are met exactly.
+//! Owns the alias table (Walker 1977, built as by Vose 1991): a choice costs two random numbers, whatever the number
+//! of things; a choice of one costs none. Integers throughout, so the weights are met exactly.
 
 use super::template::TemplateState;
 
@@ -9,21 +9,21 @@ use super::template::TemplateState;
 #[derive(Clone, Debug)]
 pub struct Choice {
     cells: Vec<Cell>,
-    /// The weights together.
+    /// The sum of the weights.
     total: u64,
 }
 
 /// One thing, and another that has the rest of its cell.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    /// Of `total`, what the thing itself has of its cell.
+    /// The thing's own part of the cell, of `total`.
     own: u64,
     other: usize,
 }
 
 impl Choice {
-    /// A choice among as many things as there are weights: the answer is an index into them. Of weights that are all
-    /// zero (or none) it is the first.
+    /// A choice among as many things as there are weights; the result is an index. If all weights are
+    /// zero (or there are none) it is the first.
     pub fn new(weights: &[u32]) -> Self {
         let total: u64 = weights.iter().copied().map(u64::from).sum();
         if total == 0 {

@@ -1,6 +1,6 @@
-//! Whether the numbers of a plan go together.
+//! Whether the numbers of a plan fit together.
 //!
-//! Owns the bounds of each and the rules between them; [`super::room`] asks whether the host can do it.
+//! Owns the range of each and the rules between them; [`super::room`] checks whether the host can execute it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,16 +9,16 @@ use std::ops::RangeInclusive;
 use super::{Pace, Pinning, Plan};
 use crate::limits::{CONNECTIONS_MAX, PIPELINE_MAX, THREADS_MAX};
 
-/// Why a plan cannot be carried out anywhere.
+/// Why a plan cannot be executed anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// A number that is out of its range.
+    /// A number is out of its range.
     Number {
-        /// Which.
+        /// Its name.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         is: u32,
-        /// What it may be.
+        /// Its range.
         may_be: RangeInclusive<u32>,
     },
     /// A thread would have no connection to one of the peers.
@@ -102,7 +102,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// Refuses numbers that do not go together.
+    /// Refuses numbers that do not fit together.
     ///
     /// # Errors
     /// The first of them.

@@ -1,6 +1,6 @@
-//! Which CPUs a run may use, and how many threads it has unless it is told.
+//! The CPUs a run may use, and its default number of threads.
 //!
-//! Owns these defaults. Never pins anything: a thread does that to itself.
+//! Owns these defaults. Never pins a thread: a thread pins itself.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use crate::limits::THREADS_MAX;
 pub struct Cpus {
     /// The numbers that affinity allows, ascending.
     pub allowed: Vec<usize>,
-    /// For how many threads there is CPU time: no more than are allowed, fewer where a control group bounds it.
+    /// For how many threads there is CPU time: at most the allowed CPUs, fewer if a control group limits it.
     pub threads: u32,
 }
 
@@ -61,10 +61,10 @@ impl fmt::Display for CpuError {
 impl std::error::Error for CpuError {}
 
 impl Cpus {
-    /// What the kernel says.
+    /// Asks the kernel.
     ///
     /// # Errors
-    /// When it does not.
+    /// If it does not say.
     pub fn read() -> io::Result<Self> {
         let facts = CpuFacts::read()?;
         let threads = scheduler_count_default(&facts).get();
@@ -72,8 +72,8 @@ impl Cpus {
         Ok(Self { allowed: facts.allowed.iter().collect(), threads })
     }
 
-    /// How many threads a run has that is not told: one for each CPU, or for half of them where the server is on this
-    /// host and needs the others; more where descriptor tables ask for it, never more than every peer has connections.
+    /// The default number of threads: one for each CPU, or for half of them if the server is on this
+    /// host and needs the others; more if descriptor tables require it, but never more than every peer has connections.
     pub fn threads_by_default(&self, peers: &[Peer], connections: u32, room: &Room) -> u32 {
         let is_shared = peers.iter().any(|peer| peer.address.is_local());
         let by_cpus = if is_shared { self.threads / 2 } else { self.threads };
@@ -82,15 +82,15 @@ impl Cpus {
         by_cpus.max(by_tables).min(by_connections).max(1)
     }
 
-    /// Whether so many threads can have a CPU each.
+    /// Whether this many threads can have a CPU each.
     pub fn has_one_for_each(&self, threads: u32) -> bool {
         threads as usize <= self.allowed.len()
     }
 
-    /// The last CPUs, one for each thread: whoever starts at the first one, as servers do, is out of their way.
+    /// The last CPUs, one for each thread: servers usually use the first ones.
     ///
     /// # Errors
-    /// When there are fewer than threads.
+    /// If there are fewer than threads.
     pub fn last(&self, threads: u32) -> Result<Vec<usize>, CpuError> {
         let from = self.allowed.len().checked_sub(threads as usize);
         let cpus = from.and_then(|from| self.allowed.get(from..)).map(<[usize]>::to_vec);

@@ -18,7 +18,7 @@ pub struct Key {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// Each as often as any other.
+    /// All equally often.
     Uniform,
     /// The k-th in proportion to k^-s.
     Zipf(Zipf),
@@ -91,7 +91,7 @@ impl FromStr for Key {
                 let hot = hot_keys.ok_or_else(|| KeyError::Hot((*hot).to_owned()))?;
                 let wrong = || KeyError::Share((*share).to_owned());
                 let share = decimal(share, 1.0).ok_or_else(wrong)?;
-                // Where all keys are hot there is no rest to draw from.
+                // If all keys are hot, there is no rest to draw from.
                 let share = if hot == count { 1.0 } else { share };
                 Ok(Self { count, kind: Kind::Hot { hot, share } })
             }
@@ -100,7 +100,7 @@ impl FromStr for Key {
     }
 }
 
-/// Digits and nothing else: `parse` would take a sign.
+/// Only digits: `parse` would accept a sign.
 pub(super) fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -116,7 +116,7 @@ fn decimal(text: &str, most: f64) -> Option<f64> {
 }
 
 impl Key {
-    /// How many keys there are; all drawn numbers are below.
+    /// The number of keys; all drawn numbers are below.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -7,9 +7,9 @@ use std::num::NonZeroU64;
 /// How long a connection is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Until the run is over or the server closes it.
+    /// Until the run ends or the server closes it.
     KeptAlive,
-    /// For so many requests. The last one says `Connection: close`, so that the server closes.
+    /// For this many requests. The last one says `Connection: close`, so that the server closes.
     Requests(NonZeroU64),
 }
 
@@ -17,7 +17,7 @@ impl Lifetime {
     /// A connection for each request.
     pub const ONE_REQUEST: Lifetime = Lifetime::Requests(NonZeroU64::MIN);
 
-    /// Whether the request after `sent` others of its connection is the last one.
+    /// Whether the request after `sent` others on its connection is the last one.
     pub fn is_last(self, sent: u64) -> bool {
         match self {
             Self::KeptAlive => false,

@@ -49,81 +49,81 @@ pub use template::{RequestTemplate, TemplateError, TemplateState};
 pub use upkeep::Upkeep;
 pub use url::{ServerPlace, Url, UrlError};
 
-/// What is asked of a run.
+/// The specification of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is asked for, one for each URL. Never empty.
+    /// The targets, one for each URL. Never empty.
     pub targets: Vec<Target>,
-    /// Where to: the different addresses of the targets, in order of their first use. Never empty.
+    /// The different addresses of the targets, in order of first use. Never empty.
     pub peers: Vec<Peer>,
     /// Connections of all threads together; at least one for each thread and peer.
     pub connections: u32,
-    /// Threads that ask; at least one.
+    /// Threads that send; at least one.
     pub threads: u32,
-    /// Which CPU each thread has for itself.
+    /// The CPU of each thread.
     pub pinning: Pinning,
     /// When requests are due.
     pub pace: Pace,
-    /// How long is measured, once for each run.
+    /// How long each run is measured.
     pub duration: Duration,
-    /// After how many requests a run ends before that; none where time alone ends it.
+    /// The number of requests after which a run ends early; `None` if only time ends it.
     pub count: Option<NonZeroU64>,
-    /// How long is asked before that, uncounted.
+    /// How long requests are sent before that, uncounted.
     pub warmup: Duration,
-    /// How often all of it is done; at least once.
+    /// How often all of it is repeated; at least once.
     pub runs: u32,
     /// How many requests a connection carries.
     pub lifetime: Lifetime,
-    /// What becomes of connections.
+    /// The purpose of connections.
     pub upkeep: Upkeep,
-    /// Requests on their way at one time over one connection; at least one.
+    /// Requests in flight at a time on one connection; at least one.
     pub pipeline: u32,
-    /// The longest wait for a connection, and from the sending of a request to the end of its answer.
+    /// The longest wait for a connection, and from sending a request to the end of its answer.
     pub timeout: Duration,
-    /// What is right in an answer of HTTP.
+    /// The criteria for an HTTP answer.
     pub check: Check,
-    /// The store that is asked; none where the server speaks HTTP.
+    /// The store, if the server is one instead of an HTTP server.
     pub store: Option<StorePlan>,
-    /// Addresses to connect from, in turn. Empty: the kernel chooses.
+    /// Source addresses, used in turn. Empty: the kernel chooses.
     pub sources: Vec<IpAddr>,
-    /// The process of the server, where it is local and named.
+    /// The process of the server, if it is local and was named.
     pub server: Option<u32>,
-    /// What all random numbers come from: the same seed asks the same things.
+    /// The seed of all random numbers: the same seed gives the same requests.
     pub seed: u64,
 }
 
 /// One URL, its weight, and the request for it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The URL as it was given.
+    /// The URL as given.
     pub url: Url,
     /// The method of its requests.
     pub method: String,
     /// Index into [`Plan::peers`].
     pub peer: usize,
-    /// How often it is asked for, beside the others' weights; at least 1.
+    /// Its weight relative to the others; at least 1.
     pub weight: u32,
     /// The request.
     pub request: RequestTemplate,
-    /// The same request with `Connection: close`: the last one of a connection that does not live for ever.
+    /// The same request with `Connection: close`, for the last one of a connection with a limited lifetime.
     pub last_request: RequestTemplate,
     /// Whether an answer has a body.
     pub answer_body: AnswerBody,
 }
 
-/// Somebody to connect to.
+/// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Where.
+    /// Its address.
     pub address: Address,
-    /// The weights of its targets together.
+    /// The sum of the weights of its targets.
     pub weight: u64,
 }
 
 /// Where threads run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pinning {
-    /// Wherever the kernel likes.
+    /// The kernel chooses.
     None,
     /// Each thread has its CPU: as many numbers as threads, none twice.
     Cpus(Vec<usize>),

@@ -12,23 +12,23 @@ use crate::limits::RATE_PER_SECOND_MAX;
 /// What makes a request due.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
-    /// The answer to the one before on its connection (closed loop).
+    /// The answer to the previous one on its connection (closed loop).
     Closed,
-    /// The time (open loop): whether or not others are answered.
+    /// The time (open loop), whether or not others were answered.
     Open(Rate),
 }
 
-/// Requests per second of all threads together, over time. The warm-up keeps to the first rate, and what comes after
-/// the last stage to the last one.
+/// Requests per second of all threads together, over time. The warm-up uses the first rate, and after
+/// the last stage the last rate continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
-    /// One after the other; never empty.
+    /// The stages in order; never empty.
     pub stages: Vec<Stage>,
-    /// How they follow each other.
+    /// The distribution of arrivals.
     pub arrivals: Arrivals,
 }
 
-/// A part of a run with a rate of its own.
+/// A part of a run with its own rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// Its requests per second.
@@ -37,7 +37,7 @@ pub struct Stage {
     pub lasts: Duration,
 }
 
-/// Requests per second that change in a straight line, or do not change.
+/// Requests per second that change linearly, or do not change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
     /// At the begin.
@@ -46,12 +46,12 @@ pub struct Ramp {
     pub to: f64,
 }
 
-/// How requests follow each other at a rate.
+/// The distribution of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// At equal distances.
     Constant,
-    /// At random, as many independent people ask.
+    /// At random, as from many independent clients.
     Poisson,
 }
 
@@ -82,13 +82,13 @@ impl fmt::Display for RateError {
 impl std::error::Error for RateError {}
 
 impl Rate {
-    /// The same number of requests in every second of that time.
+    /// The same rate for all of that time.
     pub fn steady(per_second: f64, lasts: Duration, arrivals: Arrivals) -> Self {
         let ramp = Ramp { from: per_second, to: per_second };
         Self { stages: vec![Stage { ramp, lasts }], arrivals }
     }
 
-    /// Whether it asks for anything.
+    /// Whether any request is due.
     pub fn asks(&self) -> bool {
         self.stages.iter().any(|stage| stage.ramp.from > 0.0 || stage.ramp.to > 0.0)
     }
@@ -117,7 +117,7 @@ fn per_second(text: &str) -> Result<f64, RateError> {
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1e6),
         _ => (text, 1.0),
     };
-    // `parse` knows `inf`, `nan` and signs; a rate is digits.
+    // `parse` accepts `inf`, `nan` and signs; a rate consists of digits.
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = digits.parse::<f64>().ok().filter(|_| is_plain);
     let number = number.ok_or_else(|| RateError::NotANumber(text.to_owned()))? * unit;

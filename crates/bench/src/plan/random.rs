@@ -3,12 +3,12 @@
 //! Owns how streams are separated. The numbers themselves are `fastrand`'s (wyrand), which is not
 //! for secrets.
 
-/// What random numbers are for.
+/// The purpose of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What is asked: templates and the choice among targets.
+    /// What is requested: templates and the choice among targets.
     Content,
-    /// When it is asked.
+    /// When it is requested.
     Arrivals,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn stream(seed: u64, thread: u32, purpose: Purpose) -> fastrand::Rng 
     fastrand::Rng::with_seed(mixed(mixed(seed) ^ (u64::from(thread) << 1 | purpose)))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): neighbouring numbers become far ones.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): neighbouring numbers become distant ones.
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

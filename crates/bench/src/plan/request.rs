@@ -11,7 +11,7 @@ use super::url::Url;
 /// A request, the same for all URLs of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The method, as it is sent.
+    /// The method.
     pub method: String,
     /// Names and values of fields, in order; values may have templates.
     pub fields: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub enum Body {
     None,
     /// Text that may have templates.
     Text(String),
-    /// Bytes, sent as they are.
+    /// Bytes, sent unchanged.
     Bytes(Vec<u8>),
 }
 
@@ -51,26 +51,26 @@ pub enum Afterwards {
 pub enum AnswerBody {
     /// As its head says.
     AsFramed,
-    /// Never, whatever its head says: it answers HEAD (RFC 9110, 9.3.2).
+    /// Never, whatever its head says, because it answers HEAD (RFC 9110, 9.3.2).
     Never,
 }
 
 /// What is wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The method is no token.
+    /// The method is not a token.
     Method(String),
-    /// The method makes a tunnel.
+    /// The method creates a tunnel.
     Connect,
-    /// A field without a colon, or with a name that is none.
+    /// A field without a colon, or with an invalid name.
     Field(String),
     /// A field with a line break or another control character.
     FieldValue(String),
-    /// A field that the generator writes.
+    /// A field that the generator sets.
     Reserved {
         /// Its name.
         name: String,
-        /// What to do.
+        /// What to do instead.
         mend: &'static str,
     },
     /// A template in the path.
@@ -84,7 +84,7 @@ pub enum RequestError {
     },
     /// A template in the body.
     Body(TemplateError),
-    /// All of it is too much.
+    /// The request is too large.
     Whole(TemplateError),
 }
 
@@ -122,10 +122,10 @@ fn is_token(text: &str) -> bool {
 }
 
 impl Request {
-    /// Takes `NAME: VALUE` apart.
+    /// Splits `NAME: VALUE`.
     ///
     /// # Errors
-    /// When it is no field, or one that the generator writes itself.
+    /// If it is not a field, or one that the generator sets.
     pub fn field(text: &str) -> Result<(String, String), RequestError> {
         let wrong = || RequestError::Field(text.escape_debug().to_string());
         let (name, value) = text.split_once(':').ok_or_else(wrong)?;
@@ -203,7 +203,7 @@ impl Request {
         Ok(())
     }
 
-    /// The body as a template of its own. Methods that are about a body say that it is empty (RFC 9110, 8.6).
+    /// The body as a separate template. Methods that expect a body state that it is empty (RFC 9110, 8.6).
     fn compiled_body(&self) -> Result<Option<RequestTemplate>, RequestError> {
         let mut body = RequestTemplate::default();
         match &self.body {

@@ -1,7 +1,7 @@
 //! Whether this host has room for a plan: descriptors and ports.
 //!
-//! Owns that arithmetic and its refusals, which say the number that fits. Reads the host's bounds in one place and
-//! never changes any but this process's soft limit of descriptors.
+//! Owns that arithmetic and its refusals, which state the number that fits. Reads the host's limits in one place and
+//! changes only this process's soft limit of descriptors.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,18 +12,18 @@ use super::Plan;
 use super::address::{Address, loopback_sources};
 use crate::limits::{DESCRIPTORS_RESERVED, SOURCE_PORTS_DIVISOR, THREADS_MAX};
 
-/// What a host has room for.
+/// The resources of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Open descriptors of one table.
     pub descriptors: u64,
     /// Whether each thread has its own table.
     pub tables: Tables,
-    /// Ports for connections that name none.
+    /// Ports for connections without a given one.
     pub ports: PortRange,
 }
 
-/// The ports connections get (`net.ipv4.ip_local_port_range`), both ends included.
+/// The ports for outgoing connections (`net.ipv4.ip_local_port_range`), both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
     /// The first.
@@ -32,7 +32,7 @@ pub struct PortRange {
     pub last: u16,
 }
 
-/// Linux's own, where the setting cannot be read.
+/// Linux's default, if the setting cannot be read.
 impl Default for PortRange {
     fn default() -> Self {
         Self { first: 32_768, last: 60_999 }
@@ -45,7 +45,7 @@ impl PortRange {
         u32::from(self.last.saturating_sub(self.first)) + 1
     }
 
-    /// Two numbers with blanks between them, as the kernel writes them.
+    /// Two numbers separated by blanks, as written by the kernel.
     fn from_text(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().map(str::parse::<u16>);
         let (first, last) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
@@ -58,13 +58,13 @@ impl PortRange {
 pub enum RoomError {
     /// A table has too few descriptors.
     Descriptors {
-        /// Connections that were asked for.
+        /// Requested connections.
         asked: u32,
         /// Connections that fit.
         fits: u64,
-        /// The bound of one table.
+        /// The limit of one table.
         bound: u64,
-        /// Threads with a table each for which the connections would fit, if so many are possible.
+        /// Threads with one table each for which the connections would fit, if that is possible.
         threads: Option<u32>,
     },
     /// There are too few ports from the source addresses to a peer.
@@ -73,11 +73,11 @@ pub enum RoomError {
         asked: u32,
         /// Connections that fit.
         fits: u64,
-        /// Where to.
+        /// The peer.
         peer: String,
         /// Ports for each source address.
         ports: u32,
-        /// Source addresses that would do.
+        /// Source addresses that would be enough.
         sources: u32,
     },
 }
@@ -107,11 +107,11 @@ impl fmt::Display for RoomError {
 impl std::error::Error for RoomError {}
 
 impl Room {
-    /// What this host has room for. Raises this process's soft limit of descriptors to the hard one.
+    /// Reads the resources of this host. Raises this process's soft limit of descriptors to the hard one.
     pub fn read() -> Self {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
         let ports = range.ok().and_then(|text| PortRange::from_text(&text));
-        // Tried on a thread that ends right after: the table goes with it.
+        // Tried on a thread that ends right after, together with its table.
         let parted = std::thread::spawn(|| sys::thread::part_descriptor_table().is_ok()).join();
         Self {
             descriptors: sys::descriptor::raise_descriptor_limit(),
@@ -123,14 +123,14 @@ impl Room {
     /// Refuses a plan that does not fit.
     ///
     /// # Errors
-    /// The first thing of which there is too little, with the number that fits.
+    /// The first resource that is short, with the number that fits.
     pub fn check(&self, plan: &Plan) -> Result<(), RoomError> {
         self.check_descriptors(plan)?;
         self.check_ports(plan)
     }
 
-    /// Lets connections to this host come from so many of its addresses that a free port is found soon. It changes
-    /// nothing where sources are named, where a peer is elsewhere, and over IPv6, which has one loopback address.
+    /// Spreads connections to this host over so many of its addresses that a free port is found quickly. It changes
+    /// nothing if sources are named, if a peer is elsewhere, or over IPv6, which has one loopback address.
     pub fn spread_sources(&self, plan: &mut Plan) {
         let mut tcp = plan.peers.iter().filter_map(|peer| peer.address.tcp());
         let is_loopback = |address: SocketAddr| address.is_ipv4() && address.ip().is_loopback();
@@ -144,12 +144,12 @@ impl Room {
         }
     }
 
-    /// How many source addresses so many connections to one peer need.
+    /// How many source addresses this many connections to one peer need.
     pub fn sources_needed(&self, connections: u32) -> u32 {
         connections.div_ceil(self.ports.count()).max(1)
     }
 
-    /// Connections of one table that `threads` threads leave room for: each has a wake descriptor in every table.
+    /// Connections of one table that fit beside `threads` threads: each has a wake descriptor in every table.
     fn connections_of_table(&self, threads: u32) -> u64 {
         self.descriptors.saturating_sub(DESCRIPTORS_RESERVED + u64::from(threads))
     }
@@ -173,7 +173,7 @@ impl Room {
         })
     }
 
-    /// The fewest threads whose tables hold so many connections, if so many are possible.
+    /// The minimum number of threads whose tables hold this many connections, if that is possible.
     pub fn threads_needed(&self, connections: u32) -> Option<u32> {
         let fits = |threads: &u32| {
             u64::from(connections) <= self.connections_of_table(*threads) * u64::from(*threads)

@@ -1,7 +1,7 @@
 //! When each request of one thread is due.
 //!
 //! Owns the arithmetic of rates: a request is due when the integral of the rate reaches its number. A due time is
-//! computed from that number, never from the one before, so it does not drift. Never reads a clock.
+//! computed from that number, never from the previous one, so it does not drift. Never reads a clock.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use super::share::Share;
 /// The due times of one thread's requests, in nanoseconds from the start (of the warm-up, where there is one):
 /// endless, and never descending.
 ///
-/// All threads together keep the rate. With constant arrivals the requests of all threads are at equal distances, and
-/// each thread has every n-th; with Poisson arrivals each thread's are independent of the others', as they have to be
-/// for all together to be a Poisson process again.
+/// All threads together keep the rate. With constant arrivals the requests of all threads are equally spaced, and
+/// each thread has every n-th; with Poisson arrivals each thread's are independent of the others', which makes
+/// all together a Poisson process again.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// One after the other: the warm-up, the stages, and what comes after them.
+    /// In order: the warm-up, the stages, and the time after them.
     pieces: Vec<Piece>,
-    /// Which of them the latest request was due in.
+    /// The piece in which the latest request was due.
     at: usize,
     threads: f64,
     arrivals: Progress,
 }
 
-/// A stretch of time in which the rate changes in a straight line.
+/// A period in which the rate changes linearly.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     ramp: Ramp,
-    /// When it begins, and how long it is: infinite for the last one.
+    /// Its begin, and its length: infinite for the last one.
     begin_s: f64,
     length_s: f64,
     /// Requests of all threads that are due before it, and until its end.
@@ -41,14 +41,14 @@ struct Piece {
 enum Progress {
     /// The number of the next request among all threads'.
     Constant { next: u64, step: u64 },
-    /// How many requests were expected of this thread when the latest was due.
+    /// How many requests of this thread were expected when the latest was due.
     Poisson { reached: f64, random: fastrand::Rng },
 }
 
 const NS_PER_S: f64 = 1e9;
 
 impl Schedule {
-    /// The due times of the thread that has `share`.
+    /// The due times of the thread with `share`.
     pub fn new(rate: &Rate, warmup: Duration, share: &Share, seed: u64) -> Self {
         let arrivals = match rate.arrivals {
             Arrivals::Constant => {
@@ -77,7 +77,7 @@ impl Schedule {
                 number as f64
             }
             Progress::Poisson { reached, random } => {
-                // The distance of events that come once in a unit on average. `1 - u` is never 0.
+                // The distance of events that come once per unit on average. `1 - u` is never 0.
                 *reached -= (1.0 - random.f64()).ln();
                 *reached * self.threads
             }
@@ -90,7 +90,7 @@ impl Schedule {
     }
 }
 
-/// The warm-up at the first rate, the stages, and the last rate for ever.
+/// The warm-up at the first rate, the stages, and the last rate forever.
 fn pieces(stages: &[Stage], warmup: Duration) -> Vec<Piece> {
     let level = |rate| Ramp { from: rate, to: rate };
     let first = stages.first().map(|stage| (level(stage.ramp.from), warmup.as_secs_f64()));
@@ -99,7 +99,7 @@ fn pieces(stages: &[Stage], warmup: Duration) -> Vec<Piece> {
     let (mut begin_s, mut before) = (0.0, 0.0);
     let piece = |(ramp, length_s): (Ramp, f64)| {
         let mean = f64::midpoint(ramp.from, ramp.to);
-        // Nothing for ever is nothing, where numbers would say that it is not known.
+        // A rate of zero forever gives zero, where the arithmetic would give NaN.
         let until = if mean == 0.0 { before } else { before + mean * length_s };
         let piece = Piece { ramp, begin_s, length_s, before, until };
         (begin_s, before) = (begin_s + length_s, until);
@@ -109,7 +109,7 @@ fn pieces(stages: &[Stage], warmup: Duration) -> Vec<Piece> {
 }
 
 impl Piece {
-    /// When so many requests of all threads were due, of which the last was due in this piece.
+    /// When this many requests of all threads were due, the last one in this piece.
     fn due_s(&self, number: f64) -> f64 {
         let Ramp { from, to } = self.ramp;
         let number = number - self.before;
@@ -119,8 +119,8 @@ impl Piece {
         if number <= 0.0 {
             return self.begin_s;
         }
-        // The root of from t + (to - from) t^2 / (2 length) = number, in the form that subtracts nothing from its like.
-        // Rounding may lead below zero where a ramp ends near it.
+        // The root of from t + (to - from) t^2 / (2 length) = number, in a form without cancellation.
+        // Rounding may give a value below zero if a ramp ends near it.
         let square = from * from + 2.0 * (to - from) * number / self.length_s;
         self.begin_s + 2.0 * number / (from + square.max(0.0).sqrt())
     }
@@ -156,7 +156,7 @@ mod tests {
         Share::of_rate(thread, threads)
     }
 
-    /// Due times of all threads below a time, ascending.
+    /// Due times of all threads before a time, ascending.
     fn due_below(rate: &Rate, warmup: Duration, threads: u32, end_ns: u64) -> Vec<u64> {
         let mut all: Vec<u64> = (0..threads)
             .flat_map(|thread| {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_exact_after_days() {
-        // A third of a nanosecond is no whole number: whoever adds distances drifts.
+        // A third of a nanosecond is not an integer: adding distances would drift.
         let rate = Rate::steady(30_000.0, LONG, Arrivals::Constant);
         let mut schedule = Schedule::new(&rate, Duration::ZERO, &share(0, 1), 5);
         let Progress::Constant { next, .. } = &mut schedule.arrivals else { unreachable!() };

@@ -1,6 +1,6 @@
 //! What one thread does of a plan.
 //!
-//! Owns how connections are dealt out: over threads and peers evenly, over source addresses in turn. Arithmetic only;
+//! Owns how connections are distributed: evenly over threads and peers, in turn over source addresses. Arithmetic only;
 //! a share of a million connections keeps a few numbers.
 
 use std::net::IpAddr;
@@ -17,23 +17,23 @@ pub struct Share {
     pub threads: u32,
     /// Connections of this thread.
     pub connections: u32,
-    /// For each peer: the number, among all threads' connections, of its first; ascending, beginning with 0.
+    /// For each peer: the number of its first connection among all threads' connections; ascending, beginning with 0.
     firsts: Vec<u32>,
-    /// For each peer: the addresses to connect from, in turn. Empty: the kernel chooses.
+    /// For each peer: the source addresses, used in turn. Empty: the kernel chooses.
     sources: Vec<Vec<IpAddr>>,
 }
 
-/// Where a connection goes, and where it comes from.
+/// The destination and source of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Index into [`Plan::peers`].
     pub peer: usize,
-    /// The address to connect from, where the kernel does not choose.
+    /// The source address, unless the kernel chooses.
     pub source: Option<IpAddr>,
 }
 
 impl Plan {
-    /// The part of thread `thread`, which is below [`Plan::threads`].
+    /// The share of thread `thread`, which is below [`Plan::threads`].
     pub fn share(&self, thread: u32) -> Share {
         let quotas = self.connections_of_peers();
         let mut firsts = Vec::with_capacity(quotas.len());
@@ -55,13 +55,13 @@ impl Plan {
         }
     }
 
-    /// How many connections a thread has: the first ones have one more where they do not come out even.
+    /// How many connections a thread has: the first ones have one more if the number is not divisible.
     pub(super) fn connections_of_thread(&self, thread: u32) -> u32 {
         let threads = self.threads.max(1);
         self.connections / threads + u32::from(thread < self.connections % threads)
     }
 
-    /// How many connections each peer has: one for each thread, and of the rest what its weight says (largest
+    /// How many connections each peer has: one for each thread, and the rest by weight (largest
     /// remainders).
     pub(super) fn connections_of_peers(&self) -> Vec<u32> {
         let weights: Vec<u64> = self.peers.iter().map(|peer| peer.weight).collect();
@@ -89,14 +89,14 @@ impl Plan {
 }
 
 impl Share {
-    /// A share of a rate alone, without connections.
+    /// A share for a rate alone, without connections.
     #[cfg(test)]
     pub(crate) fn of_rate(thread: u32, threads: u32) -> Self {
         Self { thread, threads, connections: 0, firsts: vec![0], sources: vec![Vec::new()] }
     }
 
-    /// The way of this thread's connection `number`, which counts from 0. A number from [`Share::connections`] on is
-    /// that of a connection which replaces one.
+    /// The destination and source of this thread's connection `number`, which counts from 0. A number from [`Share::connections`] on is
+    /// that of a replacement.
     pub fn way(&self, number: u32) -> Way {
         let number = number.checked_rem(self.connections).unwrap_or(0);
         // Threads take connections in turn, so each has its part of every peer.

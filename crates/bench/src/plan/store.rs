@@ -17,21 +17,21 @@ use super::{Peer, Target};
 /// Digits of the number in a key.
 pub(crate) const KEY_DIGITS: usize = 12;
 
-/// What a value is filled up with.
+/// The byte with which values are padded.
 pub(crate) const FILLER: u8 = b'x';
 
-/// The language of a store.
+/// The protocol of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// That of Redis, RESP2 (<https://redis.io/docs/latest/develop/reference/protocol-spec/>).
+    /// Redis, RESP2 (<https://redis.io/docs/latest/develop/reference/protocol-spec/>).
     #[default]
     Resp,
-    /// That of memcached, in text (<https://github.com/memcached/memcached/blob/master/doc/protocol.txt>).
+    /// memcached's text protocol (<https://github.com/memcached/memcached/blob/master/doc/protocol.txt>).
     Memcached,
 }
 
 impl Dialect {
-    /// As in a URL.
+    /// The scheme in a URL.
     pub fn scheme(self) -> &'static str {
         match self {
             Self::Resp => "redis",
@@ -40,18 +40,18 @@ impl Dialect {
     }
 }
 
-/// What a plan says of the answers of a store.
+/// What a plan says about the answers of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorePlan {
-    /// Its language.
+    /// Its protocol.
     pub dialect: Dialect,
     /// Bytes of each value.
     pub value_size: usize,
-    /// Which values are right.
+    /// Which values are correct.
     pub values: RightValues,
 }
 
-/// Which values a store may answer with.
+/// Which values are correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RightValues {
     /// The one that was written for the key.
@@ -61,31 +61,31 @@ pub enum RightValues {
     Any,
 }
 
-/// What a store is asked for.
+/// The requests to a store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreAsk {
-    /// Which keys: as in a template, `uniform:N`, `zipf:N:S` or `hot:N:HOT:SHARE`.
+    /// The keys, as in a template: `uniform:N`, `zipf:N:S` or `hot:N:HOT:SHARE`.
     pub keys: String,
     /// Bytes of each value.
     pub value_size: usize,
     /// Percent of the requests that write.
     pub sets: u32,
-    /// Which values are right.
+    /// Which values are correct.
     pub values: RightValues,
 }
 
 /// What is wrong with it.
 #[derive(Debug)]
 pub enum StoreAskError {
-    /// No address of a store.
+    /// Not the address of a store.
     Address(String),
-    /// The store is not to be loaded, or cannot be found.
+    /// The store may not be loaded, or cannot be found.
     Aim(AimError),
     /// No keys.
     Key(KeyError),
-    /// Values that have no room for the number of their key.
+    /// Values too short for the number of their key.
     ValueSize(usize),
-    /// More than all of them.
+    /// More than 100 percent.
     Sets(u32),
     /// Too long.
     Template(TemplateError),
@@ -114,20 +114,20 @@ impl fmt::Display for StoreAskError {
 
 impl std::error::Error for StoreAskError {}
 
-/// A store that is asked.
+/// A store as a target.
 #[derive(Clone, Debug)]
 pub struct StoreAim {
     /// Reads and writes.
     pub aim: Aim,
-    /// What its answers are.
+    /// What a plan says about its answers.
     pub store: StorePlan,
 }
 
 impl StoreAim {
-    /// Reads an address, looks it up and compiles the requests.
+    /// Parses an address, looks it up and compiles the requests.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn at(text: &str, ask: &StoreAsk, ownership: Ownership) -> Result<Self, StoreAskError> {
         let _checked: Key = ask.keys.parse().map_err(StoreAskError::Key)?;
         let sets = Some(ask.sets).filter(|percent| *percent <= 100);
@@ -143,10 +143,10 @@ impl StoreAim {
         )
     }
 
-    /// The same store, which gets each key once, in their order.
+    /// The same store, where each key is written once, in order.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     pub fn filling(
         text: &str,
         ask: &StoreAsk,

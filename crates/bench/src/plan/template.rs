@@ -1,8 +1,8 @@
-//! Requests compiled to bytes, with places that vary.
+//! Requests compiled to bytes, with varying places.
 //!
 //! Owns the notation of these places and how they are filled: `{{counter}}`, `{{random:A..B}}`, `{{key:...}}`, `{{same}}`, each
-//! with `,W` behind it for W digits. Filling allocates nothing; what does not vary is copied as one piece. Never knows
-//! what a request is: [`super::request`] puts it together.
+//! with an optional `,W` for W digits. Filling allocates nothing; fixed bytes are copied as one piece. Does not know
+//! what a request is: [`super::request`] assembles it.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ use crate::limits::{REQUEST_BYTES_MAX, VARYING_PARTS_MAX};
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, Default)]
 pub struct RequestTemplate {
-    /// All bytes that do not vary.
+    /// All fixed bytes.
     fixed: Vec<u8>,
-    /// Where something varies, in order.
+    /// The varying places, in order.
     parts: Vec<Part>,
-    /// Fixed bytes of the body, and the index of its first part: what a length that varies is computed from.
+    /// Fixed bytes of the body, and the index of its first part: from these a varying length is computed.
     body_fixed: usize,
     body_part: usize,
 }
 
-/// Digits which stand before `fixed[at]`.
+/// Digits before `fixed[at]`.
 #[derive(Clone, Debug)]
 struct Part {
     at: usize,
@@ -38,7 +38,7 @@ enum Source {
         high: u64,
     },
     Key(Key),
-    /// The number before it.
+    /// The previous number.
     Same,
     BodyLength,
 }
@@ -48,19 +48,19 @@ enum Source {
 enum Width {
     /// As many as the number needs.
     Natural,
-    /// So many, with leading zeros.
+    /// This many, with leading zeros.
     Fixed(u8),
 }
 
 /// The most digits a number of 64 bits has.
 const DIGITS_MAX: u8 = 20;
 
-/// What varies from one request to the next: one for each thread, used by all its templates.
+/// What varies from request to request: one for each thread, used by all its templates.
 #[derive(Clone, Debug)]
 pub struct TemplateState {
     counter: u64,
     step: u64,
-    /// What was last drawn.
+    /// The last number drawn.
     last: u64,
     pub(super) random: fastrand::Rng,
 }
@@ -76,7 +76,7 @@ impl TemplateState {
         }
     }
 
-    /// The number of the key in the request that was rendered last, where it has one.
+    /// The number of the key in the last rendered request, if it has one.
     #[inline]
     pub(crate) fn last_key(&self) -> u64 {
         self.last
@@ -86,19 +86,19 @@ impl TemplateState {
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateError {
-    /// Braces that are not closed.
+    /// Unclosed braces.
     Open(String),
     /// Something unknown between braces.
     Unknown(String),
     /// Not a range.
     Range(String),
-    /// A distribution of keys that is none.
+    /// An invalid distribution of keys.
     Key(KeyError),
     /// Not a number of digits, or too few for the largest number.
     Width(String),
-    /// More places that vary than a request may have.
+    /// Too many varying places.
     TooMany,
-    /// More bytes than a request may have.
+    /// Too many bytes.
     TooLong,
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for TemplateError {
 impl std::error::Error for TemplateError {}
 
 impl RequestTemplate {
-    /// The most bytes a rendering has: with so much room, `render` allocates nothing.
+    /// Maximum bytes of a rendering: with this much room, `render` allocates nothing.
     pub fn bytes_max(&self) -> usize {
         self.fixed.len() + self.parts.iter().map(|part| part.digits_max()).sum::<usize>()
     }
@@ -157,7 +157,7 @@ impl RequestTemplate {
     }
 
     fn render_parts(&self, state: &mut TemplateState, out: &mut Vec<u8>) {
-        // The length stands before the body it counts: all numbers are drawn first.
+        // The length comes before the body it counts, so all numbers are drawn first.
         let mut numbers = [0_u64; VARYING_PARTS_MAX];
         for (part, number) in self.parts.iter().zip(&mut numbers) {
             *number = part.draw(state);
@@ -181,10 +181,10 @@ impl RequestTemplate {
         out.extend_from_slice(&self.fixed[copied..]);
     }
 
-    /// Adds bytes as they are.
+    /// Adds fixed bytes.
     ///
     /// # Errors
-    /// When the request becomes too long.
+    /// If the request becomes too long.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), TemplateError> {
         if self.fixed.len() + bytes.len() > REQUEST_BYTES_MAX {
             return Err(TemplateError::TooLong);
@@ -193,7 +193,7 @@ impl RequestTemplate {
         Ok(())
     }
 
-    /// Adds text in which something may vary.
+    /// Adds text with varying places.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -210,10 +210,10 @@ impl RequestTemplate {
         self.add_bytes(rest.as_bytes())
     }
 
-    /// Adds `Content-Length` of the body and all that stands between, then the body.
+    /// Adds `Content-Length` of the body and everything in between, then the body.
     ///
     /// # Errors
-    /// When it becomes too much.
+    /// If it becomes too long.
     pub(super) fn add_length_and_body(
         &mut self,
         between: &[u8],
@@ -264,7 +264,7 @@ impl RequestTemplate {
     }
 }
 
-/// What stands between braces, and the largest number it gives; a counter has none: of it the last digits are shown.
+/// The content of braces, and the largest number it gives; a counter has none, and its last digits are shown.
 fn source(text: &str) -> Result<(Source, Option<u64>), TemplateError> {
     if text == "counter" {
         return Ok((Source::Counter, None));

@@ -1,10 +1,10 @@
-//! The URLs a run asks for, as they are written.
+//! The URLs of a run.
 //!
-//! Owns their forms: `http://HOST[:PORT][/PATH]` (by the grammar of `wire`), the same without `http://`, and `unix:SOCKET[:/PATH]`. Never
-//! looks up a name: that is [`super::address`].
+//! Owns their forms: `http://HOST[:PORT][/PATH]` (with the grammar of `wire`), the same without `http://`, and `unix:SOCKET[:/PATH]`. Never
+//! looks up a name: [`super::address`] does.
 //!
-//! By hand: the crate `url` brings the whole of internationalised names and rewrites what it reads (dots, escapes,
-//! case), while a generator sends the target exactly as it was given, templates with their braces among it.
+//! Not the crate `url`, because it includes internationalised names and normalises what it reads (dots, escapes,
+//! case), while a generator sends the target exactly as given, including templates with their braces.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,16 +13,16 @@ use std::str::FromStr;
 
 use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, Host, Scheme};
 
-/// What is asked for.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// Where it is.
+    /// The server.
     pub place: ServerPlace,
-    /// Path and query as they go into the request line, perhaps with templates; begins with a slash.
+    /// Path and query for the request line, perhaps with templates; begins with a slash.
     pub path_and_query: String,
 }
 
-/// Where a server is.
+/// The place of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerPlace {
     /// A name that has to be looked up.
@@ -44,10 +44,10 @@ pub enum ServerPlace {
 }
 
 impl ServerPlace {
-    /// What goes into `Host` (RFC 9110, 7.2): the port only where it is not the scheme's.
+    /// The `Host` field (RFC 9110, 7.2): with the port only if it is not the scheme's.
     pub fn host_field(&self) -> String {
         match self {
-            // Nothing in a socket's path names a host; curl sends the same.
+            // The path of a socket names no host; curl sends the same.
             Self::Unix(_) => "localhost".to_owned(),
             Self::Name { port: HTTP_PORT, host } => host.clone(),
             Self::Address { port: HTTP_PORT, address: IpAddr::V6(address) } => {
@@ -91,7 +91,7 @@ pub enum UrlError {
     Scheme,
     /// No host and port.
     Authority(AuthorityError),
-    /// A `#`: it never leaves the client.
+    /// A `#`, which is never sent.
     Fragment,
     /// A blank, a control character, or one beyond ASCII.
     Character(char),
@@ -173,7 +173,7 @@ impl FromStr for Url {
     }
 }
 
-/// Whether a text begins as `NAME://`; a path or query may hold such a thing, too.
+/// Whether a text begins with `NAME://`; a path or query may contain that, too.
 fn has_scheme(text: &str) -> bool {
     let name = text.split("://").next().filter(|name| name.len() < text.len());
     name.is_some_and(|name| {
@@ -191,7 +191,7 @@ fn unix(rest: &str) -> Result<Url, UrlError> {
     Ok(Url { place: ServerPlace::Unix(socket.into()), path_and_query: path_and_query(target)? })
 }
 
-/// The target of the request line: everything as it stands, with the slash that may be missing.
+/// The target of the request line: unchanged, with the slash that may be missing.
 fn path_and_query(target: &str) -> Result<String, UrlError> {
     for character in target.chars() {
         match character {

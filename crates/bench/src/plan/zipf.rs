@@ -10,11 +10,11 @@
 pub(crate) struct Zipf {
     count: f64,
     exponent: f64,
-    /// The hat's integral up to 1.5, less the weight of the first: draws begin here, so that the first is exact.
+    /// The hat's integral up to 1.5, less the weight of the first: draws begin here, which makes the first exact.
     low: f64,
     /// The hat's integral up to N + 1/2: draws end here.
     high: f64,
-    /// A draw that rounds up by no more than this is accepted without a further look.
+    /// A draw that rounds up by no more than this is accepted at once.
     certain: f64,
 }
 
@@ -49,15 +49,15 @@ impl Zipf {
         (-self.exponent * at.ln()).exp()
     }
 
-    /// The integral of the weight from 1 to x: (x^(1-s) - 1) / (1-s), which is ln x where s is 1.
+    /// The integral of the weight from 1 to x: (x^(1-s) - 1) / (1-s), which is ln x if s is 1.
     fn integral(&self, to: f64) -> f64 {
         let logarithm = to.ln();
         logarithm * exp_m1_over((1.0 - self.exponent) * logarithm)
     }
 
-    /// The x whose integral this is.
+    /// The inverse of the integral.
     fn inverse(&self, integral: f64) -> f64 {
-        // Rounding may lead a hair below -1, where the logarithm has no value.
+        // Rounding may give slightly less than -1, where the logarithm is undefined.
         let argument = ((1.0 - self.exponent) * integral).max(-1.0);
         (integral * ln_1p_over(argument)).exp()
     }

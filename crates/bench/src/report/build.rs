@@ -1,6 +1,6 @@
-//! From what was measured to the report.
+//! Makes the report from the measurements.
 //!
-//! Owns the arithmetic of rates and shares. Never concludes: that is the verdict's.
+//! Owns the arithmetic of rates and shares. Never concludes: the verdict does.
 
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
@@ -19,7 +19,7 @@ use crate::tally::{Connections, Latency, Seconds, Tally};
 const SECOND_NS: u64 = 1_000_000_000;
 
 impl Report {
-    /// The report of what was measured.
+    /// The report of a measurement.
     pub fn of(measured: Measured) -> Report {
         let Measured { begun_unix_s, command, plan, ended, host, runs, hold } = measured;
         let runs: Vec<RunReport> = runs.iter().map(|run| RunReport::of(run, &plan)).collect();
@@ -116,8 +116,8 @@ fn connections(counted: &Connections) -> ConnectionsReport {
     }
 }
 
-/// Every second of the run, also those at its end in which nothing happened. What came after the end, on threads
-/// that saw it late, belongs to the last second.
+/// Every second of the run, including those at its end in which nothing happened. Events after the end, on threads
+/// that noticed it late, belong to the last second.
 fn seconds(series: &Seconds, wall_ns: u64) -> Vec<SecondReport> {
     let length = usize::try_from(wall_ns.div_ceil(SECOND_NS)).unwrap_or(usize::MAX);
     let counted = series.counts();
@@ -178,7 +178,7 @@ fn server_report(server: &ServerUse, wall_ns: u64, outcomes: u64) -> ServerRepor
     }
 }
 
-/// In a closed loop every connection is in use all the time: with a request, whatever becomes of it, or being opened.
+/// In a closed loop every connection is always in use: with a request, whatever its result, or being opened.
 fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
     let tally = &run.tally;
     let used_ns = tally.service().sum_ns().saturating_add(tally.spent.sum_ns());
@@ -191,8 +191,8 @@ fn littles_law(run: &RunMeasured, plan: &PlanReport) -> LittlesLaw {
     let tolerance = LITTLES_LAW_SHARE_MAXIMUM * expected + run.generator.len() as f64 + edges;
     let failed = tally.failed.total() as f64;
     let outcomes = tally.answered as f64 + failed;
-    // A batch that is answered one by one and sent anew as a whole uses less than its depth; a connection that ends is
-    // opened anew together with others.
+    // A batch that is answered one by one and sent again as a whole uses less than its depth; a connection that ends is
+    // reopened together with others.
     let ends_often = tally.connections.closed as f64 > LITTLES_LAW_FAILED_MAXIMUM * outcomes;
     let is_steady = plan.pipeline == 1 && plan.requests_per_connection.is_none() && !ends_often;
     let too_few = is_steady && measured < expected - tolerance;

@@ -36,7 +36,7 @@ enum Than {
     Less,
 }
 
-/// A text that is no condition.
+/// A text that is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCondition(String);
 
@@ -54,10 +54,10 @@ impl fmt::Display for NoCondition {
 impl std::error::Error for NoCondition {}
 
 impl Condition {
-    /// Reads a condition; `time` reads a duration.
+    /// Parses a condition; `time` parses a duration.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is not a condition.
     pub fn read(text: &str, time: impl Fn(&str) -> Option<Duration>) -> Result<Self, NoCondition> {
         let wrong = || NoCondition(text.to_owned());
         let place = text.find(['>', '<']).ok_or_else(wrong)?;
@@ -77,7 +77,7 @@ impl Condition {
         Ok(Self { text: text.to_owned(), figure, is, bound: bound.ok_or_else(wrong)? })
     }
 
-    /// Holds it against a report.
+    /// Evaluates it for a report.
     pub fn judge(&self, report: &Report) -> ConditionReport {
         let summary = report.summary.as_ref();
         let measured = match self.figure {
@@ -110,7 +110,7 @@ impl Condition {
     }
 }
 
-/// A number of hundredths as a share.
+/// A percentage as a share.
 fn share(text: &str) -> Option<f64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     text.parse::<f64>().ok().filter(|_| is_plain).map(|percent| percent / 100.0)

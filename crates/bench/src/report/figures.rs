@@ -1,13 +1,13 @@
-//! How figures are written.
+//! The format of figures.
 //!
-//! Owns digits, separators and units. Every figure but a bare count carries its unit.
+//! Owns digits, separators and units. Every figure except a plain count has its unit.
 
 use std::fmt::{self, Write};
 
-/// Where the text of a line begins, behind its name.
+/// The column where the text of a line begins, after its name.
 pub(in crate::report) const NAME_COLUMNS: usize = 12;
 
-/// A whole number with separators: `1,234,567`.
+/// An integer with separators: `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut written = String::with_capacity(digits.len() + digits.len() / 3);
@@ -26,7 +26,7 @@ pub fn duration(nanoseconds: f64) -> String {
     // 999.5 of a unit would be written as 1000 of it.
     let fitting = units.iter().find(|(size, _)| nanoseconds / size < 999.5);
     let (size, name) = fitting.unwrap_or(&(1e9, "s"));
-    // The clock has whole nanoseconds; a mean that has more is not that exact.
+    // The clock has whole nanoseconds, so a mean is not more exact.
     let value = if *name == "ns" { nanoseconds.round() } else { nanoseconds / size };
     let written = if *name == "ns" { format!("{value:.0}") } else { three_digits(value) };
     format!("{written} {name}")
@@ -41,7 +41,7 @@ pub(in crate::report) fn bytes(bytes: f64) -> String {
     format!("{written} {name}")
 }
 
-/// A rate of events: with separators, and with digits behind the point where there are few.
+/// A rate of events: with separators, and with decimals for small ones.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),

@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::figures::{bytes, count, duration, name, rate};
 
-/// What holding connections came to.
+/// The result of holding connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HoldReport {
-    /// From the first connect to the connection that stood last.
+    /// From the first connect until the last connection was established.
     pub opening_ns: u64,
-    /// Connections that stood when the holding began, or when it was stopped before that.
+    /// Connections open when the holding began, or when it was stopped before that.
     pub open: u64,
-    /// Connections opened a second, over that time.
+    /// Connections opened per second in that time.
     pub opened_per_s: f64,
-    /// Connections that ended before they were let go.
+    /// Connections that ended before they were closed by the generator.
     pub dead: u64,
-    /// Memory in RAM the server had more once they stood than before, for each; null where nobody may look, and where it grew by
-    /// less than any connection takes: it had memory from connections before.
+    /// The increase of the server's resident memory per connection once all were open; null if it may not be inspected, or if it grew by
+    /// less than any connection takes, because it reused memory of earlier connections.
     pub server_bytes_per_connection: Option<f64>,
     /// The same at the end, after the traffic.
     pub server_bytes_per_connection_end: Option<f64>,
-    /// The same of the generator, once they stood.
+    /// The same for the generator, once all were open.
     pub generator_bytes_per_connection: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! The report as JSON.
 //!
-//! Owns writing and reading. Never reads a form it does not know: figures would silently mean something else.
+//! Owns writing and reading. Refuses unknown versions, because figures could silently mean something else.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use serde::Deserialize;
 use crate::limits::REPORT_SCHEMA;
 use crate::report::schema::Report;
 
-/// Why a text is no report.
+/// Why a text is not a report.
 #[derive(Debug)]
 pub enum ReadError {
-    /// It is no JSON, or not of the form it says it has.
+    /// It is not JSON, or does not have the format it claims.
     Form(serde_json::Error),
-    /// It is a report of another form than ours.
+    /// It is a report with another version of the format.
     Schema(u32),
 }
 
@@ -32,14 +32,14 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What every form has.
+/// What every version has.
 #[derive(Deserialize)]
 struct AnySchema {
     schema: u32,
 }
 
 impl Report {
-    /// The report as JSON, a field a line.
+    /// The report as JSON, one field per line.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("no map with strange keys, no failing writer")
     }
@@ -47,7 +47,7 @@ impl Report {
     /// Reads a report that [`to_json`](Report::to_json) wrote.
     ///
     /// # Errors
-    /// When the text is no report, or one of another schema.
+    /// If the text is not a report, or has another version.
     pub fn from_json(text: &str) -> Result<Report, ReadError> {
         let AnySchema { schema } = serde_json::from_str(text).map_err(ReadError::Form)?;
         if schema != REPORT_SCHEMA {

@@ -14,19 +14,19 @@ pub enum Percentile {
     /// The median.
     #[serde(rename = "p50")]
     P50,
-    /// What 9 of 10 do not exceed.
+    /// 9 of 10 do not exceed it.
     #[serde(rename = "p90")]
     P90,
-    /// What 19 of 20 do not exceed.
+    /// 19 of 20 do not exceed it.
     #[serde(rename = "p95")]
     P95,
-    /// What 99 of 100 do not exceed.
+    /// 99 of 100 do not exceed it.
     #[serde(rename = "p99")]
     P99,
-    /// What 999 of 1,000 do not exceed.
+    /// 999 of 1,000 do not exceed it.
     #[serde(rename = "p99.9")]
     P999,
-    /// What 9,999 of 10,000 do not exceed.
+    /// 9,999 of 10,000 do not exceed it.
     #[serde(rename = "p99.99")]
     P9999,
     /// The longest.
@@ -39,7 +39,7 @@ impl Percentile {
     pub const ALL: [Percentile; 7] =
         [Self::P50, Self::P90, Self::P95, Self::P99, Self::P999, Self::P9999, Self::Max];
 
-    /// How it is written.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",
@@ -65,7 +65,7 @@ impl Percentile {
         }
     }
 
-    /// The same of a summary of runs.
+    /// The same for a summary of runs.
     pub fn of_summary(self, summary: &LatencySummary) -> Spread {
         match self {
             Self::P50 => summary.p50_ns,
@@ -98,7 +98,7 @@ impl fmt::Display for Percentile {
     }
 }
 
-/// A name that is none of a percentile.
+/// A text that is not the name of a percentile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoPercentile(pub String);
 

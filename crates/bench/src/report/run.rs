@@ -1,4 +1,4 @@
-//! One run as it is stored.
+//! One run as stored.
 //!
 //! Owns the names and units of its fields, as [`schema`](super::schema) does for the whole report.
 
@@ -10,33 +10,33 @@ use crate::tally::Failures;
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// How long was counted.
+    /// The length of the counted time.
     pub wall_ns: u64,
     /// Answered requests a second.
     pub rate_per_s: f64,
-    /// What became of the requests.
+    /// The results of the requests.
     pub requests: Requests,
-    /// What became of the connections.
+    /// The results of the connections.
     pub connections: ConnectionsReport,
     /// Bytes over all connections.
     pub bytes: BytesReport,
-    /// From the send to the last byte of the answer.
+    /// From sending a request to the last byte of the answer.
     pub service: LatencyReport,
-    /// From the moment due to the last byte of the answer.
+    /// From the time a request was due to the last byte of the answer.
     pub response: LatencyReport,
     /// From the begin of a connect to its end.
     pub connect: LatencyReport,
-    /// From the moment a request was due and a connection free to its send.
+    /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,
     /// Second by second.
     pub seconds: Vec<SecondReport>,
     /// What measuring cost.
     pub generator: GeneratorReport,
-    /// What the server used; null when it is not on this host or cannot be seen.
+    /// What the server used; null if it is not on this host or cannot be inspected.
     pub server: Option<ServerReport>,
-    /// The share of the time of all cores that the hypervisor gave to others; null when unknown.
+    /// The share of the time of all cores that the hypervisor gave to others; null if unknown.
     pub steal_share: Option<f64>,
-    /// What the clocks did.
+    /// The behaviour of the clocks.
     pub clock: ClockUse,
     /// Whether rate, service time and connections agree.
     pub littles_law: LittlesLaw,
@@ -55,22 +55,22 @@ pub struct Requests {
     pub answered: u64,
     /// Those that failed, of all kinds.
     pub failed: u64,
-    /// Answers, or bytes behind one, that nobody had asked for: among the failed as garbage, and nowhere else.
+    /// Answers, or bytes after one, without a request: counted among the failed as garbage, and nowhere else.
     #[serde(default)]
     pub unasked: u64,
     /// Those that failed, by kind.
     pub failed_by: Failures,
-    /// Those without an outcome when the counting began; their outcome is counted.
+    /// Those without a result when the counting began; their result is counted.
     pub in_flight_start: u64,
-    /// Those without an outcome when the counting ended. In an open loop their age then is among the response times.
+    /// Those without a result when the counting ended. In an open loop their age then is among the response times.
     pub in_flight_end: u64,
-    /// Those that read a key of a store which was there.
+    /// Those that read an existing key of a store.
     #[serde(default)]
     pub found: u64,
-    /// Those that read one which was not.
+    /// Those that read a missing key.
     #[serde(default)]
     pub missing: u64,
-    /// Those of an open loop that were due and no connection had taken when the counting began.
+    /// Those of an open loop that were due but not taken by a connection when the counting began.
     #[serde(default)]
     pub unsent_start: u64,
     /// The same when it ended.
@@ -81,11 +81,11 @@ pub struct Requests {
 /// The connections of a run, by their result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionsReport {
-    /// How many were to be open at once.
+    /// How many should be open at once.
     pub asked: u64,
     /// The most that were.
     pub open: u64,
-    /// How many were opened; with kept connections the ones of the warm-up too.
+    /// How many were opened; for kept connections including the warm-up.
     pub opened: u64,
     /// How many could not be opened, over the same time.
     pub refused: u64,
@@ -107,9 +107,9 @@ pub struct BytesReport {
 /// A distribution of times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyReport {
-    /// How many times.
+    /// The number of times.
     pub count: u64,
-    /// How many of them were longer than the longest that a histogram holds, and stand in it as that.
+    /// How many of them were longer than the maximum of a histogram, and are recorded as that.
     pub clamped: u64,
     /// The shortest.
     pub min_ns: u64,
@@ -130,14 +130,14 @@ pub struct LatencyReport {
     pub max_ns: u64,
     /// The mean, exact.
     pub mean_ns: f64,
-    /// All of it: HDR V2, compressed, base64.
+    /// The whole distribution: HDR V2, compressed, base64.
     pub hdr_v2: String,
 }
 
 /// One second of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondReport {
-    /// Its length: only the last one may be shorter.
+    /// Its length. Only the last one may be shorter.
     pub length_ns: u64,
     /// Requests sent.
     pub sent: u64,
@@ -148,18 +148,18 @@ pub struct SecondReport {
     /// The answered ones by tenths of the second.
     #[serde(default)]
     pub answered_tenths: [u64; 10],
-    /// The median of the response times; at most a thirty-second too long.
+    /// The median of the response times; up to a thirty-second too long.
     pub p50_ns: u64,
-    /// The response time that 99 of 100 did not exceed; at most a thirty-second too long.
+    /// The response time that 99 of 100 did not exceed; up to a thirty-second too long.
     pub p99_ns: u64,
 }
 
-/// What measuring cost.
+/// The cost of measuring.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorReport {
-    /// Time of all threads on a core, without looking for work in vain.
+    /// CPU time of all threads, without polling in vain.
     pub cpu_ns: u64,
-    /// The same for each outcome of a request; null without one.
+    /// The same per result of a request; null without one.
     pub cpu_per_request_ns: Option<f64>,
     /// Each thread.
     pub threads: Vec<ThreadReport>,
@@ -168,15 +168,15 @@ pub struct GeneratorReport {
 /// One generator thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadReport {
-    /// The core it was pinned to; null when it could wander.
+    /// The core it was pinned to; null if it was not pinned.
     pub core: Option<u32>,
     /// Time on a core.
     pub cpu_ns: u64,
-    /// Part of it that was spent looking for work in vain.
+    /// The part of it spent polling in vain.
     pub spun_ns: u64,
     /// Time it waited for its core.
     pub waited_ns: u64,
-    /// The longest stretch of that, as seen ten times a second.
+    /// The longest stretch of that, sampled ten times per second.
     #[serde(default)]
     pub longest_wait_ns: u64,
     /// The share of its core it worked.
@@ -194,31 +194,31 @@ pub struct ServerReport {
     pub threads: u32,
     /// Time on all cores.
     pub cpu_ns: u64,
-    /// The same for each outcome of a request; null without one.
+    /// The same per result of a request; null without one.
     pub cpu_per_request_ns: Option<f64>,
-    /// The part of it in the server's own code; null when the run was too short to tell.
+    /// The part of it in user mode; null if the run was too short to tell.
     pub user_per_request_ns: Option<f64>,
-    /// The part of it in the kernel; null when the run was too short to tell.
+    /// The part of it in the kernel; null if the run was too short to tell.
     pub system_per_request_ns: Option<f64>,
     /// The share of its core that its busiest thread used.
     pub busiest_thread_share: f64,
-    /// The share of the run in which the thread of it that waited most was ready and had no core.
+    /// The share of the run in which the thread that waited most was ready without a core.
     #[serde(default)]
     pub waited_share: f64,
     /// Memory in RAM at the end.
     pub resident_bytes: u64,
 }
 
-/// Little's law: what is in use equals how often it is used times how long.
+/// Little's law: the number in use equals the rate times the duration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LittlesLaw {
     /// Whether it holds.
     pub holds: Holds,
-    /// Requests that were to be on their way at once; null where the plan does not fix them.
+    /// Requests that should be in flight at once; null if the plan does not determine them.
     pub expected: Option<f64>,
-    /// Rate times mean service time; connects count where they are part of the work.
+    /// Rate times mean service time; connects count if they are part of the work.
     pub measured: f64,
-    /// How far the two may be apart; null where nothing is expected.
+    /// The allowed difference; null if nothing is expected.
     pub tolerance: Option<f64>,
 }
 

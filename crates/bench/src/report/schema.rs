@@ -1,4 +1,4 @@
-//! The report as it is stored.
+//! The report as stored.
 //!
 //! Owns the names and units of all fields; `docs/bench.md` documents them. Never changes the meaning of a field
 //! without a new number in [`REPORT_SCHEMA`](crate::limits::REPORT_SCHEMA).
@@ -12,33 +12,33 @@ use crate::report::run::RunReport;
 use crate::report::summary::Summary;
 use crate::report::verdict::Verdict;
 
-/// Everything that is known about a measurement.
+/// Everything about a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The number of this form.
+    /// The version of this format.
     pub schema: u32,
-    /// Who wrote it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// When the first run began, in seconds since 1970-01-01 00:00 UTC.
     pub begun_unix_s: u64,
     /// The command line, word by word.
     pub command: Vec<String>,
-    /// Whether all of the plan was done.
+    /// Whether the whole plan was executed.
     pub ended: Ended,
-    /// What was asked.
+    /// The plan.
     pub plan: PlanReport,
     /// Where it ran.
     pub host: HostFacts,
-    /// What may be concluded from it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The median of all runs, and how far they are apart. Null without a run.
+    /// The median of all runs, and how much the runs differ. Null without a run.
     pub summary: Option<Summary>,
     /// Each run.
     pub runs: Vec<RunReport>,
     /// The conditions under which it counts as failed.
     #[serde(default)]
     pub fail_if: Vec<ConditionReport>,
-    /// What holding connections came to; null where that was not asked.
+    /// The result of holding connections; null if not requested.
     #[serde(default)]
     pub hold: Option<HoldReport>,
 }
@@ -55,9 +55,9 @@ pub struct Tool {
 /// A condition with the figure that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionReport {
-    /// As it was given.
+    /// As given.
     pub condition: String,
-    /// The figure: nanoseconds, requests a second or a share; null when nothing was measured.
+    /// The figure: nanoseconds, requests per second or a share; null if nothing was measured.
     pub measured: Option<f64>,
     /// Whether it was met: then the measurement has failed.
     pub met: bool,

@@ -1,4 +1,4 @@
-//! The runs of a measurement in one: medians, and how far the runs are apart.
+//! The runs of a measurement in one: medians, and how much the runs differ.
 //!
 //! Owns the choice of figures. Never merges distributions: a mean over runs would hide the bad one.
 
@@ -9,18 +9,18 @@ use crate::report::run::{LatencyReport, RunReport};
 /// One figure over all runs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Half of the runs are at most at this.
+    /// Half of the runs are at or below this.
     pub median: f64,
     /// The lowest of all runs.
     pub min: f64,
     /// The highest of all runs.
     pub max: f64,
-    /// The distance of highest and lowest as a share of the median; zero when that is zero.
+    /// The difference of highest and lowest as a share of the median; zero if that is zero.
     pub spread: f64,
 }
 
 impl Spread {
-    /// Of the values of all runs; none without a value.
+    /// The spread of the values of all runs; `None` without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -74,23 +74,23 @@ impl LatencySummary {
     }
 }
 
-/// The medians of all runs, and how far the runs are apart.
+/// The medians of all runs, and how much the runs differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Answered requests a second.
     pub rate_per_s: Spread,
-    /// From the send to the last byte of the answer.
+    /// From sending a request to the last byte of the answer.
     pub service: LatencySummary,
-    /// From the moment due to the last byte of the answer.
+    /// From the time a request was due to the last byte of the answer.
     pub response: LatencySummary,
-    /// The server's time for a request; null when a run does not know it.
+    /// The server's CPU time per request; null if unknown for a run.
     pub server_cpu_per_request_ns: Option<Spread>,
-    /// The generator's time for a request; null when a run does not know it.
+    /// The generator's CPU time per request; null if unknown for a run.
     pub generator_cpu_per_request_ns: Option<Spread>,
 }
 
 impl Summary {
-    /// Of all runs; none without a run.
+    /// The summary of all runs; `None` without a run.
     pub fn of(runs: &[RunReport]) -> Option<Summary> {
         let server = runs.iter().map(|run| run.server.as_ref()?.cpu_per_request_ns);
         let generator = runs.iter().map(|run| run.generator.cpu_per_request_ns);

@@ -48,8 +48,8 @@ impl From<io::Error> for CommandError {
     }
 }
 
-/// Has `sh` run a command, and reads the result that it prints. None when it was ended early: INT and TERM are blocked as
-/// in [`super::requests`], and one that comes ends the command too.
+/// Runs a command with `sh`, and reads the result that it prints. `None` if it was ended early: INT and TERM are blocked as
+/// in [`super::requests`], and end the command too.
 ///
 /// # Errors
 /// When the command fails or prints no result.
@@ -81,29 +81,29 @@ fn result(status: ExitStatus, text: &[u8]) -> Result<Report, CommandError> {
     Report::from_json(&String::from_utf8_lossy(text)).map_err(CommandError::Report)
 }
 
-/// All that it prints, once it has: a thread reads, so that no full pipe stops the program.
+/// Everything that it prints, at its end: a thread reads, so that no full pipe stops the program.
 fn read(child: &mut Child) -> Receiver<Vec<u8>> {
     let (whole, output) = channel();
     if let Some(mut pipe) = child.stdout.take() {
         thread::spawn(move || {
             let mut text = Vec::new();
-            // What was read until an error is no result, and is refused as that.
+            // What was read before an error is not a result, and is refused.
             let _read = pipe.read_to_end(&mut text);
-            // Nobody waits for it any more when the command was ended.
+            // If the command was ended, there is no receiver.
             let _given_up = whole.send(text);
         });
     }
     output
 }
 
-/// Asks it to end, and ends it where it does not.
+/// Asks it to end, and kills it if it does not.
 fn end(mut child: Child, interrupts: &Interrupts) -> io::Result<()> {
     send(child.id(), Signal::Terminate)?;
     for _ in 0..END_GRACE_NS / LIVE_NS {
         if child.try_wait()?.is_some() {
             return Ok(());
         }
-        // Whoever asks a second time is not made to wait longer.
+        // A second signal is not made to wait longer.
         if interrupts.wait(Duration::from_nanos(LIVE_NS))? == Wish::End {
             break;
         }

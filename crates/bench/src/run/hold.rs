@@ -18,7 +18,7 @@ use crate::limits::{HOLD_BYTES_MINIMUM, LIVE_NS, OPENING_PATIENCE_NS};
 use crate::plan::Plan;
 use crate::report::{Ended, HoldReport, Measured, Report};
 
-/// Memory in RAM at one moment; none where nobody may look.
+/// Resident memory at one moment; `None` if it may not be inspected.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     server: Option<u64>,
@@ -27,17 +27,17 @@ struct Memory {
 
 impl Memory {
     fn read(servers: &[u32]) -> Memory {
-        // Of no process there is no sum.
+        // Without a process there is no sum.
         let server =
             servers.iter().map(|pid| resident_bytes(*pid)).reduce(|sum, one| Some(sum? + one?));
         Memory { server: server.flatten(), generator: resident_bytes(std::process::id()) }
     }
 }
 
-/// Opens the connections of a plan, holds them, and reports what came of it. It asks and hears as [`super::requests`] does.
+/// Opens the connections of a plan, holds them, and reports the result. Signals and progress are as in [`super::requests`].
 ///
 /// # Errors
-/// When the threads of the run cannot be set up.
+/// If the threads of the run cannot be set up.
 pub fn hold(
     plan: &Plan,
     command: Vec<String>,
@@ -55,7 +55,7 @@ pub fn hold(
     let standing = Memory::read(&servers);
     let open = generator.glance().open;
     let watched = if opened == Wish::End || open == 0 {
-        // There is nothing to be held.
+        // There is nothing to hold.
         Watched { before: Some(read(&servers)), after: read(&servers), wish: Wish::End }
     } else {
         let window = Window::new(monotonic_ns() + 2 * LIVE_NS, Duration::ZERO, plan.duration);
@@ -71,7 +71,7 @@ pub fn hold(
     };
     let last = Memory::read(&servers);
     let outcomes = generator.gather(watched.wish, plan.connections)?;
-    // What a thread shows while it opens may be a moment old: of an opening that was stopped its result says more.
+    // The counters of a thread may be a moment old: if the opening was stopped, its result is more exact.
     let standing_count = (opened == Wish::GoOn).then_some(open);
     let hold = report(&outcomes, standing_count, [before, standing, last]);
     let runs = watched.before.and_then(|before| measured(outcomes, &before, &watched.after));
@@ -80,7 +80,7 @@ pub fn hold(
     Ok(Report::of(Measured { begun_unix_s, command, plan, ended, host, runs, hold: Some(hold) }))
 }
 
-/// Waits until every connection stands, or those that do not are not going to.
+/// Waits until every connection is established, or the missing ones are given up.
 fn open_all(
     generator: &Generator,
     plan: &Plan,
@@ -109,8 +109,8 @@ fn open_all(
     }
 }
 
-/// What opening and holding came to, with the connections that stood when the holding began, if it did, and the memory
-/// before the first connection, once they stood, and at the end.
+/// The result of opening and holding, with the connections open when the holding began, if it did, and the memory
+/// before the first connection, once all were open, and at the end.
 fn report(outcomes: &[Finished], standing: Option<u64>, memory: [Memory; 3]) -> HoldReport {
     let begun_ns = outcomes.iter().map(|outcome| outcome.opening.begun_ns).min().unwrap_or(0);
     let last_ns = outcomes.iter().map(|outcome| outcome.opening.last_ns).max().unwrap_or(0);
@@ -124,7 +124,7 @@ fn report(outcomes: &[Finished], standing: Option<u64>, memory: [Memory; 3]) -> 
         let more = after?.saturating_sub(before?);
         (open > 0).then(|| more as f64 / open as f64)
     };
-    // A server that held as many before uses again what it has, and grows by nothing.
+    // A server that held as many before reuses its memory, and does not grow.
     let of_server =
         |after: Option<u64>| each(before.server, after).filter(|each| *each >= HOLD_BYTES_MINIMUM);
     HoldReport {

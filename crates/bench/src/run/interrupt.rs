@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use sys::signal::{Signal, SignalSet, block, wait_timeout};
 
-/// Whether a measurement goes on.
+/// Whether a measurement continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// It does.
+    /// It continues.
     GoOn,
     /// It ends now; what was measured so far is reported.
     End,
@@ -31,7 +31,7 @@ impl Interrupts {
         Interrupts { signals }
     }
 
-    /// Waits for so long, or until one comes.
+    /// Waits this long, or until a signal arrives.
     ///
     /// # Errors
     /// Those of the kernel.

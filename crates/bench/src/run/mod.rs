@@ -32,22 +32,22 @@ pub use command::{CommandError, printed};
 pub use hold::hold;
 pub use interrupt::{Interrupts, Wish};
 
-/// How a measurement goes.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Which run, from 1.
+    /// The run, from 1.
     pub run: u32,
-    /// Of how many.
+    /// The number of runs.
     pub runs: u32,
-    /// Nanoseconds since the run began, warm-up included.
+    /// Nanoseconds since the run began, including warm-up.
     pub elapsed_ns: u64,
     /// The window of the run.
     pub window: Window,
-    /// The clients of all threads.
+    /// The counters of all threads' clients.
     pub glance: Glance,
 }
 
-/// Why a run could not be made. What was asked of the server and came to nothing is no such error: it is counted.
+/// Why a run could not be made. Failed requests are not such an error; they are counted.
 #[derive(Debug)]
 pub enum RunError {
     /// The threads could not be set up.
@@ -87,14 +87,14 @@ fn unix_ns() -> u64 {
     seconds * 1_000_000_000 + u64::from(nanoseconds)
 }
 
-/// Carries out a plan of requests, to servers of HTTP or to a store, and reports what came of it. `command` is the command line, for the report; `look`
-/// hears ten times a second how it goes.
+/// Executes a plan of requests to HTTP servers or a store, and reports the result. `command` is the command line, for the report; `look`
+/// gets the progress ten times per second.
 ///
-/// INT and TERM are blocked in the calling thread, and stay so: they end the measurement, and what was measured until then
+/// INT and TERM are blocked in the calling thread, and stay blocked: they end the measurement, and what was measured so far
 /// is reported.
 ///
 /// # Errors
-/// When the threads of a run cannot be set up.
+/// If the threads of a run cannot be set up.
 pub fn requests(
     plan: &Plan,
     command: Vec<String>,
@@ -102,7 +102,7 @@ pub fn requests(
 ) -> Result<Report, RunError> {
     let interrupts = Interrupts::block();
     let begun_unix_s = unix_ns() / 1_000_000_000;
-    // Before any thread is pinned: the affinity is the one the generator was given.
+    // Before any thread is pinned: the affinity is the one given to the generator.
     let host = HostFacts::read();
     let work = Arc::new(Work::new(plan.clone()));
     let (runs, ended) = all(&work, &interrupts, &mut look)?;
@@ -128,14 +128,14 @@ fn all(
     Ok((runs, Ended::Complete))
 }
 
-/// Threads that run, and the way to what they measure.
+/// Running threads, and the channel of their results.
 struct Generator {
     launched: Launched,
     lives: Vec<Arc<Live>>,
     outcomes: Receiver<Finished>,
 }
 
-/// What is read beside the clients at one moment.
+/// What is read besides the clients at one moment.
 struct Reading {
     server: ServerSample,
     cpus: Option<CpuTimes>,
@@ -143,7 +143,7 @@ struct Reading {
     unix_ns: u64,
 }
 
-/// One run. `None` when it was ended before anything counted.
+/// One run. `None` if it was ended before anything counted.
 fn once(
     work: &Arc<Work>,
     run: u32,
@@ -164,15 +164,15 @@ fn once(
     Ok((measured, watched.wish))
 }
 
-/// What was read while a run went on, and whether it was to go on.
+/// What was read during a run, and whether it should continue.
 struct Watched {
-    /// Where counting began; none when it did not.
+    /// When counting began; `None` if it did not.
     before: Option<Reading>,
     after: Reading,
     wish: Wish,
 }
 
-/// Waits for the end of a window, for the threads to have asked all, or for the wish to end it early.
+/// Waits for the end of a window, until the threads have sent everything, or for a signal to end early.
 fn watch(
     servers: &[u32],
     window: Window,
@@ -198,7 +198,7 @@ fn watch(
     Ok(Watched { before, after: read(servers), wish })
 }
 
-/// Threads that stand and wait to be started. Without a window they are told later when to begin.
+/// Threads that are ready and wait to be started. Without a window they are told later when to begin.
 fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError> {
     let plan = work.plan();
     let threads = plan.threads;
@@ -233,7 +233,7 @@ fn stand(work: &Arc<Work>, window: Option<Window>) -> Result<Generator, RunError
 }
 
 fn launch_plan(plan: &Plan) -> LaunchPlan {
-    // Threads that share a CPU would spin for the time of each other.
+    // Threads that share a CPU would take each other's time by polling.
     let have_cpus = Cpus::read().is_ok_and(|cpus| cpus.has_one_for_each(plan.threads));
     let punctuality = match plan.pace {
         Pace::Closed => Punctuality::Usual,
@@ -251,7 +251,7 @@ fn launch_plan(plan: &Plan) -> LaunchPlan {
         settings: Settings {
             connections,
             punctuality,
-            // A server that takes no byte of a request for so long has failed as one that does not answer.
+            // A server that reads no byte of a request for this long has failed like one that does not answer.
             send_idle_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX).max(1),
             send_rate: 0,
             ..Settings::default()
@@ -277,7 +277,7 @@ impl Generator {
         Ok(outcomes)
     }
 
-    /// Whether all threads have asked all they were to ask.
+    /// Whether all threads have sent all their requests.
     fn is_over(&self) -> bool {
         self.lives.iter().all(|live| live.is_over())
     }
@@ -287,7 +287,7 @@ impl Generator {
             answered: sum.answered + one.answered,
             failed: sum.failed + one.failed,
             open: sum.open + one.open,
-            // Of threads that do the same the slowest says most.
+            // Among threads that do the same, the slowest is most significant.
             p99_ns: sum.p99_ns.max(one.p99_ns),
             opened: sum.opened + one.opened,
             tried: sum.tried + one.tried,
@@ -295,7 +295,7 @@ impl Generator {
     }
 }
 
-/// The processes of the server, where it is on this host.
+/// The processes of the server, if it is on this host.
 pub(crate) fn servers(plan: &Plan) -> Vec<u32> {
     if let Some(pid) = plan.server {
         return vec![pid];

@@ -23,12 +23,12 @@ pub(super) fn all(table: &Table, problems: &mut Problems) {
     }
 }
 
-/// A route of the default host never sees requests that a virtual host takes.
+/// A route of the default host never sees requests for a virtual host.
 fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
     let Some(name) = &rule.host else { return };
     let taker = match name {
         HostName::Exact(name) => table.hosts().find(name.as_bytes()),
-        // Any name with this end and one label more.
+        // Any name with this ending and one more label.
         HostName::Wildcard(end) => table.hosts().find(format!("*{end}").as_bytes()),
     };
     if taker == HostId::DEFAULT {
@@ -41,7 +41,7 @@ fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
     );
 }
 
-/// A route behind one that takes everything it would take is a mistake of order.
+/// A route after another one that matches everything it would match is a mistake of order.
 fn check_reached(
     table: &Table,
     host: &HostTable,
@@ -49,7 +49,7 @@ fn check_reached(
     rule: &Rule,
     problems: &mut Problems,
 ) {
-    // Backwards, and no further than a rewrite: behind one a path can appear that earlier rules never saw.
+    // Backwards, but not past a rewrite: after one a path can appear that earlier rules never saw.
     for earlier in (host.first.0..id.0).rev().filter_map(|earlier| table.rule(RuleId(earlier))) {
         if matches!(earlier.action, RouteAction::Rewrite { .. }) {
             return;
@@ -68,7 +68,7 @@ fn check_reached(
     }
 }
 
-/// A request that rewrites itself too often whatever it asks for.
+/// A request that rewrites itself too often, whatever its path.
 fn check_rewrites(table: &Table, host: HostId, id: RuleId, rule: &Rule, problems: &mut Problems) {
     let RouteAction::Rewrite { to } = &rule.action else { return };
     let Some(path) = to.constant() else { return };
@@ -100,14 +100,14 @@ fn check_redirects(table: &Table, host: HostId, id: RuleId, rule: &Rule, problem
             );
             return;
         }
-        // A circle is told once, by its first redirect.
+        // A loop is reported once, for its first redirect.
         let after = (next > id).then(|| table.rule(next)).flatten().and_then(constant_path);
         let Some(after) = after else { return };
         path = after;
     }
 }
 
-/// The path a redirect leads to, where it is one of this host and the same for all requests.
+/// The path to which a redirect leads, if it is on this host and the same for all requests.
 fn constant_path(rule: &Rule) -> Option<String> {
     let RouteAction::Redirect { to, .. } = &rule.action else { return None };
     let text = to.constant().filter(|_| to.is_local())?;
@@ -132,7 +132,7 @@ fn decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A request the rule would take. After a redirect most clients ask with GET.
+/// A request that the rule would match. After a redirect most clients send GET.
 fn request<'a>(rule: &'a Rule, path: &'a str) -> RouteRequest<'a> {
     let keeps_method = matches!(
         rule.action,
@@ -145,7 +145,7 @@ fn request<'a>(rule: &'a Rule, path: &'a str) -> RouteRequest<'a> {
     RouteRequest { host: None, method, path, query: None }
 }
 
-/// A host the rule would take.
+/// A host that the rule would match.
 fn name_of(rule: &Rule) -> String {
     match &rule.host {
         None => String::new(),

@@ -9,14 +9,14 @@ use super::rule::{Paths, Rule};
 use super::{HostId, RuleId};
 use crate::{Config, ErrorPage, Header, Host, Method, Place, Route, RouteAction};
 
-/// The routes of all hosts, ready to be asked.
+/// The routes of all hosts, ready for lookups.
 #[derive(Debug)]
 pub struct Table {
     file_name: String,
     hosts: Hosts,
     tables: Vec<HostTable>,
     rules: Vec<Rule>,
-    /// Whether any rule looks at the host.
+    /// Whether any rule compares the host.
     compares_hosts: bool,
 }
 
@@ -26,17 +26,17 @@ pub(super) struct HostTable {
     pub(super) place: Option<Place>,
     /// Its first route.
     pub(super) first: RuleId,
-    /// The routes for one path each, ascending.
+    /// The routes for single paths, ascending.
     pub(super) exact: HashMap<String, Vec<RuleId>>,
     /// The other routes, ascending.
     pub(super) others: Vec<RuleId>,
-    /// What is done when no route takes the request; the last rule of the host.
+    /// What is done if no route matches the request; the last rule of the host.
     pub(super) files: RuleId,
     error_pages: Vec<ErrorPage>,
 }
 
 impl Table {
-    /// The table, not checked yet.
+    /// The table, before checks.
     pub(super) fn unchecked(config: &Config) -> Self {
         let mut table = Self {
             file_name: config.file_name.clone(),
@@ -115,7 +115,7 @@ impl Table {
         pages.iter().find(|page| page.status == status).map(|page| page.path.as_str())
     }
 
-    /// Where a rule stands in the file; `None` for the files of a host.
+    /// The place of a rule in the file; `None` for the files of a host.
     #[must_use]
     pub fn place_of(&self, rule: RuleId) -> Option<Place> {
         self.rule(rule).and_then(|rule| rule.place)
@@ -137,7 +137,7 @@ impl Table {
         self.compares_hosts
     }
 
-    /// A host's table. The default host's stands in for a number of another table.
+    /// A host's table. For a number from another table, the default host's.
     pub(super) fn host(&self, host: HostId) -> &HostTable {
         self.tables
             .get(host.0 as usize)
@@ -157,7 +157,7 @@ fn merged(base: &[Header], own: &[Header]) -> Vec<Header> {
     base.iter().filter(|header| !replaced(header)).chain(own).cloned().collect()
 }
 
-/// The number of a rule or host; the size of the file bounds how many there are.
+/// The number of a rule or host, which the size of the file limits.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

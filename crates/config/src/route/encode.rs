@@ -6,7 +6,7 @@
 
 use crate::{Captures, Part, Spot, Target};
 
-/// What of a request fills a target in.
+/// The parts of a request that fill in a target.
 #[derive(Clone, Copy)]
 pub(super) struct Filling<'a> {
     pub(super) path: &'a str,
@@ -27,7 +27,7 @@ pub(super) fn location(target: &Target, filling: Filling<'_>) -> String {
             Part::Query => {
                 if let Some(query) = filling.query {
                     out.push('?');
-                    // As it came: escapes stay.
+                    // As received: escapes are kept.
                     encode(&mut out, query, b"-._~!$&'()*+,;=:@/?%");
                 }
             }
@@ -36,7 +36,7 @@ pub(super) fn location(target: &Target, filling: Filling<'_>) -> String {
     out
 }
 
-/// The path a rewrite goes on with; `None` when it cannot be the path of a request.
+/// The path with which a rewrite continues; `None` if it cannot be a request path.
 pub(super) fn rewritten(target: &Target, filling: Filling<'_>) -> Option<String> {
     let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
     for part in target.parts() {
@@ -48,7 +48,7 @@ pub(super) fn rewritten(target: &Target, filling: Filling<'_>) -> Option<String>
         };
         out.push_str(joined(&out, text));
     }
-    // A dot of the text beside one of the request could name the directory above.
+    // A dot of the text next to one of the request could form a name for the parent directory.
     let is_path = out.starts_with('/') && !out.split('/').any(|part| matches!(part, "." | ".."));
     is_path.then_some(out)
 }
@@ -64,17 +64,17 @@ fn push_variable(out: &mut String, text: &str, spot: Spot) {
             };
             encode(out, text, b"-._~!$&'()*+,;=:@/");
         }
-        // In a query `&`, `=` and `+` would change what the text around it means.
+        // In a query, `&`, `=` and `+` would change the meaning of the text around them.
         Spot::AfterPath => encode(out, text, b"-._~/"),
     }
 }
 
-/// `text` without the slashes it begins with where `out` ends with one: no `//` where parts meet.
+/// `text` without leading slashes if `out` ends with one, so that joining makes no `//`.
 fn joined<'t>(out: &str, text: &'t str) -> &'t str {
     if out.ends_with('/') { text.trim_start_matches('/') } else { text }
 }
 
-/// Adds `text`; all but letters, digits and `kept` is percent-encoded.
+/// Adds `text`; everything except letters, digits and `kept` is percent-encoded.
 fn encode(out: &mut String, text: &str, kept: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let digit = |value: u8| char::from(DIGITS[usize::from(value & 0xF)]);

@@ -16,9 +16,9 @@ use crate::{Method, Respond, RouteAction};
 /// The steps of one request through the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// One line for each step.
+    /// One line per step.
     pub steps: Vec<String>,
-    /// What the request gets, in one line.
+    /// The answer to the request, in one line.
     pub result: String,
     /// The rule that decided.
     pub rule: RuleId,
@@ -34,7 +34,7 @@ impl fmt::Display for Explanation {
 }
 
 impl Table {
-    /// Tells step by step which rule takes a request.
+    /// Explains step by step which rule matches a request.
     #[must_use]
     pub fn explain(&self, host: Option<&str>, method: &str, path: &str) -> Explanation {
         let plain = PlainHost::of(host);
@@ -67,7 +67,7 @@ struct Story<'t> {
     path: String,
     /// The index of the first rule that has no line yet.
     next: RuleId,
-    /// The rule that took the request and has not led elsewhere.
+    /// The rule that matched the request and has not led to another path.
     taken: Option<RuleId>,
     steps: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Story<'_> {
         }
     }
 
-    /// The rule that took the request leads elsewhere.
+    /// The rule that matched the request leads to another path.
     fn lead(&mut self, id: RuleId, what: &str) {
         self.taken = None;
         self.say(id, |_, _| what.to_owned());
@@ -107,7 +107,7 @@ impl Story<'_> {
         }
     }
 
-    /// Tells of rules that were not compared: exact paths are looked up, and another one does not fit.
+    /// Reports rules that were not compared: exact paths are looked up, and others do not match.
     fn skip_to(&mut self, id: RuleId) {
         while self.next < id {
             let skipped = self.next;

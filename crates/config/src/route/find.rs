@@ -13,7 +13,7 @@ use crate::Method;
 use crate::limits::REWRITES_MAX;
 
 impl Table {
-    /// What a request gets.
+    /// Finds the answer to a request.
     #[must_use]
     pub fn find<'a>(&'a self, request: &RouteRequest<'a>) -> Found<'a> {
         if !self.compares_hosts() {
@@ -29,7 +29,7 @@ impl Table {
         self.walk(id, host.as_bytes(), request, Start::first(request.path))
     }
 
-    /// Goes through the rules of a host from `start` on.
+    /// Walks through the rules of a host from `start` on.
     pub(super) fn walk<'a>(
         &'a self,
         host_id: HostId,
@@ -40,7 +40,7 @@ impl Table {
         self.walk_watched(host_id, host, request, start, |_, _| {})
     }
 
-    /// As `find`, and reports each rule it meets.
+    /// Like `find`, and reports each rule that it visits.
     pub(super) fn walk_watched<'a>(
         &'a self,
         host_id: HostId,
@@ -113,7 +113,7 @@ impl Table {
         }
     }
 
-    /// An answer that is no rule's: with the fields of the host alone.
+    /// An answer that belongs to no rule: with only the fields of the host.
     fn not_taken(&self, host: HostId, rule: RuleId, refusal: Refusal) -> Found<'_> {
         let files = self.rule(self.host(host).files);
         Found {
@@ -130,19 +130,19 @@ impl Table {
     }
 }
 
-/// The search meets a rule.
+/// The search visits a rule.
 pub(super) enum Seen<'s> {
     /// The rule was compared with the request.
     Rule(Verdict),
-    /// It took the request, and leads to this path,
+    /// It matched the request, and leads to this path,
     Rewritten(&'s str),
-    /// or to nothing that is a path,
+    /// or to something that is not a path,
     NoPath,
-    /// or to one more than a request may have.
+    /// or to one rewrite more than a request may have.
     TooMany,
 }
 
-/// Where in the table a walk begins.
+/// Where a walk begins.
 pub(super) struct Start<'a> {
     pub(super) path: Cow<'a, str>,
     pub(super) rule: RuleId,
@@ -155,7 +155,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The rules that took the path but not the method.
+/// The rules that matched the path but not the method.
 #[derive(Default)]
 struct Refused {
     first: Option<RuleId>,
@@ -169,7 +169,7 @@ impl Refused {
     }
 
     fn into_refusal(mut self) -> Refusal {
-        // The server answers it itself.
+        // The server itself answers it.
         self.methods.push(Method::Options);
         self.methods.sort_unstable();
         self.methods.dedup();
@@ -179,7 +179,7 @@ impl Refused {
 }
 
 impl HostTable {
-    /// The rules from `first` on that may take a path, in the order of the file.
+    /// The rules from `first` on that may match a path, in file order.
     fn candidates(&self, path: &str, first: RuleId) -> Candidates<'_> {
         let exact = if self.exact.is_empty() { None } else { self.exact.get(path) };
         Candidates {

@@ -13,12 +13,12 @@ use crate::limits::HOST_NAME_SIZE_MAX;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     exact: HashMap<Box<[u8]>, HostId>,
-    /// By the end of the name from its dot on.
+    /// By the ending of the name from its dot on.
     wildcards: HashMap<Box<[u8]>, HostId>,
 }
 
-/// A host as names are compared: in lower case, without port and last dot. Empty for none and for what is
-/// longer than any name.
+/// A host in the form in which names are compared: lower case, without port and final dot. Empty for none and for
+/// names that are too long.
 pub(super) struct PlainHost {
     bytes: [u8; HOST_NAME_SIZE_MAX],
     size: usize,
@@ -46,7 +46,7 @@ impl PlainHost {
     }
 }
 
-/// RFC 3986 §3.2: an address in brackets has colons of its own.
+/// RFC 3986 §3.2: an address in brackets contains colons.
 fn without_port(host: &str) -> &str {
     if host.starts_with('[') {
         return host.find(']').and_then(|end| host.get(..=end)).unwrap_or(host);
@@ -66,7 +66,7 @@ impl Hosts {
         self.exact.is_empty() && self.wildcards.is_empty()
     }
 
-    /// The host of a plain name; the default host when no other has it.
+    /// The host for a plain name; the default host if no other has it.
     pub(super) fn find(&self, name: &[u8]) -> HostId {
         if let Some(host) = self.exact.get(name) {
             return *host;
@@ -74,7 +74,7 @@ impl Hosts {
         if self.wildcards.is_empty() {
             return HostId::DEFAULT;
         }
-        // A wildcard stands for at least one label, so the dot is never the first byte.
+        // A wildcard matches at least one label, so the dot is never the first byte.
         memchr::memchr_iter(b'.', name)
             .filter(|dot| *dot > 0)
             .find_map(|dot| self.wildcards.get(name.get(dot..)?))

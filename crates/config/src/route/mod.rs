@@ -20,11 +20,11 @@ pub use compile::Table;
 pub use explain::Explanation;
 
 impl Table {
-    /// Makes the table.
+    /// Compiles the table.
     ///
     /// # Errors
     ///
-    /// Routes that are never reached, and redirects and rewrites that lead in circles for certain.
+    /// Routes that can never match, and redirects and rewrites that certainly loop.
     pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
         let table = Self::unchecked(config);
         let mut problems = Problems::new(&config.file_name, "");
@@ -33,33 +33,33 @@ impl Table {
     }
 }
 
-/// What of a request decides its route.
+/// The parts of a request that determine its route.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteRequest<'a> {
-    /// The host it names, with or without a port, in any case.
+    /// The host in the request, with or without a port, in any case.
     pub host: Option<&'a str>,
     /// Its method.
     pub method: &'a str,
     /// Its path, decoded and normalised; begins with `/`.
     pub path: &'a str,
-    /// Its query without the `?`, as it came.
+    /// Its query without the `?`, as received.
     pub query: Option<&'a str>,
 }
 
-/// What a request gets.
+/// The result of a lookup.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found<'a> {
-    /// The action of the rule that took the request, or why none did.
+    /// The action of the rule that matched, or why none did.
     pub action: Result<&'a RouteAction, Refusal>,
-    /// The path as that action needs it: for files below their root, for a module the whole one; begins with `/`.
+    /// The path for that action: for files below their root, for a module the whole one; begins with `/`.
     pub path: Cow<'a, str>,
-    /// Where in the path begins what the routes of a module are compared with; there is a slash at that place, or nothing.
+    /// The offset in the path from which on the routes of a module are compared; there is a slash there, or nothing.
     pub rest: usize,
     /// The value of Location, for a redirect: visible ASCII only, so it cannot break the head.
     pub location: Cow<'a, str>,
     /// The fields to add, of route, host and server together, each name once.
     pub headers: &'a [Header],
-    /// The Cache-Control the route asks for. With files that is in [`FileRules`](crate::FileRules), and this is `None`.
+    /// The Cache-Control of the route. For files it is in [`FileRules`](crate::FileRules), and this is `None`.
     pub cache_control: Option<&'a str>,
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
@@ -72,9 +72,9 @@ pub struct Found<'a> {
 /// Why no rule answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// 404: a rewrite led to a path that cannot be.
+    /// 404: a rewrite led to an impossible path.
     NotFound,
-    /// 405: routes take the path, but none with this method.
+    /// 405: routes match the path, but none with this method.
     MethodNotAllowed {
         /// The value of Allow.
         allow: String,
@@ -83,7 +83,7 @@ pub enum Refusal {
     RewriteLoop,
 }
 
-/// A rule's number in its table, in the order of the file; [`Table::place_of`] says where it stands.
+/// A rule's number in its table, in file order; [`Table::place_of`] returns its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
 

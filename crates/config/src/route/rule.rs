@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use super::encode::{Filling, location, rewritten};
 use crate::{Captures, Glob, Header, HostName, Matcher, Method, Place, RouteAction};
 
-/// A route of the file, or what a host does when none takes the request.
+/// A route of the file, or the action of a host if no route matches.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Where it stands; `None` for the files of a host.
+    /// Its place; `None` for the files of a host.
     pub(super) place: Option<Place>,
     pub(super) paths: Paths,
     /// Empty for all. HEAD is there wherever GET is.
@@ -146,7 +146,7 @@ impl Rule {
         }
     }
 
-    /// The rest of the path behind the prefix.
+    /// The rest of the path after the prefix.
     fn rest_of<'a>(&self, path: Cow<'a, str>) -> Cow<'a, str> {
         let start = self.start_of_rest(&path);
         match path {
@@ -156,7 +156,7 @@ impl Rule {
         }
     }
 
-    /// Where the path begins that follows the prefix, with the slash before it; the length of the path where nothing
+    /// The start of the path after the prefix, including the slash before it; the length of the path if nothing
     /// follows. Without a prefix it is the whole path.
     fn start_of_rest(&self, path: &str) -> usize {
         let Paths::Prefix(prefix) = &self.paths else { return 0 };

@@ -1,4 +1,4 @@
-//! The documentation says what the server does: its keys, its defaults, its example.
+//! The documentation matches the server: its keys, its defaults, its example.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{config, table};
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"));
 
-/// The documentation's table of each section is the one that the rows make. When it differs, this prints the right one.
+/// The documentation's table of each section is the one generated from the rows. If it differs, this prints the correct one.
 #[test]
 fn the_tables_are_those_of_the_rows() {
     for section in SECTIONS {
@@ -29,7 +29,7 @@ fn the_tables_are_those_of_the_rows() {
     }
 }
 
-/// The printed defaults of these sections, no longer commented out. Keys without a default stay out.
+/// The printed defaults of these sections, no longer commented out. Keys without a default are left out.
 fn uncommented(sections: &[&str]) -> String {
     let mut is_wanted = false;
     let mut text = String::new();
@@ -66,7 +66,7 @@ fn the_printed_defaults_mean_the_same_as_no_file() {
 #[test]
 fn the_printed_defaults_of_a_listener_are_its_defaults() {
     let text = uncommented(&["[[listener]]"]);
-    // Two keys are for other addresses.
+    // Two keys apply to other addresses.
     let others =
         |line: &&str| !line.starts_with("mode ") && !line.starts_with("proxy_protocol_from ");
     let text: Vec<&str> = text.lines().filter(others).collect();
@@ -105,7 +105,7 @@ fn a_key_that_needs_a_restart_is_named_by_the_reload_check() {
     assert_eq!(config::needs_restart(&old, &old), [""; 0]);
 }
 
-/// A value that only a reload looks at is not named.
+/// A value that only a reload uses is not named.
 #[test]
 fn other_keys_change_with_a_reload() {
     let old = config(example());

@@ -1,8 +1,8 @@
-//! Every mistake with the text it is told with: the cases are in `errors.txt`.
+//! Every mistake with its message: the cases are in `errors.txt`.
 
 use super::errors;
 
-/// Cases are separated by a line of dashes and a title; the told text follows a line with an arrow.
+/// Cases are separated by a line of dashes and a title; the message follows a line with an arrow.
 const CASES: &str = include_str!("errors.txt");
 
 #[test]
@@ -26,7 +26,7 @@ fn the_first_problems_are_told_and_the_others_counted() {
     assert!(told.starts_with("velodrome.toml:1:1: unknown key `zz0`"), "{told}");
 }
 
-/// Who gives a value of a whole book is told what is wrong, not the book.
+/// For a value as long as a book the message contains the problem, not the book.
 #[test]
 fn long_values_are_told_by_their_beginning() {
     let long = "x".repeat(5_000);

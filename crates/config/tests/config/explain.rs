@@ -1,4 +1,4 @@
-//! The steps that `velodrome check --explain` tells.
+//! The steps reported by `velodrome check --explain`.
 
 use super::table;
 

@@ -1,4 +1,4 @@
-//! Every key: what it turns into, and that it is not the default that is seen.
+//! Every key: its value in the configuration, which differs from the default.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -300,7 +300,7 @@ fn the_levels_of_log() {
     }
 }
 
-/// Zero is as long in every unit; of any other number nobody knows what is meant.
+/// Zero is the same in every unit; any other number needs one.
 #[test]
 fn a_duration_of_nothing_needs_no_unit() {
     assert_eq!(config("spin = \"0\"\n").spin, Duration::ZERO);

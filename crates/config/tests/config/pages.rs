@@ -1,4 +1,4 @@
-//! The keys of `[pages]`, and what is meant where they are not there.
+//! The keys of `[pages]`, and their defaults.
 
 use std::time::Duration;
 

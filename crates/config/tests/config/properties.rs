@@ -1,4 +1,4 @@
-//! What holds for every text, pattern and path.
+//! Properties of every text, pattern and path.
 
 use config::RouteAction;
 use config::route::RouteRequest;
@@ -32,7 +32,7 @@ fn naive_segment(pattern: &[char], text: &[char]) -> bool {
     }
 }
 
-/// The pattern with its wildcards replaced by what they stood for.
+/// The pattern with its wildcards replaced by what they matched.
 fn filled(pattern: &str, captures: &Captures, path: &str) -> String {
     let mut out = String::new();
     let mut number = 0;
@@ -157,7 +157,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A route of the default host, mostly a right one.
+/// A route of the default host, usually a valid one.
 fn route() -> impl Strategy<Value = String> {
     let matcher = prop::sample::select(vec![
         "path = \"/a\"",

@@ -1,4 +1,4 @@
-//! Which rule takes which request, and what it gets.
+//! Which rule matches which request, and its answer.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use config::route::{Found, HostId, Refusal, RouteRequest, Table};
 
 use super::table;
 
-/// What a GET gets, in short.
+/// The answer to a GET, in short.
 fn ask(table: &Table, host: Option<&str>, method: &str, path: &str) -> String {
     asked(table, &RouteRequest { host, method, path, query: None })
 }
@@ -118,7 +118,7 @@ fn the_first_route_of_the_file_decides() {
             ("/c", "200 rest"),
         ],
     );
-    // An exact path behind a glob that takes it with another method, and the other way round.
+    // An exact path after a glob that matches it with another method, and the other way round.
     let text = [
         route("methods = [\"GET\"]\nglob = \"/a/*\"", "glob"),
         route("methods = [\"POST\"]\npath = \"/a/x\"", "exact"),
@@ -231,7 +231,7 @@ fn redirects_are_filled_in_and_encoded() {
         ("/k", Some("dropped"), "302 /constant%20%C3%A4?a=b#c"),
         ("/s/a", Some("q"), "308 https://example.org/s/a?q"),
         ("/p/a", None, "302 /p/a/x"),
-        // Paths with `//` are normalised away before, but must not lead to another host if one comes through.
+        // Paths with `//` are normalised before this, but must not lead to another host if one gets through.
         ("/t//evil.example", None, "302 /evil.example"),
         ("/t/\\evil.example", None, "302 /%5Cevil.example"),
         ("/t/", None, "302 /"),
@@ -299,7 +299,7 @@ fn what_goes_with_an_answer() {
     let expected = ("X-A=server x-b=route".into(), 7, Some("no-store".into()), server);
     assert_eq!(fields(None, "/a"), expected);
     assert_eq!(fields(Some("h"), "/"), ("X-B=server X-A=host".into(), 5, None, HostId(1)));
-    // Not the route's own fields: it did not answer.
+    // Not the route's own fields, because it did not answer.
     assert_eq!(fields(Some("h"), "/a"), ("X-B=server X-A=host".into(), 5, None, HostId(1)));
     assert_eq!(table.error_page(HostId(1), 404), Some("/no"));
     assert_eq!(table.error_page(HostId(1), 500), None);

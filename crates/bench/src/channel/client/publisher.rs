@@ -12,7 +12,7 @@ use super::Subscribers;
 use crate::client::NoMessage;
 
 impl Subscribers {
-    /// The publisher sends what is due.
+    /// Publishes the messages that are due.
     pub(super) fn publish(&mut self, context: &mut Context<'_, NoMessage>) {
         let signs = &self.orders.signs;
         let now_ns = context.now.monotonic_ns;
@@ -57,7 +57,7 @@ impl Subscribers {
         signs.published.store(published, Ordering::Relaxed);
     }
 
-    /// When the publisher is to be run, if it is to be.
+    /// When the publisher should run next, if at all.
     pub(super) fn due_ns(&self) -> Option<u64> {
         let signs = &self.orders.signs;
         let begin_ns = signs.begin_ns.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! The top of the page: what was measured, whether to believe it, and the main figures.
+//! The top of the page: what was measured, whether to trust it, and the main figures.
 //!
 //! Never shows a figure before its verdict.
 
@@ -13,7 +13,7 @@ use crate::report::summary::{Spread, Summary};
 use crate::report::text::{length, median_run, pace};
 use crate::report::verdict::{Reason, State};
 
-/// The name of the page, for the window and the list of files.
+/// The title of the page.
 pub(crate) fn title(tool: &Tool, plan: &PlanReport) -> String {
     let what = match plan.targets.as_slice() {
         [target] => format!("{} {}", target.method, target.url),
@@ -22,7 +22,7 @@ pub(crate) fn title(tool: &Tool, plan: &PlanReport) -> String {
     format!("{} {}: {what}", tool.name, plan.verb)
 }
 
-/// What was asked, in words too, where and when.
+/// What was measured, also in words, where and when.
 pub(crate) fn write_plan(
     tool: &Tool,
     plan: &PlanReport,
@@ -47,7 +47,7 @@ pub(crate) fn write_plan(
     });
 }
 
-/// What was asked, and how often: in so many runs, or steps.
+/// What was measured, and how often: in runs or steps.
 pub(crate) fn plan_in_words(plan: &PlanReport, often: String) -> String {
     let mut words = vec![
         pace(plan),
@@ -80,7 +80,7 @@ pub(super) fn write_verdict(report: &Report, page: &mut Page) {
     });
 }
 
-/// A conclusion, in the colour of whether it is to be trusted.
+/// A conclusion, in the colour that shows whether to trust it.
 pub(crate) fn write_state(state: State, page: &mut Page, content: impl FnOnce(&mut Page)) {
     let class = match state {
         State::Valid => "verdict valid",
@@ -130,7 +130,7 @@ pub(super) fn write_figures(report: &Report, page: &mut Page) {
     });
 }
 
-/// What holding connections came to.
+/// The result of holding connections.
 fn write_hold(hold: &HoldReport, page: &mut Page) {
     let each = |figure: Option<f64>| figure.map_or_else(|| "unknown".to_owned(), bytes);
     let opening = format!("in {}", duration(hold.opening_ns as f64));
@@ -173,7 +173,7 @@ fn write_cpu(summary: &Summary, run: &RunReport, page: &mut Page) {
     }
 }
 
-/// One figure, large, with its name and what else is to be said of it.
+/// One large figure with its name and a comment.
 pub(crate) fn tile(page: &mut Page, name: &str, figure: &str, below: Option<String>) {
     page.element("div", &[], |page| {
         page.leaf("span", &[("class", &"name")], name);

@@ -8,7 +8,7 @@ use crate::report::figures::{bytes, count, numbered, percent};
 use crate::report::measured::PlanReport;
 use crate::report::schema::Tool;
 
-/// The facts of the host, with the share of its time that was given to others where that is known.
+/// The facts of the host, with the share of stolen time if it is known.
 pub(crate) fn write(host: &HostFacts, steal_share: Option<f64>, page: &mut Page) {
     let steal =
         steal_share.map(|share| ("time given to others", format!("{} at most", percent(share))));
@@ -62,7 +62,7 @@ fn fact(page: &mut Page, name: &str, value: &str) {
     });
 }
 
-/// The command line, as a shell takes it.
+/// The command line, quoted for a shell.
 pub(crate) fn write_command(command: &[String], tool: &Tool, plan: &PlanReport, page: &mut Page) {
     let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     page.leaf("pre", &[], words.join(" "));
@@ -74,7 +74,7 @@ pub(crate) fn write_command(command: &[String], tool: &Tool, plan: &PlanReport, 
     page.leaf("p", &[("class", &"plan")], text);
 }
 
-/// A word in quotes where a shell would take it apart.
+/// A word in quotes, if a shell would split it.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {

@@ -15,7 +15,7 @@ use crate::report::summary::Spread;
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The hues of percentiles, in the order in which they are given: one for each that there is.
+/// The hues of percentiles, in the order in which they are given.
 const HUES: [Hue; Percentile::ALL.len()] =
     [Hue::First, Hue::Second, Hue::Third, Hue::Fourth, Hue::Fifth, Hue::Sixth, Hue::Seventh];
 
@@ -24,28 +24,28 @@ const HUES: [Hue; Percentile::ALL.len()] =
 pub(crate) struct LoadPoint {
     /// Requests in a second.
     pub(crate) rate_per_s: f64,
-    /// A time for each percentile that is drawn.
+    /// A time for each drawn percentile.
     pub(crate) times_ns: Vec<u64>,
-    /// How the point looks.
+    /// The shape of the point.
     pub(crate) shape: Shape,
 }
 
-/// Times over rates, and the borders they are seen against.
+/// Times over rates, with reference lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
-    /// What is drawn, each as a line.
+    /// The drawn percentiles, each as a line.
     pub(crate) percentiles: Vec<Percentile>,
-    /// In any order. Several at one rate are drawn all, and the line goes through their median.
+    /// In any order. Several points at one rate are all drawn, and the line goes through their median.
     pub(crate) points: Vec<LoadPoint>,
-    /// What the time at a percentile is to be at most.
+    /// The maximum wanted time at a percentile.
     pub(crate) limits: Vec<(Percentile, u64)>,
-    /// Rates that matter, with their names.
+    /// Reference rates, with their names.
     pub(crate) rates: Vec<(Hue, &'static str, f64)>,
-    /// What a reader should know.
+    /// The caption.
     pub(crate) caption: String,
 }
 
-/// A report whose rate was not one: each whole second in which something was answered.
+/// A report with more than one rate: each whole second in which something was answered.
 pub(super) fn of_ramp(report: &Report) -> Option<Load> {
     if !report.plan.has_many_rates() {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn of_ramp(report: &Report) -> Option<Load> {
 }
 
 impl Load {
-    /// Draws the lines over the rate, with borders behind them.
+    /// Draws the lines over the rate, with reference lines behind them.
     pub(crate) fn draw(&self, page: &mut Page) {
         let measured: Vec<Line> =
             self.percentiles.iter().enumerate().map(|(at, _)| self.line(at)).collect();
@@ -92,7 +92,7 @@ impl Load {
         .draw(page);
     }
 
-    /// Lines through the whole plot: at the longest times that are wanted, and at the rates that matter.
+    /// Lines through the whole plot: at the maximum wanted times, and at the reference rates.
     fn borders(&self) -> (Vec<(Hue, Weight, String)>, Vec<Line>) {
         let (mut legend, mut lines) = (Vec::new(), Vec::new());
         let mut border = |hue, name: String, points| {
@@ -102,7 +102,7 @@ impl Load {
         for (percentile, limit_ns) in &self.limits {
             let height = *limit_ns as f64;
             let name = format!("{percentile} at most {}", duration(height));
-            // What is outside stands at an end.
+            // Values outside are drawn at an end.
             border(self.hue(*percentile), name, vec![(0.0, height), (f64::INFINITY, height)]);
         }
         for (hue, name, at) in &self.rates {
@@ -117,7 +117,7 @@ impl Load {
         known.find(|(known, _)| **known == percentile).map_or(Hue::First, |(_, hue)| hue)
     }
 
-    /// The times at the percentile of that number.
+    /// The times at the percentile with that number.
     fn line(&self, at: usize) -> Line {
         let place = |point: &LoadPoint| Some((point.rate_per_s, *point.times_ns.get(at)? as f64));
         let name = self.percentiles[at];
@@ -141,7 +141,7 @@ fn named((percentile, hue): (&Percentile, Hue)) -> (Hue, Weight, String) {
     (hue, Weight::Bold, percentile.to_string())
 }
 
-/// The middle of the times at one rate.
+/// The median of the times at one rate.
 fn median(same: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((same.first()?.0, Spread::of(same.iter().map(|point| point.1))?.median))
 }

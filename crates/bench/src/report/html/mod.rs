@@ -19,10 +19,10 @@ use crate::report::schema::Report;
 pub use page::{Attribute, Page};
 pub use tables::write as write_table;
 
-/// Colours, sizes and what paper needs.
+/// Colours, sizes and rules for paper.
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may do with the page, whatever a text in it says.
+/// What a browser allows the page, whatever a text in it says.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The page of a report. A ramp's seconds make a plot of times against load.
@@ -30,7 +30,7 @@ pub fn write_html(report: &Report) -> String {
     document(&headline::title(&report.tool, &report.plan), |page| write_parts(report, page))
 }
 
-/// A whole page: what a browser has to know, and the parts.
+/// A whole page: its header, and the parts.
 pub fn document(title: &str, parts: impl FnOnce(&mut Page)) -> String {
     let mut page = Page::new();
     page.element("html", &[("lang", &"en")], |page| {

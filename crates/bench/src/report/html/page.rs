@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Write};
 /// An attribute of an element.
 pub type Attribute<'a> = (&'static str, &'a dyn Display);
 
-/// A page, or the part of it that has been written.
+/// A page, or the part written so far.
 #[derive(Debug, Default)]
 pub struct Page {
     written: String,
@@ -20,7 +20,7 @@ impl Page {
         Page { written: "<!DOCTYPE html>\n".to_owned() }
     }
 
-    /// An element with what `content` writes in it.
+    /// An element whose content `content` writes.
     pub fn element(
         &mut self,
         name: &'static str,
@@ -35,12 +35,12 @@ impl Page {
         self.written.push_str(">\n");
     }
 
-    /// An element with nothing but text in it.
+    /// An element that contains only text.
     pub fn leaf(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: impl Display) {
         self.element(name, attributes, |page| page.text(text));
     }
 
-    /// An element that never has anything in it.
+    /// An element that is always empty.
     pub fn empty(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.begin(name, attributes);
         self.written.push_str("/>\n");
@@ -51,7 +51,7 @@ impl Page {
         write!(Escaping(&mut self.written), "{text}").expect("text can be appended to text");
     }
 
-    /// The style of the page, which is ours and holds nothing to escape.
+    /// The style of the page, which contains nothing to escape.
     pub(super) fn style(&mut self, rules: &'static str) {
         self.element("style", &[], |page| page.written.push_str(rules));
     }
@@ -74,7 +74,7 @@ impl Page {
     }
 }
 
-/// A text that takes everything escaped, for content and for attributes in double quotes.
+/// A text that escapes everything written to it, for content and for attributes in double quotes.
 struct Escaping<'a>(&'a mut String);
 
 impl Write for Escaping<'_> {
@@ -95,7 +95,7 @@ impl Write for Escaping<'_> {
     }
 }
 
-/// Characters that HTML forbids, and those that make a line read in another order than it is written.
+/// Characters that HTML forbids, and those that change the direction of text.
 fn is_misleading(character: char) -> bool {
     let is_reordering = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     character.is_control() || is_reordering

@@ -1,6 +1,6 @@
 //! Times by percentile.
 //!
-//! Owns which quantiles are drawn: to the last one that the count of times supports, and no further.
+//! Owns which quantiles are drawn: up to the last one that the number of times supports.
 
 use super::page::Page;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
@@ -11,10 +11,10 @@ use crate::report::schema::Report;
 use crate::report::summary::Spread;
 use crate::tally::Latency;
 
-/// Points of a curve for each nine: 99 % to 99.9 % has so many.
+/// Points of a curve for each nine, that is, from 99 % to 99.9 %.
 const POINTS_PER_NINE: u32 = 40;
 
-/// Most nines that are drawn, 9 (99.9999999 %): a billion times are needed for it.
+/// Maximum nines that are drawn, 9 (99.9999999 %), which needs a billion times.
 const NINES_MAXIMUM: f64 = 9.0;
 
 /// One kind of time.

@@ -1,6 +1,6 @@
 //! A plot: axes, lines and a legend, as SVG.
 //!
-//! Owns sizes and places in the view box. Never knows what the lines mean.
+//! Owns sizes and positions in the view box. Does not know what the lines mean.
 
 use super::page::Page;
 use super::scale::Axis;
@@ -18,7 +18,7 @@ const BOTTOM: f64 = 48.0;
 /// From an axis to its labels.
 const LABEL_GAP: f64 = 8.0;
 
-/// What a line shows, which decides its colour and its dashes.
+/// What a line shows, which determines its colour and dashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hue {
     First,
@@ -48,14 +48,14 @@ impl Hue {
     }
 }
 
-/// How much of the eye a line takes.
+/// How prominent a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     /// One run of several.
     Thin,
     /// The median, or the only run.
     Bold,
-    /// No measurement: a border that others are seen against.
+    /// No measurement: a reference line.
     Border,
 }
 
@@ -69,14 +69,14 @@ impl Weight {
     }
 }
 
-/// How a point looks.
+/// The shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Disc,
     Ring,
 }
 
-/// A point that says what it is when it is pointed at.
+/// A point with a tooltip.
 #[derive(Debug, Clone)]
 pub(super) struct Dot {
     pub(super) point: (f64, f64),
@@ -96,15 +96,15 @@ pub(super) struct Line {
 /// A plot.
 #[derive(Debug, Clone)]
 pub(super) struct Plot {
-    /// What it shows, for those who cannot see it.
+    /// What it shows, for screen readers.
     pub(super) description: String,
     pub(super) across: Axis,
     pub(super) up: Axis,
-    /// In the order they are drawn.
+    /// In drawing order.
     pub(super) lines: Vec<Line>,
     /// What the lines mean.
     pub(super) legend: Vec<(Hue, Weight, String)>,
-    /// What a reader should know, below the plot.
+    /// The text below the plot.
     pub(super) caption: String,
 }
 
@@ -120,7 +120,7 @@ impl Plot {
                 ("role", &"img"),
                 ("aria-label", &self.description),
             ];
-            // A narrow screen moves the plot in its frame: what is written in it stays large enough to be read.
+            // On a narrow screen the plot scrolls in its frame, so that its text stays readable.
             page.element("div", &[], |page| {
                 page.element("svg", &attributes, |page| {
                     self.draw_across(page);

@@ -1,21 +1,21 @@
-//! Axes: from a value to a place, and the marks a reader needs.
+//! Axes: from a value to a position, and the marks.
 //!
 //! Owns the choice of range and marks. Never draws.
 
 use crate::report::figures::{count, duration};
 
-/// About how many marks an axis has.
+/// The approximate number of marks of an axis.
 const MARKS_WANTED: f64 = 6.0;
 
-/// Highest to lowest value from which equal distances would press most of a curve against the axis.
+/// Ratio of the highest to the lowest value from which on a linear scale would press most of a curve against the axis.
 const WIDE_RATIO: f64 = 30.0;
 
 /// A mark at an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mark {
-    /// The value it stands at.
+    /// Its value.
     pub(super) value: f64,
-    /// What is written there.
+    /// Its text.
     pub(super) label: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Distances {
 /// An axis of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
-    /// What it shows, with the unit where the marks have none.
+    /// What it shows, with the unit if the marks have none.
     pub(super) name: String,
     pub(super) distances: Distances,
     low: f64,
@@ -40,7 +40,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis from `low` to `high` with marks of one's own.
+    /// An axis from `low` to `high` with given marks.
     pub(super) fn with_marks(name: &str, low: f64, high: f64, marks: Vec<Mark>) -> Axis {
         Axis { name: name.to_owned(), distances: Distances::Linear, low, high, marks }
     }
@@ -54,7 +54,7 @@ impl Axis {
         Axis::with_marks(name, 0.0, steps * step, marks)
     }
 
-    /// Times in nanoseconds: from zero, or by ratios when they are far apart.
+    /// Times in nanoseconds: from zero, or logarithmic if they are far apart.
     pub(super) fn of_times(name: &str, values: impl Iterator<Item = f64>) -> Axis {
         let (mut lowest, mut highest) = (f64::INFINITY, 0.0f64);
         for value in values.filter(|value| *value > 0.0) {
@@ -80,7 +80,7 @@ impl Axis {
         }
     }
 
-    /// Where a value stands, 0 at the low end and 1 at the high one. What is outside stands at the end.
+    /// The position of a value, 0 at the low end and 1 at the high one. Values outside are at the end.
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = match self.distances {
             Distances::Linear => (value - self.low) / (self.high - self.low),
@@ -95,7 +95,7 @@ pub(super) fn count_label(value: f64) -> String {
     if value.fract() == 0.0 { count(value as u64) } else { shortened(&format!("{value:.3}")) }
 }
 
-/// The marks of times: no digits that say nothing.
+/// The marks of times, without insignificant digits.
 pub(super) fn time_label(nanoseconds: f64) -> String {
     if nanoseconds == 0.0 {
         return "0".to_owned();
@@ -117,7 +117,7 @@ fn mark(value: f64, label: fn(f64) -> String) -> Mark {
     Mark { value, label: label(value) }
 }
 
-/// The least of 1, 2, 5, 10 ... times a power of ten that is no less.
+/// The smallest of 1, 2, 5, 10 ... times a power of ten that is not less.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least);

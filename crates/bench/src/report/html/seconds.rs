@@ -1,6 +1,6 @@
-//! A run over time: what was answered, what failed, and how long it took.
+//! A run over time: answered and failed requests, and how long they took.
 //!
-//! Owns how seconds become points. Never draws two scales into one plot.
+//! Owns how seconds become points. Never draws two scales in one plot.
 
 use super::page::Page;
 use super::plot::{Dot, Hue, Line, Plot, Shape, Weight};
@@ -18,7 +18,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 struct Figure {
     hue: Hue,
     name: &'static str,
-    /// None where it has no value.
+    /// `None` if it has no value.
     of: fn(&Moment) -> Option<f64>,
     written: fn(f64) -> String,
 }
@@ -114,7 +114,7 @@ fn heights(lines: &[Line]) -> impl Iterator<Item = f64> {
     lines.iter().flat_map(|line| &line.points).map(|point| point.1)
 }
 
-/// The seconds that say something: a rest of a few milliseconds has a rate of chance.
+/// The meaningful seconds: a rest of a few milliseconds has a random rate.
 fn drawn(run: &RunReport) -> &[SecondReport] {
     match run.seconds.split_last() {
         Some((last, before)) if !before.is_empty() && last.length_ns < SECOND_NS / 2 => before,

@@ -1,6 +1,6 @@
 //! The tables of a page: times, requests, runs, processors.
 //!
-//! Owns their rows and columns. Figures are those of the report, written as in its text.
+//! Owns their rows and columns. Figures are those of the report, in the same format as in its text.
 
 use super::page::Page;
 use crate::report::figures::{bytes, count, duration, percent, rate};
@@ -69,7 +69,7 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
     write(page, &columns, rows);
 }
 
-/// What became of requests and connections, run by run.
+/// The results of requests and connections, run by run.
 pub(super) fn write_runs(report: &Report, page: &mut Page) {
     let mut columns = vec!["run", "answered/s", "p50", "p99", "asked", "sent", "answered"];
     columns.extend(FailureKind::ALL.iter().map(|kind| kind.name()));

@@ -50,14 +50,14 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
-/// The run whose rate is nearest to the median: what has no median of its own is shown from it.
+/// The run whose rate is closest to the median: figures without a median of their own come from it.
 pub(in crate::report) fn median_run(report: &Report) -> Option<&RunReport> {
     let median = report.summary.as_ref()?.rate_per_s.median;
     let distance = |run: &RunReport| (run.rate_per_s - median).abs();
     report.runs.iter().min_by(|left, right| distance(left).total_cmp(&distance(right)))
 }
 
-/// How long a run is, and what is before it.
+/// The length of a run, and what comes before it.
 pub(in crate::report) fn length(plan: &PlanReport) -> String {
     let of_ns = |nanoseconds: u64| duration(nanoseconds as f64);
     let length = match plan.count {
@@ -91,7 +91,7 @@ fn plan(report: &Report, out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
-/// How requests come and what connections do, in words.
+/// How requests arrive and how connections are used, in words.
 pub(in crate::report) fn pace(plan: &PlanReport) -> String {
     let mut words = match (plan.rate_from_per_s, plan.rate_to_per_s) {
         _ if plan.stages.len() > 1 => stages(plan),

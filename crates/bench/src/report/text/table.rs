@@ -1,7 +1,7 @@
 //! The table of times.
 //!
-//! Owns its rows and columns. With several runs a figure of service and response time is the median of the runs, and
-//! the row below says how far they are apart.
+//! Owns its rows and columns. With several runs, a figure of service and response time is the median of the runs, and
+//! the row below shows how much they differ.
 
 use std::fmt::{self, Write};
 

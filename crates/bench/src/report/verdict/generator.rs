@@ -34,7 +34,7 @@ pub(super) fn generator_busy(run: &RunReport) -> Option<Finding> {
     Some((ReasonCode::GeneratorBusy, text))
 }
 
-/// The share of a core that its generator threads used: of one core when they are pinned to it, else each thread has its own.
+/// The share of a core that its generator threads used: of one core if they are pinned to it, otherwise each thread has its own.
 fn busiest_core(run: &RunReport) -> Option<f64> {
     let threads = &run.generator.threads;
     let of_core = |thread: &ThreadReport| match thread.core {
@@ -47,8 +47,8 @@ fn busiest_core(run: &RunReport) -> Option<f64> {
     threads.iter().map(of_core).max_by(f64::total_cmp)
 }
 
-/// In an open loop a wait of the generator shows as lateness. In a closed loop nothing is late, and the wait is hidden in the times of the
-/// answers that came meanwhile.
+/// In an open loop a wait of the generator appears as lateness. In a closed loop nothing is late, and the wait is hidden in the times of
+/// the answers that arrived meanwhile.
 pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let threads = || run.generator.threads.iter();
     let waited_ns = threads().map(|thread| thread.waited_ns).max()?;
@@ -75,11 +75,11 @@ pub(super) fn starved(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     Some((ReasonCode::Starved, text))
 }
 
-/// Requests that are due and not sent at the end are a queue that grew through the whole run.
+/// Requests that are due and not sent at the end form a queue that grew throughout the run.
 pub(super) fn rate_missed(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let requests = &run.requests;
     let unsent = requests.unsent_end.saturating_sub(requests.unsent_start);
-    // Where nothing was sent there was no connection, and that is told by other rules.
+    // If nothing was sent there was no connection, which other rules report.
     if requests.sent == 0 || unsent as f64 <= (requests.asked as f64 * RATE_MISSED_MAXIMUM).max(1.0)
     {
         return None;
@@ -99,7 +99,7 @@ pub(super) fn rate_missed(run: &RunReport, plan: &PlanReport) -> Option<Finding>
 pub(super) fn sent_late(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let late_ns = run.late.p99_ns;
     let allowed_ns = (run.response.p99_ns as f64 * LATE_SHARE_MAXIMUM) as u64;
-    // `hold` sends few requests, to see that the connections live. It does not measure times.
+    // `hold` sends few requests, to check that the connections live. It does not measure times.
     let always_ns = if plan.verb == "hold" { HOLD_LATE_MAXIMUM_NS } else { LATE_P99_MAXIMUM_NS };
     let allowed_ns = allowed_ns.max(always_ns);
     if late_ns <= allowed_ns {

@@ -26,39 +26,39 @@ const CLOCKS_TOO_COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
 /// Clock sources whose reading takes about a microsecond.
 const CLOCKS_SLOW: [&str; 3] = ["hpet", "acpi_pm", "pit"];
 
-/// Whether the result may be believed, with every reason against it.
+/// Whether the result can be trusted, with every reason against it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The word.
+    /// Valid or not.
     pub state: State,
     /// Every reason why not; empty when valid.
     pub reasons: Vec<Reason>,
-    /// What a reader should know besides; no reason against the result.
+    /// Notes for the reader, which are no reasons against the result.
     pub notes: Vec<Reason>,
 }
 
-/// The word.
+/// Whether a result can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The figures tell of the server.
+    /// The figures describe the server.
     Valid,
-    /// They may tell of something else.
+    /// They may describe something else.
     Invalid,
 }
 
-/// One thing to say about the result.
+/// A reason or a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What it is about.
+    /// Its subject.
     pub code: ReasonCode,
-    /// The run it is about, from 1; null when it is about all.
+    /// The run it concerns, from 1; null if it concerns all.
     pub run: Option<u32>,
-    /// The same in words, with the figures.
+    /// The text, with figures.
     pub text: String,
 }
 
-/// What a reason or a note is about.
+/// The subject of a reason or a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonCode {
@@ -72,7 +72,7 @@ pub enum ReasonCode {
     SentLate,
     /// Requests of an open loop were due and never sent.
     RateMissed,
-    /// Fewer connections were open than asked.
+    /// Fewer connections were open than requested.
     ConnectionsMissing,
     /// A clock cannot be trusted.
     Clock,
@@ -80,7 +80,7 @@ pub enum ReasonCode {
     Steal,
     /// Rate, times and connections contradict each other.
     LittlesLaw,
-    /// A note: the run did not come to its planned end.
+    /// A note: the run did not reach its planned end.
     Interrupted,
     /// A note: others used the core of a generator thread.
     CoreShared,
@@ -88,7 +88,7 @@ pub enum ReasonCode {
     ServerWaited,
     /// A note: for some time nothing was answered.
     Stalled,
-    /// A note: requests that had no answer at the end count with their age.
+    /// A note: requests without an answer at the end count with their age.
     LeftOver,
     /// A note: failed requests have no times.
     Failures,
@@ -96,7 +96,7 @@ pub enum ReasonCode {
     Clamped,
 }
 
-/// Something to say, before it is known whether the number of the run matters.
+/// A reason or note, before it is known whether the number of the run matters.
 type Finding = (ReasonCode, String);
 
 impl Verdict {
@@ -119,7 +119,7 @@ impl Verdict {
             reasons.extend(against(run, plan).map(numbered));
             notes.extend(remarks(run, plan).map(numbered));
         }
-        // After the runs: that nobody answered is a fact whatever the clock, and comes first.
+        // After the runs, because that nothing was answered is a fact whatever the clock, and comes first.
         reasons.extend(coarse_clock(host).map(everywhere));
         let state = if reasons.is_empty() { State::Valid } else { State::Invalid };
         Verdict { state, reasons, notes }
@@ -144,7 +144,7 @@ fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
     .flatten()
 }
 
-/// What else to say about a run.
+/// Notes on a run.
 fn remarks(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> {
     [
         core_shared(run, plan),
@@ -172,7 +172,7 @@ fn nothing_answered(run: &RunReport) -> Option<Finding> {
     (requests.answered == 0).then_some((ReasonCode::NothingAnswered, text))
 }
 
-/// What to do when nothing was answered, and all of it for the same reason.
+/// What to do if nothing was answered, always for the same reason.
 fn mend(requests: &Requests) -> Option<&'static str> {
     if requests.failed == 0 {
         return (requests.in_flight_end > 0)
@@ -264,7 +264,7 @@ fn server_waited(run: &RunReport) -> Option<Finding> {
     (share > SERVER_WAITING_MAXIMUM).then_some((ReasonCode::ServerWaited, text))
 }
 
-/// Those of a closed loop are as many as there are connections, and their times are not in doubt.
+/// In a closed loop there are as many as connections, and their times are not in doubt.
 fn left_over(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
     let left = run.response.count.checked_sub(run.requests.answered)?;
     let text = format!(

@@ -11,13 +11,13 @@ use super::{Finding, ReasonCode};
 
 const TENTH_NS: u64 = 100_000_000;
 
-/// The longest time without an answer, where there are answers in nearly every tenth of a second.
+/// The longest time without an answer, if there are answers in nearly every tenth of a second.
 pub(super) fn stalled(run: &RunReport, plan: &PlanReport) -> Option<Finding> {
-    // A tenth that the run did not have whole says nothing.
+    // An incomplete tenth means nothing.
     let whole = usize::try_from(run.wall_ns / TENTH_NS).unwrap_or(usize::MAX);
     let mut tenths: Vec<u64> =
         run.seconds.iter().flat_map(|second| second.answered_tenths).take(whole).collect();
-    // Requests without an answer at the end have a note of their own.
+    // Unanswered requests at the end have their own note.
     let end = tenths.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
     tenths.truncate(end);
     let answered: u64 = tenths.iter().sum();
@@ -51,7 +51,7 @@ fn is_asked_for(plan: &PlanReport, tenth: u64) -> bool {
         begin_ns += stage.duration_ns;
         middle_ns < begin_ns
     };
-    // A closed loop always asks. After the last stage its rate stays.
+    // A closed loop always sends. After the last stage its rate continues.
     let Some(stage) = plan.stages.iter().find(is_in).or(plan.stages.last()) else { return true };
     let left_ns = begin_ns.saturating_sub(middle_ns).min(stage.duration_ns);
     let from_end = left_ns as f64 / stage.duration_ns.max(1) as f64;
