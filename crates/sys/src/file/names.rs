@@ -37,7 +37,6 @@ pub struct Names {
 impl FileHandle {
     /// Reads at most `most` names of a directory: the first ones in this order. A name that is removed meanwhile is left
     /// out.
-    /// out.
     ///
     /// # Errors
     /// What `getdents64` says; `ENOTDIR` for a file.
