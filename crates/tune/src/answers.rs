@@ -1,8 +1,8 @@
 //! Facts that the kernel provides only by query: packet filters, device queues.
 //!
 //! Owns the queries, and the text form of the answers: they are read as files below `/velodrome`,
-//! so that a recorded host has them, too. Changes nothing and loads no module: a query that would
-//! load one is skipped.
+//! so that a recorded host has them, too. Changes nothing and loads no kernel module: a query that
+//! would load one is skipped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,26 +12,27 @@ use sys::netlink::{Asked, attributes, family, list, text};
 
 use crate::files::Files;
 
-/// Filters on the way of packets: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent where it cannot be asked.
+/// Hooks of the packet filter: `ipv4 input -200 nf_conntrack_in nf_conntrack`. Absent if the kernel cannot be asked.
 pub(crate) const HOOKS: &str = "/velodrome/hooks";
 
-/// Why it cannot be asked.
+/// The reason why the hooks cannot be read.
 pub(crate) const NO_HOOKS: &str = "/velodrome/hooks-why-not";
 
-/// Tables of nftables, a line each. Absent where it cannot be asked.
+/// Tables of nftables, one per line. Absent if the kernel cannot be asked.
 pub(crate) const TABLES: &str = "/velodrome/nftables";
 
-/// Queues in front of devices: `eth0 pfifo_fast`.
+/// Queueing disciplines of devices: `eth0 pfifo_fast`.
 pub(crate) const QUEUES: &str = "/velodrome/qdisc";
 
-/// Where devices hand packets over (NAPI), a line each: `eth0 257 queue 0 irq 45 suspend 0`: a queue and an interrupt of it, and the nanoseconds for which the interrupt stays off
-/// while a program polls. What a driver or a kernel does not tell is not in the line; absent before Linux 6.8.
+/// NAPI instances, one per line: `eth0 257 queue 0 irq 45 suspend 0`: its queue, its interrupt, and for how many nanoseconds the interrupt
+/// stays masked while a program polls (`irq-suspend-timeout`). Values that the driver or the kernel does not report are left out; absent before Linux
+/// 6.8.
 pub(crate) const HANDOVERS: &str = "/velodrome/napi";
 
-/// Devices with a program of BPF, at the device (XDP) or behind it (tc), a line each.
+/// Devices with a BPF program, at the device (XDP) or behind it (tc), one per line.
 pub(crate) const PROGRAMS: &str = "/velodrome/xdp";
 
-/// All answers of this host, by the files they are read as.
+/// All answers of this host, by the path under which they are read.
 pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     match hooks(files) {
@@ -56,7 +57,7 @@ pub(crate) fn answers(files: &Files) -> BTreeMap<String, String> {
     all
 }
 
-/// Whether the kernel has a part already: a question to one that it has not would load it.
+/// Whether a part of the kernel is loaded: a query to one that is not would load its module.
 fn has_part(files: &Files, part: &str) -> bool {
     let is_loaded = files
         .text("/proc/modules")
@@ -69,7 +70,7 @@ fn has_part(files: &Files, part: &str) -> bool {
     is_loaded || is_within || !files.has("/proc/modules")
 }
 
-/// The places of a packet's way, by their numbers (`NF_INET_*`).
+/// The netfilter hooks in the order of their numbers (`NF_INET_*`).
 const WAY: [&str; 5] = ["prerouting", "input", "forward", "output", "postrouting"];
 
 fn hooks(files: &Files) -> Result<String, String> {
@@ -87,7 +88,7 @@ fn hooks(files: &Files) -> Result<String, String> {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Err("only root may ask for it (CAP_NET_ADMIN)".to_owned());
                 }
-                // A family that the kernel has not.
+                // The kernel does not have this address family.
                 Err(_) if !lines.is_empty() || family == "ipv6" => continue,
                 Err(error) => return Err(format!("this kernel does not list it: {error}")),
             };
@@ -116,7 +117,7 @@ fn tables(files: &Files) -> Option<String> {
     Some(tables.into_iter().filter_map(name).collect::<Vec<_>>().join("\n"))
 }
 
-/// A line for the function at a place (`NFNLA_HOOK_*`): its priority, name and module.
+/// Appends a line for one function of a hook (`NFNLA_HOOK_*`): its priority, name and module.
 fn push_hook(lines: &mut String, place: &str, entry: &[u8]) {
     let (mut priority, mut function, mut module) = (0, String::new(), String::new());
     for (kind, content) in attributes(entry) {
@@ -174,7 +175,7 @@ fn handovers(devices: &[(u32, String, bool)]) -> io::Result<String> {
     Ok(all.into_iter().filter_map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// A list of a family, of each entry the attributes of these kinds.
+/// Requests a list of a generic netlink family; returns the values of these attributes for each entry.
 fn numbers<const COUNT: usize>(
     family: u16,
     (question, kinds): (u8, [u16; COUNT]),
@@ -188,18 +189,18 @@ fn numbers<const COUNT: usize>(
     Ok(list(Asked::Generic, family, &[question, 1, 0, 0])?.into_iter().map(entry).collect())
 }
 
-/// A number of a line of [`HANDOVERS`].
+/// The number behind this name in a line of [`HANDOVERS`].
 pub(crate) fn number_of(line: &str, name: &str) -> Option<u64> {
     line.split(' ').skip_while(|word| *word != name).nth(1)?.parse().ok()
 }
 
-/// Where programs of tc are attached: to what a device receives, and to what it sends (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS` of `TC_H_CLSACT`).
+/// The places where tc attaches programs: ingress and egress (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS` of `TC_H_CLSACT`).
 const CLASSIFIERS: [u32; 2] = [0xffff_fff2, 0xffff_fff3];
 
-/// Whether a program of BPF is attached behind a device by tc (`RTM_GETTFILTER`, `TCA_KIND`).
+/// Whether tc has attached a BPF program to a device (`RTM_GETTFILTER`, `TCA_KIND`).
 fn has_classifier(device: u32) -> bool {
     CLASSIFIERS.iter().any(|parent| {
-        // `struct tcmsg`: family, number of the device, handle, parent, information.
+        // `struct tcmsg`: family, interface number, handle, parent, information.
         let parts = [0, device, 0, *parent, 0].map(u32::to_ne_bytes);
         let found = list(Asked::Route, 46, &parts.concat()).unwrap_or_default();
         found.iter().any(|message| {
@@ -209,7 +210,7 @@ fn has_classifier(device: u32) -> bool {
     })
 }
 
-/// The kinds of queues in front of each device (`RTM_GETQDISC`, `TCA_KIND`).
+/// The queueing disciplines of each device (`RTM_GETQDISC`, `TCA_KIND`).
 fn queues(devices: &[(u32, String, bool)]) -> io::Result<String> {
     let mut lines: Vec<String> = Vec::new();
     for message in list(Asked::Route, 38, &[0; 20])? {

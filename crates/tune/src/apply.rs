@@ -1,8 +1,8 @@
-//! Changes a host, and reverts the changes: the only file here that writes to `/proc` and `/sys`
-//! and changes device settings.
+//! Changes a host, and reverts the changes: the only file of this crate that writes to `/proc` and
+//! `/sys` and changes device settings.
 //!
-//! Owns the order: first the journal, then the file, then it reads the file back. A value that
-//! somebody else has changed since is left alone.
+//! Owns the order: first the journal, then the file, then the file is read back. A value that
+//! another program has changed in the meantime is left alone.
 
 use std::fs;
 use std::io;
@@ -17,37 +17,37 @@ use crate::journal::{Entry, Journal};
 use crate::plan::Step;
 use crate::settings;
 
-/// What became of one file.
+/// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It was written, and reads so.
+    /// It was written, and reads back the same.
     Written,
-    /// It could not be written: the reason.
+    /// The write failed: the reason.
     Refused(String),
-    /// The kernel has taken another value: what it reads.
+    /// The kernel took another value: the one it reads back.
     Other(String),
-    /// It reads as it did before.
+    /// It reads as it did before the change.
     PutBack,
-    /// It was as before already.
+    /// It already had the old value.
     AsBefore,
-    /// Somebody else has changed it since: what it reads now.
+    /// Another program has changed it in the meantime: the value it has now.
     Theirs(String),
-    /// The host was started anew since, so it is gone.
+    /// The host was rebooted in the meantime, which undid the change.
     Gone,
-    /// Another device is there now, so it is gone with the one that was changed.
+    /// Another device has this place now; the change went with the device it was made for.
     OtherDevice,
 }
 
-/// The number of this start of the host.
+/// The id of this boot of the host.
 #[must_use]
 pub fn boot(files: &Files) -> String {
     files.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// Writes the changes of a step; gives what became of each file. The first one that is refused ends the step.
+/// Writes the changes of a step; returns the result for each file. The first refused write ends the step.
 ///
 /// # Errors
-/// When the journal cannot be written: nothing is changed then.
+/// The journal cannot be written; nothing has been changed then.
 pub fn apply(root: &Path, step: &Step, journal: &mut Journal) -> io::Result<Vec<(String, Done)>> {
     let files = Files::below(root);
     let boot = boot(&files);
@@ -85,10 +85,10 @@ fn change_file(
     }
 }
 
-/// Writes again what stood before the last start of the host; gives what became of each file.
+/// Repeats the changes that were in force before the last reboot; returns the result for each file.
 ///
 /// # Errors
-/// When the journal cannot be written.
+/// The journal cannot be written.
 pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)>> {
     let files = Files::below(root);
     let boot = boot(&files);
@@ -106,13 +106,13 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
                 Done::OtherDevice
             }
             Some(now) => {
-                // Another program has set it already, as our own file of sysctls does: revert puts back the value before that.
+                // Another program has set it already, such as the boot with our own sysctl file: revert restores the value before that.
                 let old = if is_same(&now, new) { entry.change.old.clone() } else { now };
                 let change = Change { path: path.clone(), old, new: new.clone() };
                 change_file(root, &files, &entry.check, &boot, &change, journal)?
             }
         };
-        // A change of before that start is gone with it; a refused one can be tried once more, and the device may come back.
+        // A change made before the reboot is gone with it; a refused one can be tried again, and the device may come back.
         if !matches!(outcome, Done::Refused(_) | Done::OtherDevice) {
             journal.note_over(entry.number, "the host was started anew")?;
         }
@@ -121,21 +121,21 @@ pub fn again(root: &Path, journal: &mut Journal) -> io::Result<Vec<(Entry, Done)
     Ok(done)
 }
 
-/// Which changes are put back.
+/// Which changes are reverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which<'a> {
     /// All.
     All,
-    /// Those of a check.
+    /// The changes of one check.
     Check(&'a str),
-    /// Those behind the one with this number.
+    /// The changes after the one with this number.
     Behind(u64),
 }
 
-/// Puts changes back, the last one first. Gives what became of each file.
+/// Reverts changes, the last one first. Returns the result for each file.
 ///
 /// # Errors
-/// When the journal cannot be written.
+/// The journal cannot be written.
 pub fn revert(
     root: &Path,
     which: Which<'_>,
@@ -153,7 +153,7 @@ pub fn revert(
     for entry in entries {
         let outcome = put_back(root, &files, &boot, &entry);
         let why = match &outcome {
-            // It stands, for another try.
+            // The change stays in the journal, so that revert can be tried again.
             Done::Refused(_) => None,
             Done::Theirs(_) => Some("somebody else has changed it"),
             Done::Gone => Some("the host was started anew"),
@@ -195,7 +195,7 @@ fn put_back(root: &Path, files: &Files, boot: &str, entry: &Entry) -> Done {
     }
 }
 
-/// What a standing change reads now, where that is not what was written.
+/// The value that a change in force reads now, if it is not the one that was written.
 #[must_use]
 pub fn drifted(files: &Files, entry: &Entry) -> Option<Done> {
     if entry.boot != boot(files) {
@@ -209,13 +209,13 @@ pub fn drifted(files: &Files, entry: &Entry) -> Option<Done> {
     (!is_same(&now, ours)).then_some(Done::Theirs(now))
 }
 
-/// The file that has the sysctls set when the host is started.
+/// The file that sets the sysctls at boot.
 pub const PERSISTED: &str = "/etc/sysctl.d/90-velodrome-tune.conf";
 
-/// Writes the sysctls that stand into a file of our own, which the host reads when it is started; without any the file goes. Gives how many.
+/// Writes the sysctls that are in force to a file of our own, which is read at boot; without any sysctl the file is removed. Returns their number.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// The file cannot be written.
 pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
     let path = root.join(PERSISTED.trim_start_matches('/'));
     let line = |entry: &Entry| {
@@ -244,19 +244,19 @@ pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
     Ok(lines.len())
 }
 
-/// Whether there is such a file.
+/// Whether that file exists.
 #[must_use]
 pub fn is_persisted(root: &Path) -> bool {
     root.join(PERSISTED.trim_start_matches('/')).exists()
 }
 
-/// Whether the fix of a check may cut the way to the host, so that it is put back unless it is confirmed.
+/// Whether the fix of a check may cut the connection to the host, so that it is reverted unless it is confirmed.
 #[must_use]
 pub fn may_cut(check: &Check) -> bool {
     check.risk == Risk::Interruption
 }
 
-/// The kernel takes a value in one write, without the rest of a longer one.
+/// One write call with the whole value, without truncation: the kernel takes the value of each write.
 fn write(root: &Path, path: &str, value: &str) -> io::Result<()> {
     if root == Path::new("/") && settings::is_setting(path) {
         return settings::write(path, value);
@@ -266,7 +266,7 @@ fn write(root: &Path, path: &str, value: &str) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"));
     }
     fs::write(file, format!("{value}\n")).map_err(|error| match error.raw_os_error() {
-        // The kernel's answer for an interrupt that it places itself (`EIO`).
+        // The kernel's answer for an interrupt whose CPU it manages itself (`EIO`).
         Some(5) if path.starts_with("/proc/irq/") => {
             io::Error::other("the driver has the kernel place this interrupt; nobody else can")
         }

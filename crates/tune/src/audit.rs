@@ -1,4 +1,4 @@
-//! An audit: all checks on one host, in the order of what their fixes may gain.
+//! An audit: all checks on one host, sorted by what their fixes may gain.
 
 use crate::changes::changes_of;
 use crate::check::{Check, Load};
@@ -6,19 +6,19 @@ use crate::checks::ALL;
 use crate::finding::{Evidence, Finding};
 use crate::host::Host;
 
-/// What a check has found.
+/// The result of one check.
 #[derive(Debug)]
 pub struct Audited {
     /// The check.
     pub check: &'static Check,
-    /// What it found.
+    /// The finding.
     pub finding: Finding,
-    /// Where it costs: why its fix cannot be written here.
+    /// If it costs: the reason why its fix cannot be written here.
     pub hindrance: Option<String>,
 }
 
 impl Audited {
-    /// Percent that the fix may gain here.
+    /// The gain of the fix on this host, in percent.
     #[must_use]
     pub fn worth(&self, load: Load) -> f64 {
         match &self.finding {
@@ -27,7 +27,7 @@ impl Audited {
         }
     }
 
-    /// Costs that counters show go before settings that may cost, and within both the larger worth goes first.
+    /// Costs that counters show come before settings that may cost; within both the larger gain comes first.
     fn rank(&self, load: Load) -> (u8, f64) {
         match &self.finding {
             Finding::Costs(Evidence::Seen, ..) => (0, -self.worth(load)),
@@ -39,32 +39,32 @@ impl Audited {
     }
 }
 
-/// What was found on a host.
+/// The results of an audit.
 #[derive(Debug)]
 pub struct Report {
-    /// For which load.
+    /// The load it is for.
     pub load: Load,
-    /// The kernel, the CPUs and the time between the looks, in words.
+    /// The kernel, the CPUs and the time between the two readings, in words.
     pub host: String,
-    /// All checks; what costs most first.
+    /// All checks; the most expensive first.
     pub findings: Vec<Audited>,
 }
 
 impl Report {
-    /// What costs, the most first.
+    /// The checks that cost, the most expensive first.
     pub fn costs(&self) -> impl Iterator<Item = &Audited> {
         self.findings.iter().filter(|audited| matches!(audited.finding, Finding::Costs(..)))
     }
 }
 
-/// Looks at a host with all checks.
+/// Runs all checks on a host.
 #[must_use]
 pub fn audit(host: &Host, load: Load) -> Report {
     let audited =
         |check: &'static Check| Audited { check, finding: (check.judge)(host), hindrance: None };
     let mut findings: Vec<Audited> =
         ALL.iter().flat_map(|checks| checks.iter()).map(audited).collect();
-    // A setting that is worth nothing for this load costs nothing.
+    // A setting whose fix gains nothing for this load does not cost.
     for audited in &mut findings {
         if let Finding::Costs(Evidence::Set, text, _) = &audited.finding
             && audited.check.gain.for_load(load) == 0.0

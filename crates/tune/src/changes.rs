@@ -1,7 +1,7 @@
 //! The changes that fix a check: files of `/proc/sys` and `/sys` and device settings, each with its
 //! new value.
 //!
-//! Owns the values. A check without such a fix has none: the operator has to type it. Writes
+//! Owns the values. A check without such a fix has none: the operator has to type the command. Writes
 //! nothing.
 
 use crate::counters::named;
@@ -9,24 +9,24 @@ use crate::host::Host;
 use crate::interrupts::interrupts_of;
 use crate::settings::{PLACE, place};
 
-/// Microseconds from which a device that does not adapt puts packets together.
+/// Interrupt moderation in microseconds from which a device without adaptive moderation counts as moderated.
 pub(crate) const TOGETHER: u64 = 8;
 
-/// Microseconds that a device waits for more packets which cannot adapt (AWS, ENA best practices).
+/// Interrupt moderation in microseconds for devices that cannot adapt it (AWS, ENA best practices).
 const WAIT_US: &str = "64";
 
-/// A file that gets another value.
+/// A file and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Its path.
     pub path: String,
-    /// What it has now, as it is read.
+    /// Its present value, as read.
     pub old: String,
-    /// What it is to have.
+    /// Its new value.
     pub new: String,
 }
 
-/// The changes that fix a check on a host; those that are so already are left out.
+/// The changes that fix a check on a host; files that have the new value already are left out.
 #[must_use]
 pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
     let cpus = host.now.cpus.len().max(1);
@@ -89,14 +89,14 @@ pub fn changes_of(id: &str, host: &Host) -> Vec<Change> {
         _ => Vec::new(),
     };
     let change = |(path, new): (String, String)| {
-        // What cannot be read cannot be put back.
+        // A value that cannot be read could not be restored.
         let old = host.text(&path)?;
         (!is_same(&old, &new)).then_some(Change { path, old, new })
     };
     wanted.into_iter().filter_map(change).collect()
 }
 
-/// The clock that programs read fastest, of those that this machine has.
+/// The fastest clock source of those that this machine has.
 pub(crate) fn faster_clock(host: &Host) -> Option<&'static str> {
     let all = host.text("/sys/devices/system/clocksource/clocksource0/available_clocksource")?;
     let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
@@ -112,7 +112,7 @@ fn file(path: &str, value: &str) -> Vec<(String, String)> {
     vec![(path.to_owned(), value.to_owned())]
 }
 
-/// A file of each queue of each device with hardware behind it.
+/// A file of each queue of each hardware device.
 fn queues(
     host: &Host,
     kind: &str,
@@ -135,7 +135,7 @@ fn queues(
     all
 }
 
-/// Those of queues that are the only one of their device.
+/// The queues that are the only one of their device.
 fn alone(queues: Vec<(String, String)>) -> Vec<(String, String)> {
     let device = |path: &str| path.split("/queues/").next().map(str::to_owned);
     let is_alone = |(path, _): &&(String, String)| {
@@ -144,22 +144,22 @@ fn alone(queues: Vec<(String, String)>) -> Vec<(String, String)> {
     queues.iter().filter(is_alone).cloned().collect()
 }
 
-/// A file of each device with hardware behind it.
+/// A file of each hardware device.
 fn of_devices(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
     let of = |device: String| (format!("/sys/class/net/{device}/{name}"), value.to_owned());
     host.hardware().into_iter().map(of).collect()
 }
 
-/// A hundredth of the memory, in KiB.
+/// One hundredth of the memory, in KiB.
 fn hundredth_of_memory(host: &Host) -> String {
     let lines = named(&host.text("/proc/meminfo").unwrap_or_default().replace(" kB", ""));
     (lines.get("MemTotal").copied().unwrap_or(0) / 100).to_string()
 }
 
-/// A ring that was full becomes so many times as long: a longer one has more cache misses.
+/// A ring that overflowed becomes this many times as long; not longer, because a longer ring has more cache misses.
 const RING_FACTOR: u64 = 4;
 
-/// A number that devices have, with the largest one there may be.
+/// A numeric setting of devices, and its maximum.
 fn devices(host: &Host, name: &str, wanted: impl Fn(u64, u64) -> u64) -> Vec<(String, String)> {
     let of = |device: String| {
         let path = place(&device, name);
@@ -175,7 +175,7 @@ fn switched(host: &Host, name: &str, value: &str) -> Vec<(String, String)> {
     host.hardware().into_iter().map(of).collect()
 }
 
-/// Devices that do not put packets together are to adapt; those that cannot are to wait as long as most loads like.
+/// Devices without interrupt moderation get the adaptive one; those that do not have it get a fixed time that suits most loads.
 fn adapting(host: &Host) -> Vec<(String, String)> {
     let change = |device: String| {
         let [adapts, time] = ["adaptive-rx", "rx-usecs"].map(|name| place(&device, name));
@@ -189,8 +189,8 @@ fn adapting(host: &Host) -> Vec<(String, String)> {
     host.hardware().into_iter().filter_map(change).collect()
 }
 
-/// Whether a time means something else for this driver: those of Intel for gigabit devices adapt at 1 and 3 microseconds (docs.kernel.org, e1000e, InterruptThrottleRate); a virtio
-/// device waits only where its host offers that (virtio 1.3, bits 52 and 53), and its driver tells a time all the same.
+/// Whether this driver gives the time another meaning: Intel's for gigabit devices adapt at 1 and 3 microseconds (docs.kernel.org, e1000e,
+/// InterruptThrottleRate); a virtio device waits only if its host offers that (virtio 1.3, bits 52 and 53), but its driver reports a time anyway.
 pub(crate) fn has_own_times(host: &Host, device: &str) -> bool {
     let device_place = format!("/sys/class/net/{device}/device");
     let driver = host.link(&format!("{device_place}/driver")).unwrap_or_default();
@@ -206,7 +206,7 @@ pub(crate) fn has_own_times(host: &Host, device: &str) -> bool {
     }
 }
 
-/// Each queue's interrupts come to a CPU of its own, where a device has several queues.
+/// Binds each queue's interrupts to a CPU of its own, for devices with several queues.
 fn interrupts(host: &Host, cpus: usize) -> Vec<(String, String)> {
     let devices = host.hardware().into_iter();
     let all = devices.map(|device| interrupts_of(host, &device));
@@ -216,14 +216,14 @@ fn interrupts(host: &Host, cpus: usize) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A mask with one CPU, in words of 32 bits with commas between them, as the kernel writes it.
+/// A CPU mask with one CPU, in words of 32 bits with commas between them, as the kernel writes it.
 fn mask(cpu: usize) -> String {
     let words = vec!["00000000"; cpu / 32].join(",");
     let first = format!("{:x}", 1_u32 << (cpu % 32));
     if words.is_empty() { first } else { format!("{first},{words}") }
 }
 
-/// A mask with the first so many CPUs.
+/// A CPU mask with the first CPUs, up to this number.
 fn mask_of_all(cpus: usize) -> String {
     let mut words = vec!["ffffffff".to_owned(); cpus / 32];
     if !cpus.is_multiple_of(32) {
@@ -232,21 +232,21 @@ fn mask_of_all(cpus: usize) -> String {
     words.join(",")
 }
 
-/// Directories whose files are ever written.
+/// The directories whose files may be written.
 const WRITTEN: [&str; 4] = ["/proc/sys/", "/proc/irq/", "/sys/", PLACE];
 
-/// Whether this is a file that a change may be for: a journal can be in a directory that others write, too.
+/// Whether a change may write this file: the journal may be in a directory that others can write, too.
 pub(crate) fn is_of_the_kernel(path: &str) -> bool {
     WRITTEN.iter().any(|place| path.starts_with(place)) && path.split('/').all(|part| part != "..")
 }
 
-/// Whether a file that reads so has this value: the kernel puts tabs between numbers, zeros before masks, and brackets around the chosen word.
+/// Whether the text of a file is this value: the kernel puts tabs between numbers, zeros before masks, and brackets around the selected word.
 #[must_use]
 pub fn is_same(read: &str, value: &str) -> bool {
     written(read) == written(value)
 }
 
-/// What has to be written for a file to read as it did.
+/// The text to write so that a file reads as it did.
 pub(crate) fn written(read: &str) -> String {
     if let Some(chosen) = read.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         return chosen.0.to_owned();

@@ -5,49 +5,49 @@
 use crate::finding::Finding;
 use crate::host::Host;
 
-/// What the host is to be good at.
+/// What the host is optimised for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
     /// Requests a second.
     #[default]
     Throughput,
-    /// The time to an answer, and that of the slowest ones.
+    /// Response time, including the slowest responses.
     Latency,
-    /// Very many connections that stand.
+    /// Very many open connections.
     Connections,
-    /// Much else on the same machine.
+    /// Many other programs on the same machine.
     Density,
 }
 
-/// What the fix of a check risks, from least to most.
+/// The risk of a fix, from least to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// The server's own process alone.
+    /// It affects the server's own process only.
     Process,
-    /// Can be taken back at any time, and weakens nothing.
+    /// It can be reverted at any time, and weakens nothing.
     Reversible,
-    /// Other programs of the host are changed as well.
+    /// It affects other programs of the host.
     Host,
-    /// Traffic may stop for a moment, or the operator be locked out.
+    /// Traffic may stop for a moment, or the operator may lose access.
     Interruption,
-    /// Protection is lost.
+    /// It weakens security.
     Security,
-    /// The host has to be started anew.
+    /// It needs a reboot.
     Reboot,
 }
 
-/// The risks that fixes may have.
+/// The risks that a fix may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed(Vec<Risk>);
 
 impl Allowed {
-    /// All up to this one.
+    /// All risks up to this one.
     #[must_use]
     pub fn up_to(most: Risk) -> Self {
         Self(Risk::ALL.into_iter().filter(|risk| *risk <= most).collect())
     }
 
-    /// Those of these classes: 3, 4 and 5 allow themselves alone, besides 0 to 2; a lower one allows those below it.
+    /// The risks of these classes: 3, 4 and 5 allow themselves and 0 to 2; a lower one allows all below it.
     #[must_use]
     pub fn of(classes: &[u8]) -> Self {
         let usual = Risk::Host.class();
@@ -59,7 +59,7 @@ impl Allowed {
         Self(Risk::ALL.into_iter().filter(is_allowed).collect())
     }
 
-    /// Whether a fix may have this risk.
+    /// Whether this risk is allowed.
     #[must_use]
     pub fn has(&self, risk: Risk) -> bool {
         self.0.contains(&risk)
@@ -67,7 +67,7 @@ impl Allowed {
 }
 
 impl Risk {
-    /// All, from least to most.
+    /// All risks, from least to most.
     const ALL: [Self; 6] = [
         Self::Process,
         Self::Reversible,
@@ -77,13 +77,13 @@ impl Risk {
         Self::Reboot,
     ];
 
-    /// Its number, from 0 to 5.
+    /// Its class, from 0 to 5.
     #[must_use]
     pub fn class(self) -> u8 {
         self as u8
     }
 
-    /// Its name in a sentence.
+    /// Its name, for use in a sentence.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Risk {
     }
 }
 
-/// Percent that the fix may gain, for each load; 0 where it is not known to help.
+/// The gain of a fix in percent, per load; 0 if it is not known to help.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gain {
     /// For [`Load::Throughput`].
@@ -111,13 +111,13 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// Of these percents, in the order of the loads.
+    /// The gain from four percentages, in the order of the loads.
     #[must_use]
     pub const fn of(throughput: f64, latency: f64, connections: f64, density: f64) -> Self {
         Self { throughput, latency, connections, density }
     }
 
-    /// For one load.
+    /// The gain for one load.
     #[must_use]
     pub fn for_load(self, load: Load) -> f64 {
         match load {
@@ -132,17 +132,17 @@ impl Gain {
 /// A check.
 #[derive(Debug)]
 pub struct Check {
-    /// Its name: the layer, a dot, the thing.
+    /// Its name: the layer, a dot, the subject.
     pub id: &'static str,
-    /// The thing that is looked at, in a few words.
+    /// The subject, in a few words.
     pub title: &'static str,
-    /// What the fix may gain.
+    /// The gain of the fix.
     pub gain: Gain,
-    /// The gain in words, as its source has it.
+    /// The gain in words, as its source states it.
     pub expected: &'static str,
-    /// What the fix risks.
+    /// The risk of the fix.
     pub risk: Risk,
-    /// The loss that comes with the fix.
+    /// What the fix gives up.
     pub lost: &'static str,
     /// Why it costs, and when.
     pub why: &'static str,

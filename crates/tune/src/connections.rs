@@ -1,8 +1,8 @@
 //! The sockets of a running server: on which CPU the packets of its connections arrive, and how
 //! long the queues of its listeners are.
 //!
-//! Owns how a thread's sockets are found: through the epoll that it waits in. A sample of them is
-//! inspected, through duplicates that are closed at once. Sends and sets nothing.
+//! Owns how a thread's sockets are found: through the epoll that it waits in. Inspects a sample of
+//! them through duplicates that are closed at once. Sends and sets nothing.
 
 use std::path::Path;
 
@@ -12,28 +12,28 @@ use crate::files::Files;
 use crate::limits::{SOCKETS_ASKED, THREADS, WAITING_LOOK, WAITING_LOOKS};
 use crate::processes::Process;
 
-/// The file that the answers are read as: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
+/// The path under which the answers are read: `worker CPU connections N elsewhere N waiting N`, `listener BACKLOG`, `epoll POLLING`.
 pub(crate) fn place(process: u32) -> String {
     format!("/velodrome/sockets/{process}")
 }
 
-/// The answers of all sockets, summed up.
+/// The sums over all inspected sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sockets {
-    /// Connections with other machines that were asked, of threads that are bound to a CPU.
+    /// Inspected connections with other machines, of threads that are bound to a CPU.
     pub(crate) connections: u64,
-    /// Those whose last packet another CPU has handled.
+    /// Connections whose last packet another CPU received.
     pub(crate) elsewhere: u64,
-    /// Those without `TCP_NODELAY`: small pieces wait for an acknowledgement.
+    /// Connections without `TCP_NODELAY`: small writes wait for an acknowledgement.
     pub(crate) waiting: u64,
-    /// The shortest queue of a listener.
+    /// The shortest accept queue of a listener.
     pub(crate) backlog: Option<u64>,
-    /// The longest time for which an epoll polls devices.
+    /// The longest time for which an epoll busy-polls devices.
     pub(crate) polling_us: u64,
 }
 
 impl Sockets {
-    /// Reads what [`told`] has written.
+    /// Parses the output of [`told`].
     pub(crate) fn read(text: &str) -> Self {
         let mut all = Self::default();
         for line in text.lines() {
@@ -56,14 +56,14 @@ impl Sockets {
     }
 }
 
-/// What the sockets of a program of this host say; none where they may not be asked.
+/// Inspects the sockets of a program of this host; `None` if that is not permitted.
 pub(crate) fn told(process: u32) -> Option<String> {
-    // Not the host's own files: a record of it need not have each descriptor.
+    // Not the host's own files: a recorded host need not have each descriptor.
     let files = Files::below(Path::new("/"));
     let threads = files.names(&format!("/proc/{process}/task"));
     let mut threads: Vec<u32> = threads.iter().filter_map(|name| name.parse().ok()).collect();
     threads.truncate(THREADS);
-    // A thread that ends meanwhile has no lines.
+    // A thread that ends in the meantime has no lines.
     let of_thread = |thread: &u32| {
         let epoll = epoll_of(&files, process, *thread, threads.len())?;
         of_epoll(&files, process, *thread, epoll)
@@ -72,7 +72,7 @@ pub(crate) fn told(process: u32) -> Option<String> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// The lines of one thread; none where its sockets may not be asked.
+/// The lines of one thread; `None` if its sockets may not be inspected.
 fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<String> {
     let table = ForeignTable::of(process, thread).ok()?;
     let info = files.text(&format!("/proc/{process}/task/{thread}/fdinfo/{epoll}"))?;
@@ -84,7 +84,7 @@ fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<Stri
         _ => None,
     };
     let (mut listeners, mut counts) = (String::new(), [0_u64; 3]);
-    // Spread over all of them: the first ones are the oldest.
+    // Spread over all of them, because the first ones are the oldest.
     for target in targets.iter().step_by(targets.len() / SOCKETS_ASKED + 1) {
         match table.socket(*target) {
             Ok(Foreign::Listener { backlog }) => {
@@ -97,7 +97,7 @@ fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<Stri
                 counts[2] += u64::from(waits_to_send);
             }
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
-            // No socket, or closed meanwhile.
+            // No socket, or closed in the meantime.
             Ok(Foreign::Other) | Err(_) => {}
         }
     }
@@ -110,7 +110,8 @@ fn of_epoll(files: &Files, process: u32, thread: u32, epoll: i32) -> Option<Stri
     ))
 }
 
-/// The epoll that a thread waits in: the one it is seen in; for one that never sleeps the only one that it can see, where it has a table of its own.
+/// The epoll that a thread waits in: the one it was seen in; for a thread that never sleeps,
+/// the only one in its descriptor table, if the table is its own.
 fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<i32> {
     for _ in 0..WAITING_LOOKS {
         match Seen::in_call(&files.text(&format!("/proc/{process}/task/{thread}/syscall"))?) {
@@ -139,7 +140,7 @@ fn epoll_of(files: &Files, process: u32, thread: u32, threads: usize) -> Option<
 enum Seen {
     /// In this epoll.
     Waiting(i32),
-    /// In another call: it serves no sockets now.
+    /// In another system call: it does not wait for sockets now.
     Elsewhere,
     Running,
 }
@@ -148,7 +149,7 @@ enum Seen {
 const WAITS: [i64; 4] = [232, 281, 22, 441];
 
 impl Seen {
-    /// By `/proc/PID/task/TID/syscall`: the number of the call and its arguments, or `running`.
+    /// Parses `/proc/PID/task/TID/syscall`: the number of the call and its arguments, or `running`.
     fn in_call(text: &str) -> Self {
         let mut words = text.split(' ');
         let Some(call) = words.next().and_then(|word| word.parse::<i64>().ok()) else {

@@ -1,6 +1,6 @@
 //! The counters of a host: CPU time, packets, overflows, throttling.
 //!
-//! Owns the formats of those files. Knows nothing of what a count means for a server.
+//! Owns the formats of those files. Does not interpret the counts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::limits::DEVICES;
 use crate::processes::Process;
 use crate::settings::statistics;
 
-/// One look at the counters.
+/// One reading of the counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// `/proc/net/netstat` and `/proc/net/snmp`: `TcpExt.ListenDrops`.
@@ -18,30 +18,30 @@ pub(crate) struct Counters {
     memory: BTreeMap<String, u64>,
     /// Ticks of each CPU.
     pub(crate) cpus: Vec<Cpu>,
-    /// `/proc/net/softnet_stat`, all CPUs: packets dropped, and times that the budget ended.
+    /// `/proc/net/softnet_stat`, all CPUs: packets dropped, and how often the budget was used up.
     pub(crate) softnet: Option<(u64, u64)>,
-    /// `cpu.stat` of the control group of the process: periods, periods in which it was throttled.
+    /// `cpu.stat` of the control group of the process: periods, and periods in which it was throttled.
     pub(crate) quota: Option<(u64, u64)>,
-    /// Ticks of each program.
+    /// CPU ticks of each program.
     pub(crate) programs: BTreeMap<u32, u64>,
-    /// Ticks of each thread of the process.
+    /// CPU ticks of each thread of the process.
     pub(crate) threads: BTreeMap<u32, u64>,
-    /// How often each thread of the process has gone to sleep: as often it was woken.
+    /// How often each thread of the process has gone to sleep, which is how often it was woken.
     pub(crate) wake_ups: BTreeMap<u32, u64>,
-    /// Statistics that drivers of devices keep, by device and name.
+    /// Driver statistics, by device and name.
     pub(crate) devices: BTreeMap<(String, String), u64>,
 }
 
 /// Ticks of a CPU (`proc_stat(5)`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cpu {
-    /// Those of all kinds.
+    /// All ticks.
     pub(crate) all: u64,
-    /// Those in which it had nothing to do, or nothing but to wait for a disk.
+    /// Idle ticks, including those that wait for a disk.
     pub(crate) idle: u64,
-    /// Those in which the kernel handled packets and timers (softirq).
+    /// Ticks in which the kernel handled packets and timers (softirq).
     pub(crate) packets: u64,
-    /// Those that the hypervisor took.
+    /// Ticks that the hypervisor took (steal).
     pub(crate) stolen: u64,
 }
 
@@ -65,18 +65,18 @@ impl Counters {
         }
     }
 
-    /// A counter of the network, such as `TcpExt.ListenDrops`.
+    /// A network counter, such as `TcpExt.ListenDrops`.
     pub(crate) fn network(&self, name: &str) -> Option<u64> {
         self.network.get(name).copied()
     }
 
-    /// A counter of memory, such as `pswpin`.
+    /// A memory counter, such as `pswpin`.
     pub(crate) fn memory(&self, name: &str) -> Option<u64> {
         self.memory.get(name).copied()
     }
 }
 
-/// Lines in pairs: names, then numbers.
+/// Parses lines in pairs: names, then numbers.
 fn paired(text: &str) -> BTreeMap<String, u64> {
     let lines: Vec<&str> = text.lines().collect();
     let mut all = BTreeMap::new();
@@ -92,7 +92,7 @@ fn paired(text: &str) -> BTreeMap<String, u64> {
     all
 }
 
-/// Lines of a name and a number.
+/// Parses lines of a name and a number.
 pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
     let line = |line: &str| {
         let (name, number) = line.split_once(char::is_whitespace)?;
@@ -101,7 +101,7 @@ pub(crate) fn named(text: &str) -> BTreeMap<String, u64> {
     text.lines().filter_map(line).collect()
 }
 
-/// Statistics of drivers, where devices have hardware behind them.
+/// Driver statistics of hardware devices.
 fn devices(files: &Files) -> BTreeMap<(String, String), u64> {
     let mut all = BTreeMap::new();
     for device in files.names("/sys/class/net").into_iter().take(DEVICES) {
@@ -118,7 +118,7 @@ fn devices(files: &Files) -> BTreeMap<(String, String), u64> {
 fn cpus(text: &str) -> Vec<Cpu> {
     let is_cpu = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
     let ticks = |line: &str| {
-        // Time of guests is in that of users already.
+        // The guests' time is part of the user time already.
         let numbers: Vec<u64> =
             line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
         let at = |at: usize| numbers.get(at).copied().unwrap_or(0);

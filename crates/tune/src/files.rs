@@ -1,6 +1,6 @@
 //! The files of a host.
 //!
-//! Owns that all reading goes through one directory, `/` or the copy of another machine, that
+//! Owns that everything is read through one directory, `/` or the copy of another machine, that
 //! nothing is ever written, and the list of what was read, which a copy needs. A missing or
 //! unreadable file is a result, not an error.
 
@@ -18,23 +18,23 @@ use crate::settings;
 /// The bit of `CAP_NET_ADMIN` (capabilities(7)).
 const NET_ADMIN: u32 = 12;
 
-/// What became of a look at a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Text(String),
     Absent,
-    /// It may not be read.
+    /// Reading it is not permitted.
     Denied,
 }
 
-/// A file, link or directory that a check has looked at.
+/// A file, link or directory that a check has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Text(String),
-    /// The last part of what a link leads to.
+    /// The last component of a link's target.
     Link(String),
     Directory,
-    /// A file of which nobody asked more than whether it is there.
+    /// A file whose existence was asked for, not its text.
     File,
 }
 
@@ -43,29 +43,29 @@ pub(crate) enum Seen {
 pub struct Files {
     root: PathBuf,
     seen: RefCell<BTreeMap<String, Seen>>,
-    /// What the kernel says only when it is asked, by the files it is read as.
+    /// What the kernel provides only by query, by the path under which it is read.
     answers: BTreeMap<String, String>,
 }
 
 impl Files {
-    /// Those below this one.
+    /// The files below this directory.
     #[must_use]
     pub fn below(root: &Path) -> Self {
         let (seen, answers) = (RefCell::default(), BTreeMap::new());
         Self { root: root.to_path_buf(), seen, answers }
     }
 
-    /// Has what the kernel answers read as files, too.
+    /// Adds the kernel's answers, which are read as files.
     pub(crate) fn add_answers(&mut self, answers: BTreeMap<String, String>) {
         self.answers = answers;
     }
 
-    /// All that checks have looked at so far, by path; without paths that are not there.
+    /// Everything that checks have read so far, by path; without paths that do not exist.
     pub(crate) fn seen(&self) -> BTreeMap<String, Seen> {
         self.seen.borrow().clone()
     }
 
-    /// Notes what was found; text says more than that a file is there.
+    /// Records what was read; a text replaces the mere existence of a file.
     fn note(&self, path: &str, seen: Seen) {
         let mut all = self.seen.borrow_mut();
         if matches!(seen, Seen::Text(_) | Seen::Link(_)) || !all.contains_key(path) {
@@ -82,7 +82,7 @@ impl Files {
         self.root == Path::new("/")
     }
 
-    /// A file, without the white space at its end.
+    /// Reads a file, without the white space at its end.
     pub(crate) fn look(&self, path: &str) -> Look {
         let answer = match self.answers.get(path) {
             Some(text) => Some(text.clone()),
@@ -106,7 +106,7 @@ impl Files {
         }
     }
 
-    /// The text of a file that is there and may be read.
+    /// The text of a file, if it exists and may be read.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         match self.look(path) {
             Look::Text(text) => Some(text),
@@ -114,7 +114,7 @@ impl Files {
         }
     }
 
-    /// The whole number that a file has.
+    /// The integer that a file contains.
     pub(crate) fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.trim().parse().ok()
     }
@@ -124,7 +124,7 @@ impl Files {
         self.number(&format!("/proc/sys/{}", name.replace('.', "/")))
     }
 
-    /// Whether there is such a file or directory.
+    /// Whether this file or directory exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         let there = self.path(path);
         match there.metadata() {
@@ -136,12 +136,12 @@ impl Files {
         }
     }
 
-    /// Whether that is a directory.
+    /// Whether this is a directory.
     pub(crate) fn is_directory(&self, path: &str) -> bool {
         self.path(path).is_dir()
     }
 
-    /// The names in a directory, in their order.
+    /// The names in a directory, sorted.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
         self.note(path, Seen::Directory);
@@ -158,7 +158,7 @@ impl Files {
         names
     }
 
-    /// Why a file of this host cannot be written by this program; none for the files of another one.
+    /// The reason why this program cannot write a file of this host; `None` for the files of another host.
     pub(crate) fn hindrance(&self, path: &str) -> Option<String> {
         if !self.are_live() {
             return None;
@@ -180,7 +180,7 @@ impl Files {
         Some(why.to_owned())
     }
 
-    /// The last part of what a link leads to.
+    /// The last component of a link's target.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         let target = std::fs::read_link(self.path(path)).ok()?;
         let name = target.file_name()?.to_str()?.to_owned();

@@ -1,24 +1,24 @@
 //! The finding of a check on a host.
 
-/// How sure it is that something costs.
+/// The evidence that something costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
     /// Counters of this host show it.
     Seen,
-    /// It is set so that it costs where the load is of that kind.
+    /// The setting costs under a load of that kind.
     Set,
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     /// Nothing that costs, and what was seen.
     Good(String),
-    /// It costs: how sure that is, what was seen, and how much of the expected gain there is to have, from 0 to 1.
+    /// It costs: the evidence, what was seen, and which part of the expected gain is possible here, from 0 to 1.
     Costs(Evidence, String, f64),
-    /// This host has no such thing.
+    /// This host does not have the subject of the check.
     NotHere(String),
-    /// It cannot be judged, and why.
+    /// It cannot be judged: the reason.
     Unknown(String),
 }
 
@@ -28,7 +28,7 @@ impl Finding {
         Self::Costs(Evidence::Seen, text.into(), share.clamp(0.0, 1.0))
     }
 
-    /// It is set so that it costs.
+    /// The setting may cost.
     pub(crate) fn set(text: impl Into<String>, share: f64) -> Self {
         Self::Costs(Evidence::Set, text.into(), share.clamp(0.0, 1.0))
     }
@@ -45,7 +45,7 @@ impl Finding {
         Self::NotHere(text.into())
     }
 
-    /// What was seen, or why nothing was.
+    /// What was seen, or the reason why nothing was.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! A host: its files, how its counters have changed, and the server in question.
+//! A host: its files, the change of its counters, and the server in question.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -10,20 +10,20 @@ use crate::files::Files;
 use crate::limits::DEVICES;
 use crate::processes::Process;
 
-/// A host, looked at twice: counters are of the time between.
+/// A host, read twice: counters are those of the time between.
 #[derive(Debug)]
 pub struct Host {
     files: Files,
-    /// The server that is asked about.
+    /// The process id of the server.
     pub(crate) process: Option<u32>,
     pub(crate) before: Counters,
     pub(crate) now: Counters,
-    /// Seconds between the two looks; `None` where there was one, and counters are of the time since the host was started.
+    /// Seconds between the two readings; `None` if there was one, and counters are those since the host was started.
     pub(crate) seconds: Option<f64>,
 }
 
 impl Host {
-    /// This host, looked at once.
+    /// This host, read once.
     #[must_use]
     pub fn live(process: Option<u32>) -> Self {
         Self::of(Path::new("/"), process)
@@ -44,20 +44,20 @@ impl Host {
         Self { files, process, before: Counters::default(), now, seconds: None }
     }
 
-    /// Looks again, so many seconds later.
+    /// Reads the counters again, this many seconds later.
     pub fn look_again(&mut self, seconds: f64) {
         let now = Counters::read(&self.files, self.process);
         self.before = std::mem::replace(&mut self.now, now);
         self.seconds = Some(seconds);
     }
 
-    /// How often something happened: between the two looks, or since the start of the host.
+    /// The increase of a counter: between the two readings, or since the host was started.
     pub(crate) fn moved(&self, count: impl Fn(&Counters) -> Option<u64>) -> Option<u64> {
         let now = count(&self.now)?;
         Some(now.saturating_sub(count(&self.before).unwrap_or(0)))
     }
 
-    /// In which time that was.
+    /// The time of that increase, in words.
     pub(crate) fn span(&self) -> String {
         match self.seconds {
             Some(seconds) => format!("in {seconds:.0} s"),
@@ -71,7 +71,7 @@ impl Host {
         of_process.map_or_else(|| self.now.cpus.len().max(1), |cpus| cpus.len().max(1))
     }
 
-    /// Network devices that packets come from outside by: without `lo`.
+    /// Network devices to other machines, so without `lo`.
     pub(crate) fn devices(&self) -> Vec<String> {
         let mut names = self.names("/sys/class/net");
         names.retain(|name| name != "lo" && self.has(&format!("/sys/class/net/{name}/queues")));
@@ -79,12 +79,12 @@ impl Host {
         names
     }
 
-    /// What the sockets of the server say; none where no server is named, or they may not be asked.
+    /// The sums over the server's sockets; `None` if no server is named, or if they may not be inspected.
     pub(crate) fn sockets(&self) -> Option<Sockets> {
         Some(Sockets::read(&self.text(&place(self.process?))?))
     }
 
-    /// Those of them with hardware behind them.
+    /// Network devices with hardware behind them.
     pub(crate) fn hardware(&self) -> Vec<String> {
         let mut devices = self.devices();
         devices.retain(|device| self.has(&format!("/sys/class/net/{device}/device")));
@@ -93,7 +93,7 @@ impl Host {
 }
 
 impl Host {
-    /// The release of the kernel: its first two numbers; zeros where it is not known.
+    /// The kernel release: its first two numbers; zeros if it is unknown.
     pub(crate) fn kernel(&self) -> (u32, u32) {
         let release = self.text("/proc/sys/kernel/osrelease").unwrap_or_default();
         let mut numbers = release.split(['.', '-']).map_while(|part| part.parse().ok());

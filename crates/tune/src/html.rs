@@ -5,7 +5,7 @@ use bench::report::html::{Page, document, section, write_table};
 use crate::audit::{Audited, Report};
 use crate::finding::{Evidence, Finding};
 
-/// The page of a report: what costs first, then all that is known of each of those checks.
+/// The page of a report: first the list of what costs, then the details of each of those checks.
 #[must_use]
 pub fn to_html(report: &Report) -> String {
     document("velodrome tune audit", |page| {

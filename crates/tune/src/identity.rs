@@ -1,4 +1,4 @@
-//! The device that a file belongs to, because another one may have its name, or its interrupt,
+//! The device that a file belongs to, because another device may get its name or its interrupt
 //! later.
 //!
 //! Owns how devices are identified. A file without a device has no identity.
@@ -6,7 +6,7 @@
 use crate::files::Files;
 use crate::settings;
 
-/// What stands before the number that a device has until it goes.
+/// The text before the number that a device keeps until it is removed.
 const NUMBER: &str = " number ";
 
 /// The driver, address and number of the device that a file belongs to; the names of an interrupt's users; empty for other files.
@@ -14,7 +14,7 @@ pub(crate) fn identity(files: &Files, path: &str) -> String {
     if let Some(number) = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()) {
         let place = format!("/proc/irq/{number}");
         let mut users = files.names(&place);
-        // Its files are settings, its directories users.
+        // In this directory files are settings and directories are users.
         users.retain(|name| files.is_directory(&format!("{place}/{name}")));
         return users.join(" ");
     }
@@ -27,7 +27,7 @@ pub(crate) fn identity(files: &Files, path: &str) -> String {
     format!("{driver} {address}{NUMBER}{number}").trim_start().to_owned()
 }
 
-/// Whether both are the same device, also after another start of the host, which gives out its own numbers.
+/// Whether both are the same device, also after a reboot, which gives devices new numbers.
 pub(crate) fn is_same_hardware(one: &str, other: &str) -> bool {
     let hardware = |identity: &str| identity.split(NUMBER).next().unwrap_or_default().to_owned();
     hardware(one) == hardware(other)

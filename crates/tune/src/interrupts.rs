@@ -6,14 +6,14 @@
 use crate::answers::{HANDOVERS, number_of};
 use crate::host::Host;
 
-/// An interrupt, and its queue.
+/// An interrupt and its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interrupt {
     pub(crate) number: u32,
     pub(crate) queue: usize,
 }
 
-/// What stands before the number of a queue, in small letters: Intel, ENA, VMware, Broadcom, virtio, Mellanox, Azure, Google.
+/// The texts before the number of a queue, in lower case: Intel, ENA, VMware, Broadcom, virtio, Mellanox, Azure, Google.
 const MARKS: [&str; 12] = [
     "-txrx-",
     "-tx-rx-",
@@ -29,13 +29,13 @@ const MARKS: [&str; 12] = [
     "-tx-",
 ];
 
-/// The interrupts of the queues of a device; empty where they cannot be told from others.
+/// The interrupts of the queues of a device; empty if they cannot be told from others.
 pub(crate) fn interrupts_of(host: &Host, device: &str) -> Vec<Interrupt> {
     let told = told(host, device);
     if told.is_empty() { by_name(host, device) } else { told }
 }
 
-/// Those that the driver has told the kernel: newer ones do.
+/// The interrupts that the driver has reported to the kernel, as newer drivers do.
 fn told(host: &Host, device: &str) -> Vec<Interrupt> {
     let lines = host.text(HANDOVERS).unwrap_or_default();
     let own = lines.lines().filter(|line| line.split(' ').next() == Some(device));
@@ -49,7 +49,7 @@ fn told(host: &Host, device: &str) -> Vec<Interrupt> {
 fn by_name(host: &Host, device: &str) -> Vec<Interrupt> {
     let place = format!("/sys/class/net/{device}/device");
     let of_device = host.names(&format!("{place}/msi_irqs"));
-    // A virtio device is not the one that has the interrupts, but they have its name.
+    // The interrupts belong to the parent of a virtio device, but have the virtio device's name.
     let own = host.link(&place).filter(|name| name.starts_with("virtio"));
     let table = host.text("/proc/interrupts").unwrap_or_default();
     let interrupt = |line: &str| {

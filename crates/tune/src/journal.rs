@@ -1,6 +1,6 @@
 //! The journal of changes: what was written where, and the value before.
 //!
-//! Owns that nothing is changed that could not be reverted: an entry is on disk before its file is
+//! Owns that nothing is changed that cannot be reverted: an entry is on disk before its file is
 //! written. An incomplete line was never acted upon.
 
 #![expect(clippy::disallowed_types, reason = "a command has one descriptor table")]
@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 
 use crate::changes::{Change, is_of_the_kernel};
 
-/// A change that was begun, and what became of it.
+/// A change that was begun, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its number, from 1.
     pub number: u64,
-    /// For which check.
+    /// The check that it fixes.
     pub check: String,
-    /// The boot of the host: what was written is gone with it.
+    /// The id of the host's boot: a reboot undoes what was written.
     pub boot: String,
-    /// Which device the file belongs to; empty where it belongs to none.
+    /// The device that the file belongs to; empty if there is none.
     pub device: String,
     /// The file, and its values.
     pub change: Change,
-    /// What the file read behind the write; `None` where that is not known.
+    /// The file's value after the write; `None` if it is not known.
     pub read_back: Option<String>,
-    /// Whether it was put back, or given up.
+    /// Whether it was reverted or given up.
     pub is_over: bool,
 }
 
@@ -36,19 +36,19 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// All entries, the oldest first.
+    /// All entries, oldest first.
     pub entries: Vec<Entry>,
-    /// The last change that is to stay whatever comes.
+    /// The number of the last confirmed change.
     confirmed: u64,
-    /// The lock of the one command that may change the host.
+    /// The lock that only one command that changes the host can hold.
     _alone: Option<File>,
 }
 
 impl Journal {
-    /// Reads the journal; one that is not there is empty.
+    /// Reads the journal; a missing one is empty.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// It cannot be read.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join("journal");
         let text = match fs::read(&path) {
@@ -58,7 +58,7 @@ impl Journal {
         };
         let mut journal = Self { path, entries: Vec::new(), confirmed: 0, _alone: None };
         for line in text.lines() {
-            // A line that was cut off is none: nothing was done for it.
+            // A truncated line is ignored: nothing was done for it.
             if let Ok(value) = serde_json::from_str(line) {
                 journal.take(&value);
             }
@@ -66,10 +66,10 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Reads the journal to change the host: nobody else does meanwhile.
+    /// Reads the journal in order to change the host, and locks it.
     ///
     /// # Errors
-    /// When it cannot be read; `WouldBlock` where another one changes the host.
+    /// It cannot be read; `WouldBlock` if another command is changing the host.
     pub fn open_alone(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let lock = OpenOptions::new()
@@ -93,16 +93,16 @@ impl Journal {
         self.entries.last().map_or(0, |entry| entry.number)
     }
 
-    /// Whether all changes up to this one are to stay.
+    /// Whether this change and all before it are confirmed.
     #[must_use]
     pub fn is_confirmed(&self, number: u64) -> bool {
         self.confirmed >= number
     }
 
-    /// All changes up to now are to stay.
+    /// Confirms all changes up to now: they are not reverted by a timer.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The journal cannot be written.
     pub fn confirm(&mut self) -> io::Result<()> {
         self.append(&json!({ "event": "confirmed", "number": self.last() }))
     }
@@ -111,7 +111,7 @@ impl Journal {
         let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
         let Some(number) = line["number"].as_u64() else { return };
         match line["event"].as_str() {
-            // A line for any other file is none of ours.
+            // A line for a file outside of the kernel's directories is ignored.
             Some("change") if is_of_the_kernel(&text("path")) => self.entries.push(Entry {
                 number,
                 check: text("check"),
@@ -140,12 +140,12 @@ impl Journal {
         self.entries.iter_mut().find(|entry| entry.number == number)
     }
 
-    /// The changes that are not put back.
+    /// The changes that are not reverted.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.is_over)
     }
 
-    /// A change is about to be written; gives its number.
+    /// Records a change that is about to be written; returns its number.
     pub(crate) fn begin(
         &mut self,
         check: &str,
@@ -162,23 +162,23 @@ impl Journal {
         Ok(number)
     }
 
-    /// It was written, and reads so.
+    /// Records that a change was written, and what the file reads.
     pub(crate) fn note_written(&mut self, number: u64, read: &str) -> io::Result<()> {
         self.append(&json!({ "event": "written", "number": number, "read": read }))
     }
 
-    /// It was put back, or there is nothing to put back any more.
+    /// Records that a change was reverted, or that there is nothing left to revert.
     pub(crate) fn note_over(&mut self, number: u64, why: &str) -> io::Result<()> {
         self.append(&json!({ "event": "over", "number": number, "why": why }))
     }
 
-    /// A line, which is on the disk when this returns.
+    /// Appends a line, which is on the disk when this returns.
     fn append(&mut self, line: &Value) -> io::Result<()> {
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
         let before = fs::read(&self.path).unwrap_or_default();
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        // What was cut off stays a line of its own.
+        // A truncated line before it stays a line of its own.
         let begin = if before.last().is_some_and(|last| *last != b'\n') { "\n" } else { "" };
         file.write_all(format!("{begin}{line}\n").as_bytes())?;
         file.sync_all()?;

@@ -1,4 +1,4 @@
-//! A report for programs.
+//! A report as JSON.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,8 @@ fn state(finding: &Finding) -> &'static str {
     }
 }
 
-/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`; what costs most first.
+/// `{"load":"throughput","host":"…","checks":[{"id":"env.quota","state":"seen","found":"…","worth_percent":40.0,"risk":0,…}]}`; the most expensive
+/// check first.
 #[must_use]
 pub fn to_json(report: &Report) -> Value {
     let checks = report.findings.iter().map(|audited| {
@@ -34,7 +35,7 @@ pub fn to_json(report: &Report) -> Value {
     json!({ "load": report.load.name(), "host": report.host, "checks": checks.collect::<Vec<_>>() })
 }
 
-/// All that is known of a check, and what it found.
+/// All details of a check, and its finding.
 #[must_use]
 pub fn explanation_to_json(check: &Check, found: &Finding) -> Value {
     let gain = |load: Load| check.gain.for_load(load);

@@ -1,9 +1,9 @@
 //! What a Linux host costs a network server.
 //!
 //! A [`Host`] is read through one directory: `/`, or a copy of another machine's files. Each
-//! [`Check`] reads what it needs and returns a [`Finding`]; [`audit`] sorts them by their worth for
-//! a load, and [`plan`] says what would be written. Only [`apply`] changes the host, and reverts
-//! the changes. What cannot be read is a finding, never an error.
+//! [`Check`] reads what it needs and returns a [`Finding`]; [`audit`] sorts them by their gain for
+//! a load, and [`plan`] lists what would be written. Only [`apply`] changes the host, and reverts
+//! the changes. A file that cannot be read is a finding, never an error.
 //!
 //! ```
 //! use tune::{Host, Load, audit};

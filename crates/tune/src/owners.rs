@@ -1,24 +1,24 @@
-//! Others that set a kernel file: sysctl files, a tuned profile, irqbalance; and programs that
-//! create packet filter rules.
+//! Other programs and files that set a kernel file: sysctl files, a tuned profile, irqbalance; and
+//! programs that create packet filter rules.
 //!
 //! Owns the formats of their files. Changes none of them.
 
 use crate::files::Files;
 use crate::processes::Process;
 
-/// Somebody else who sets the same.
+/// A program or file that sets the same kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// A file, or a program.
     pub name: String,
-    /// When it does.
+    /// When it sets it.
     pub when: &'static str,
 }
 
-/// Profiles of tuned that one includes, at most. Beyond: the rest is not looked at.
+/// Most profiles of tuned that a profile includes. Beyond: the rest is ignored.
 const PROFILES: usize = 8;
 
-/// All others that set this file. Files of sysctls are in the order in which they are read: the last one wins.
+/// All that set this kernel file. Sysctl files are in the order in which they are read: the last one wins.
 #[must_use]
 pub fn owners_of(path: &str, files: &Files) -> Vec<Owner> {
     if path.starts_with("/proc/irq/") {
@@ -60,13 +60,13 @@ fn sets(files: &Files, file: &str, slashes: &str) -> bool {
     })
 }
 
-/// The profile of tuned that is chosen, and those that it includes.
+/// The active profile of tuned, and those that it includes.
 fn profiles(files: &Files) -> Vec<String> {
     let chosen = files.text("/etc/tuned/active_profile").unwrap_or_default();
     let mut wanted: Vec<String> = chosen.split_whitespace().map(str::to_owned).collect();
     let mut found: Vec<String> = Vec::new();
     while let Some(name) = wanted.pop() {
-        // In the order in which tuned looks for it.
+        // In the order in which tuned searches for it.
         let places =
             ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
         let file = places
@@ -87,7 +87,7 @@ fn profiles(files: &Files) -> Vec<String> {
     found
 }
 
-/// A program that makes rules of packet filters, where one runs.
+/// A program that creates packet filter rules, if one runs.
 pub(crate) fn filter_maker(files: &Files) -> Option<String> {
     ["dockerd", "firewalld", "kube-proxy", "cilium-agent", "fail2ban-server"].iter().find_map(
         |name| Process::named(files, name).map(|process| format!("{name} (process {process})")),

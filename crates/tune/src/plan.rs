@@ -18,22 +18,22 @@ pub struct Step {
     pub check: &'static Check,
     /// The files and their new values.
     pub changes: Vec<Change>,
-    /// The files and programs that set the same.
+    /// The files and programs that set the same kernel files.
     pub owners: Vec<Owner>,
-    /// Why it cannot be written here.
+    /// The reason why it cannot be written here.
     pub hindrance: Option<String>,
 }
 
-/// What would be changed.
+/// The changes that would be made.
 #[derive(Debug)]
 pub struct Plan {
     /// The steps, in their order.
     pub steps: Vec<Step>,
-    /// Checks that cost and are left out: because of their risk, or because there is something to type.
+    /// Checks that cost and are left out: because of their risk, or because the operator has to type the fix.
     pub left_out: Vec<(&'static Check, String)>,
 }
 
-/// The plan for what a report has found, with fixes whose risk is allowed.
+/// The plan for a report, with fixes whose risk is allowed.
 #[must_use]
 pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
@@ -61,7 +61,8 @@ pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
 /// The step that gives a device more queues.
 const MORE_QUEUES: &str = "net.queues";
 
-/// Takes out of the other steps what is for the queues of a device that gets more of them: those have other interrupts afterwards, and may need nothing.
+/// Removes from the other steps the changes for queues of a device that gets more queues: the queues have other interrupts afterwards, and may need
+/// no change.
 fn leave_growing_devices(
     host: &Host,
     steps: &mut Vec<Step>,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::files::Files;
 use crate::limits::PROGRAMS;
 
-/// A program, by its number.
+/// A program, by its process id.
 pub(crate) struct Process;
 
 impl Process {
-    /// The numbers of all programs.
+    /// The process ids of all programs.
     pub(crate) fn all(files: &Files) -> Vec<u32> {
         let names = files.names("/proc");
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
@@ -19,25 +19,25 @@ impl Process {
         numbers
     }
 
-    /// What a program is called.
+    /// The name of a program.
     pub(crate) fn name(files: &Files, process: u32) -> Option<String> {
         files.text(&format!("/proc/{process}/comm"))
     }
 
-    /// The first program of that name.
+    /// The first program with this name.
     pub(crate) fn named(files: &Files, name: &str) -> Option<u32> {
         let is_it = |process: &u32| Self::name(files, *process).is_some_and(|known| known == name);
         Self::all(files).into_iter().find(is_it)
     }
 
-    /// CPU time of each program, in ticks of the clock (a hundredth of a second).
+    /// CPU time of each program, in clock ticks (a hundredth of a second).
     pub(crate) fn ticks(files: &Files) -> BTreeMap<u32, u64> {
         let ticks =
             |process: u32| Some((process, ticks(&files.text(&format!("/proc/{process}/stat"))?)?));
         Self::all(files).into_iter().filter_map(ticks).collect()
     }
 
-    /// The same of each thread of a program.
+    /// CPU time of each thread of a program, in clock ticks.
     pub(crate) fn thread_ticks(files: &Files, process: u32) -> BTreeMap<u32, u64> {
         let threads = files.names(&format!("/proc/{process}/task"));
         let ticks = |thread: &String| {
@@ -47,7 +47,7 @@ impl Process {
         threads.iter().filter_map(ticks).collect()
     }
 
-    /// How often each thread of a program has gone to sleep.
+    /// How often each thread of a program has gone to sleep (voluntary context switches).
     pub(crate) fn wake_ups(files: &Files, process: u32) -> BTreeMap<u32, u64> {
         let threads = files.names(&format!("/proc/{process}/task"));
         let count = |thread: &String| {
@@ -80,7 +80,7 @@ fn line_of(text: &str, name: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// The time in user and kernel mode of a line of `stat` (proc_pid_stat(5)); the name may have spaces and brackets.
+/// User and kernel time in a line of `stat` (proc_pid_stat(5)); the name may contain spaces and brackets.
 fn ticks(stat: &str) -> Option<u64> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();

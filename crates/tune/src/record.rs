@@ -14,10 +14,10 @@ use crate::files::Seen;
 use crate::host::Host;
 use crate::plan::plan;
 
-/// Writes all that the checks see of a host; gives how many files that are.
+/// Writes all files of a host that the checks read; returns their number.
 ///
 /// # Errors
-/// Those of the writer.
+/// The writer's errors.
 pub fn record(host: &Host, out: impl Write) -> io::Result<usize> {
     for load in [Load::Throughput, Load::Latency, Load::Connections, Load::Density] {
         let _looked = plan(host, &audit(host, load), &Allowed::up_to(Risk::Reboot));
@@ -26,7 +26,7 @@ pub fn record(host: &Host, out: impl Write) -> io::Result<usize> {
     let above = |path: &str| -> Vec<String> {
         path.match_indices('/').skip(1).map(|(at, _)| path[..at].to_owned()).collect()
     };
-    // What has something in it is a directory, whatever else it is on the host.
+    // A path with others below it is written as a directory, whatever it is on the host.
     let parents: BTreeSet<String> = seen.keys().flat_map(|path| above(path)).collect();
     let mut archive = Builder::new(out);
     for path in &parents {

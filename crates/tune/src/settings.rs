@@ -1,51 +1,51 @@
 //! Settings of network devices, each as a file: `/velodrome/ethtool/eth0/queues`.
 //!
-//! Owns which settings there are, and where each is in the kernel's answer. A fake host and a
-//! recorded one have real files. Only `apply` writes one.
+//! Owns which settings exist, and where each is in the kernel's answer. A fake host and a recorded
+//! host have real files. Only `apply` writes one.
 
 use std::io;
 
 use sys::ethtool::{Question, ask, features, tell};
 use sys::netlink::{Asked, attributes, family, list, text};
 
-/// The directory of all of them.
+/// The directory of all settings.
 pub(crate) const PLACE: &str = "/velodrome/ethtool/";
 
-/// The directory of what drivers count.
+/// The directory of driver statistics.
 const STATISTICS: &str = "/velodrome/statistics/";
 
-/// The largest value of a setting that has one, behind its name: `queues-most`.
+/// The suffix of the maximum of a setting: `queues-most`.
 const MOST: &str = "-most";
 
-/// The place of a setting of a device.
+/// The path of a device's setting.
 pub(crate) fn place(device: &str, name: &str) -> String {
     format!("{PLACE}{device}/{name}")
 }
 
-/// The device whose setting that is.
+/// The device whose setting this path is.
 pub(crate) fn device_of(path: &str) -> Option<&str> {
     path.strip_prefix(PLACE)?.split('/').next()
 }
 
-/// Whether this is the place of a setting.
+/// Whether this is the path of a setting.
 pub(crate) fn is_setting(path: &str) -> bool {
     path.starts_with(PLACE)
 }
 
-/// What the driver of a device counts: `rx_queue_0_packets 12`, a line each.
+/// Driver statistics of a device: `rx_queue_0_packets 12`, one per line.
 pub(crate) fn statistics(device: &str) -> String {
     format!("{STATISTICS}{device}")
 }
 
-/// How a setting is written as text.
+/// The text form of a setting.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Number,
-    /// `on`, `off`, by this bit of its word.
+    /// `on` or `off`, by this bit of its word.
     Switch(u32),
 }
 
-/// Where a setting is: the group, the word of it, that with the largest value there may be.
+/// Where a setting is: the query, the index of its word in the answer, and the index of its maximum.
 struct Setting {
     question: Question,
     word: usize,
@@ -53,7 +53,7 @@ struct Setting {
     form: Form,
 }
 
-/// Whether queues of a device send and receive: the others are counted apart.
+/// Whether the queues of a device both send and receive: other queues are counted separately.
 fn has_both(device: &str) -> io::Result<bool> {
     Ok(ask(device, Question::Channels)?.get(3).is_some_and(|most| *most > 0))
 }
@@ -78,12 +78,12 @@ fn setting(device: &str, name: &str) -> io::Result<Setting> {
     Ok(Setting { question, word, most, form })
 }
 
-/// Whether a device can change a setting: the kernel tells the state of settings that are fixed as well.
+/// Whether a device can change a setting: the kernel reports the state of fixed settings as well.
 fn can_change(device: &str, name: &str) -> bool {
     let Ok(features) = features(device) else { return true };
     let feature = |name: &str| features.iter().find(|feature| feature.name == name);
     match name {
-        // Segments are cut late only where a packet may have several parts.
+        // Segmentation offload needs packets with several fragments (scatter-gather).
         "gso" => feature("tx-scatter-gather").is_none_or(|parts| parts.is_active),
         "tso" => feature("tx-tcp-segmentation").is_none_or(|cuts| cuts.is_changeable),
         "lro" => feature("rx-lro").is_none_or(|joins| joins.is_changeable),
@@ -99,7 +99,8 @@ const MODERATION: u8 = 19;
 const RECEIVE_TIME: u16 = 2;
 const ADAPTS: u16 = 10;
 
-/// Whether a driver has a setting of how interrupts are put together. By netlink the kernel leaves out those that it has not (Linux 5.7); what cannot be asked may be there.
+/// Whether a driver has a setting of interrupt moderation. In netlink answers the kernel leaves out those that the driver does not have (Linux 5.7);
+/// assumed if it cannot be asked.
 fn has_moderation(device: &str, wanted: u16) -> bool {
     let ask = || list(Asked::Generic, family("ethtool")?, &[MODERATION, 1, 0, 0]);
     let Ok(answers) = ask() else { return true };
@@ -112,7 +113,7 @@ fn has_moderation(device: &str, wanted: u16) -> bool {
     answers.iter().find_map(has).unwrap_or(false)
 }
 
-/// Reads a setting, or what a driver counts; none where the device does not tell it, or cannot change it.
+/// Reads a setting, or driver statistics; `None` if the device does not report it, or cannot change it.
 pub(crate) fn read(path: &str) -> Option<String> {
     if let Some(device) = path.strip_prefix(STATISTICS) {
         let counts = sys::ethtool::statistics(device).ok()?;
@@ -138,7 +139,7 @@ pub(crate) fn read(path: &str) -> Option<String> {
 /// Writes a setting.
 ///
 /// # Errors
-/// Those of the kernel, with what they mean here.
+/// The kernel's errors, with their meaning here.
 pub(crate) fn write(path: &str, value: &str) -> io::Result<()> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "it is no value of this setting");
     let (device, name) =

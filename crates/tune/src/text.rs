@@ -19,7 +19,7 @@ impl Load {
     }
 }
 
-/// The report as text: what costs, what cannot be judged, and how much is right.
+/// The report as text: what costs, what cannot be judged, and the number of checks that found nothing.
 #[must_use]
 pub fn to_text(report: &Report) -> String {
     let mut text = format!("{}, for {}\n", report.host, report.load.name());
@@ -74,7 +74,7 @@ fn push_cost(text: &mut String, audited: &Audited, load: Load, width: usize) {
     }
 }
 
-/// All that is known of a check: why it costs, what the fix may gain and risks, the commands to type.
+/// All details of a check: why it costs, the gain and the risk of the fix, the commands to type.
 #[must_use]
 pub fn explanation(check: &Check, found: &Finding) -> String {
     let Check { id, title, why, fix, expected, risk, lost, source, .. } = check;

@@ -146,14 +146,14 @@ fn mitigations(host: &Host) -> Finding {
     if active.is_empty() {
         return Finding::good("none that costs is active");
     }
-    // The dearest ones are those of system calls: page tables, buffers, indirect branches of old CPUs.
+    // The most expensive ones affect each system call: page tables, buffers, indirect branches of old CPUs.
     let dear = active.iter().filter(|name| {
         matches!(**name, "meltdown" | "mds" | "tsx_async_abort" | "retbleed" | "spectre_v2")
     });
     Finding::set(format!("active: {}", active.join(", ")), dear.count() as f64 * 0.3)
 }
 
-/// What costs a server nothing, or as good as nothing.
+/// Mitigations that cost a server nothing, or almost nothing.
 fn is_free(name: &str, state: &str) -> bool {
     let by_itself = state.contains("Enhanced") || state.contains("Automatic IBRS");
     match name {
@@ -212,7 +212,7 @@ fn governor(host: &Host) -> Finding {
     }
 }
 
-/// Microseconds from which the way out of a state is long.
+/// Exit latency of an idle state, in microseconds, from which it counts as long.
 const LONG_US: u64 = 50;
 
 fn idle(host: &Host) -> Finding {
@@ -311,7 +311,7 @@ fn isolated(host: &Host) -> Finding {
     )
 }
 
-/// Releases with something that a server gains by.
+/// Kernel releases from which servers profit.
 const RELEASES: [(u32, u32); 3] = [(5, 11), (6, 2), (6, 9)];
 
 fn release(host: &Host) -> Finding {

@@ -93,7 +93,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// What devices with hardware behind them say of a setting: name and value.
+/// The values of a setting, for hardware devices: name and value.
 fn told(host: &Host, name: &str) -> Vec<(String, String)> {
     let value = |device: String| {
         let value = host.text(&place(&device, name))?;
@@ -102,7 +102,7 @@ fn told(host: &Host, name: &str) -> Vec<(String, String)> {
     host.hardware().into_iter().filter_map(value).collect()
 }
 
-/// The same, as numbers: the value, and the largest one there may be.
+/// The same as numbers: the value and its maximum.
 fn numbers(host: &Host, name: &str) -> Vec<(String, u64, u64)> {
     let most = format!("{name}-most");
     let number = |(device, value): (String, String)| {
@@ -181,7 +181,7 @@ fn large(host: &Host) -> Finding {
     switched(host, "lro", "on", 0.5)
 }
 
-/// A switch that costs so much where it is set to this.
+/// The finding for a switch that costs if it has this value.
 fn switched(host: &Host, name: &str, costly: &str, share: f64) -> Finding {
     let told = told(host, name);
     let devices: Vec<&str> =

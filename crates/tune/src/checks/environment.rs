@@ -82,7 +82,7 @@ fn quota(host: &Host) -> Finding {
     Finding::good(format!("{cpus:.1} CPUs, never throttled {}", host.span()))
 }
 
-/// Percent of its time that a CPU may lack.
+/// Steal time of a CPU, in percent, from which it costs.
 const STOLEN: f64 = 1.0;
 
 fn steal(host: &Host) -> Finding {
@@ -98,7 +98,7 @@ fn steal(host: &Host) -> Finding {
     if share > STOLEN { Finding::seen(text, share / 20.0) } else { Finding::good(text) }
 }
 
-/// Share of a CPU from which a program is a neighbour.
+/// Share of a CPU from which a program counts as a noisy neighbour.
 const BUSY: f64 = 0.1;
 
 fn neighbours(host: &Host) -> Finding {
@@ -132,7 +132,7 @@ fn neighbours(host: &Host) -> Finding {
     Finding::seen(text, all / cpus * 2.0)
 }
 
-/// Percent of ten seconds.
+/// Pressure stall, in percent of ten seconds, from which it costs.
 const WAITED: f64 = 10.0;
 
 fn pressure(host: &Host) -> Finding {

@@ -114,7 +114,7 @@ fn huge_pages(host: &Host) -> Finding {
     }
 }
 
-/// Percent of a minute for which somebody waited for memory, from which it matters.
+/// Memory pressure stall, in percent of a minute, from which it costs.
 const WAITED: f64 = 1.0;
 
 fn pressure(host: &Host) -> Finding {

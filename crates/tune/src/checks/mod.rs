@@ -13,7 +13,7 @@ mod stack;
 
 use crate::check::Check;
 
-/// Why a check of the server cannot be judged.
+/// The reason why a check of the server cannot be judged.
 const NO_PROCESS: &str = "needs --pid";
 
 /// All checks.
@@ -30,7 +30,7 @@ pub const ALL: [&[Check]; 10] = [
     environment::CHECKS,
 ];
 
-/// The check of that name.
+/// The check with this name.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     ALL.iter().flat_map(|checks| checks.iter()).find(|check| check.id == id)

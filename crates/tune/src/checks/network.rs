@@ -106,7 +106,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The receiving queues of a device.
+/// The receive queues of a device.
 fn queues(host: &Host, device: &str, kind: &str) -> Vec<String> {
     let mut names = host.names(&format!("/sys/class/net/{device}/queues"));
     names.retain(|name| name.starts_with(kind));
@@ -131,7 +131,7 @@ fn interrupts(host: &Host) -> Finding {
         let of = |one: Interrupt| {
             let place = format!("/proc/irq/{}", one.number);
             let set = host.text(&format!("{place}/smp_affinity_list"));
-            // An interrupt moves when it comes the next time: where it is to be is not yet where it was last.
+            // A new affinity takes effect at the next interrupt: the wanted CPU may differ from the last one.
             let is_one = |text: &&String| cpu_list(text).len() == 1;
             let last = || host.text(&format!("{place}/effective_affinity_list"));
             set.as_ref().filter(is_one).cloned().or_else(last).or_else(|| set.clone())

@@ -1,5 +1,4 @@
-//! The server's own process: threads, descriptors, filters. Judged for the process named with
-//! `--pid`.
+//! The server's own process: threads, descriptors, filters. Needs the process named with `--pid`.
 
 use crate::check::{Check, Gain, Risk};
 use crate::counters::Cpu;
@@ -108,7 +107,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Threads that worked at least half of the time, by the two looks.
+/// Threads that were busy at least half of the time between the two readings.
 pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
     if host.process.is_none() {
         return Err(Finding::unknown(NO_PROCESS));
@@ -124,7 +123,7 @@ pub(super) fn busy(host: &Host) -> Result<Vec<u32>, Finding> {
     Ok(threads.filter(|(id, now)| worked(id, **now) >= 0.5).map(|(id, _)| *id).collect())
 }
 
-/// Threads without work that a server may have, and for each CPU it may use.
+/// Idle threads that a server may have, in all and for each CPU it may use.
 const SPARE: usize = 16;
 const SPARE_FOR_EACH_CPU: usize = 4;
 
@@ -139,15 +138,15 @@ fn idle_threads(host: &Host) -> Finding {
     let resting = host.now.threads.iter().filter(has_rested).count();
     let all = host.now.threads.len();
     let text = format!("{resting} of its {all} threads did nothing {}", host.span());
-    // A server that rests as a whole says nothing about its pools.
+    // The pools of an idle server cannot be judged.
     let spare = SPARE.max(host.cpus() * SPARE_FOR_EACH_CPU);
     if resting > spare && resting < all { Finding::set(text, 1.0) } else { Finding::good(text) }
 }
 
-/// CPUs that have to be idle for another thread to be worth something.
+/// Idle CPUs that are needed for another thread to gain something.
 const ENOUGH_IDLE: f64 = 0.5;
 
-/// How many CPUs were idle, by the two looks; one that has counted nothing was.
+/// The number of idle CPUs between the two readings; a CPU without ticks was idle.
 fn idle(host: &Host) -> f64 {
     let share = |(before, now): (&Cpu, &Cpu)| {
         let (all, idle) =
@@ -216,7 +215,7 @@ fn nofile(host: &Host) -> Finding {
         return Finding::good("as many as it likes");
     };
     let open = host.names(&format!("/proc/{process}/fd")).len() as u64;
-    // A process has always one open: none means that they may not be seen.
+    // A process always has an open descriptor: zero means that they cannot be seen.
     let seen = if open == 0 { "an unknown number".to_owned() } else { open.to_string() };
     if open * 10 >= soft * 9 {
         return Finding::seen(format!("{open} of {soft} are open"), 1.0);
@@ -274,7 +273,7 @@ fn politeness(host: &Host) -> Finding {
     }
 }
 
-/// Memory in huge pages (KiB) from which it matters.
+/// Memory in huge pages (KiB) from which it counts.
 const MUCH_KIB: u64 = 256 << 10;
 
 fn huge_pages(host: &Host) -> Finding {

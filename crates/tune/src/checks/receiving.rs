@@ -94,7 +94,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Share of a CPU's time with packets from which it is a burden.
+/// Share of a CPU's time in softirq from which it costs.
 const BURDEN: f64 = 0.25;
 
 fn one_cpu(host: &Host) -> Finding {
@@ -126,10 +126,10 @@ fn one_cpu(host: &Host) -> Finding {
     }
 }
 
-/// Most times that a queue may have the mean of all.
+/// Packets of a queue, relative to the mean of all queues, from which they are uneven.
 const UNEVEN: f64 = 1.5;
 
-/// Packets from which a share of them says something.
+/// Packets that are needed to judge how even the queues are.
 const ENOUGH: u64 = 10_000;
 
 fn uneven(host: &Host) -> Finding {
@@ -163,7 +163,7 @@ fn uneven(host: &Host) -> Finding {
     }
 }
 
-/// How often statistics of devices have moved whose names are wanted, by device.
+/// The increase of driver statistics with these names, by device.
 fn moved(
     host: &Host,
     is_wanted: impl Fn(&str) -> Option<()>,
@@ -218,7 +218,7 @@ fn half_set(host: &Host) -> Finding {
     }
 }
 
-/// Whether a queue of a device has a table of flows.
+/// Whether a queue of a device has a flow table (RPS flow count).
 fn has_flows_for_queues(host: &Host) -> bool {
     host.hardware().iter().any(|device| {
         let place = format!("/sys/class/net/{device}/queues");
@@ -241,7 +241,7 @@ fn by_kernel(host: &Host) -> Finding {
     }
 }
 
-/// Nanoseconds that a packet may be kept back.
+/// Nanoseconds for which GRO may hold a packet back.
 const KEPT: u64 = 200_000;
 
 fn kept_back(host: &Host) -> Finding {

@@ -150,7 +150,7 @@ fn handshakes(host: &Host) -> Finding {
     }
 }
 
-/// The line of `TCP:` in `/proc/net/sockstat`.
+/// The `TCP:` line of `/proc/net/sockstat`.
 fn sockets(host: &Host) -> Option<std::collections::BTreeMap<String, u64>> {
     let text = host.text("/proc/net/sockstat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
@@ -247,10 +247,10 @@ fn unsent(host: &Host) -> Finding {
     }
 }
 
-/// Bytes with which a connection may begin, both ways together.
+/// Initial buffer bytes of a connection that are acceptable, both directions together.
 const BEGINNING: u64 = 512 << 10;
 
-/// Bytes that each way should be allowed at most.
+/// Maximum buffer bytes that each direction should be allowed.
 const LONG_WAY: u64 = 4 << 20;
 
 fn buffers(host: &Host) -> Finding {

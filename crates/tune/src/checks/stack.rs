@@ -137,7 +137,7 @@ fn netfilter(host: &Host) -> Finding {
     }
 }
 
-/// Functions that look at each packet, whatever their rules are.
+/// Functions that handle every packet, whatever their rules are.
 const FILTERS: [(&str, f64); 4] =
     [("ipt_do_table", 1.0), ("ip6t_do_table", 1.0), ("nft_do_chain", 0.4), ("iptable", 1.0)];
 
@@ -199,7 +199,7 @@ fn conntrack_size(host: &Host) -> Finding {
     if share > 0.8 { Finding::seen(text, share) } else { Finding::good(text) }
 }
 
-/// Connections from which tracking is more than the kernel's own.
+/// Tracked connections from which tracking does more than the kernel's own traffic.
 const TRACKED: u64 = 100;
 
 fn tracked(host: &Host) -> Finding {
@@ -228,7 +228,7 @@ fn taps(host: &Host) -> Finding {
     let Some(table) = host.text("/proc/net/packet") else {
         return Finding::unknown("/proc/net/packet cannot be read");
     };
-    // The protocol is in the fourth column: 0003 is all of them.
+    // The protocol is in the fourth column: 0003 means all protocols.
     let sockets: Vec<String> = table
         .lines()
         .skip(1)
@@ -259,7 +259,7 @@ fn program(host: &Host) -> Finding {
     }
 }
 
-/// Whether a queue takes a lock for each packet.
+/// Whether a queueing discipline takes a lock for each packet.
 fn is_locked(kind: &str) -> bool {
     matches!(kind, "fq_codel" | "fq" | "cake" | "sfq" | "htb" | "tbf" | "netem" | "prio")
 }

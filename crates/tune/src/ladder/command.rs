@@ -1,15 +1,15 @@
-//! The command line of a server, word by word, and how a step changes it.
+//! The command line of a server, split into words, and how a step changes it.
 
 use std::fmt;
 
 use super::Rung;
 
-/// A line whose words cannot be told apart.
+/// Why a command line cannot be split into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandLineError {
-    /// A quotation mark has no end.
+    /// A quotation mark is not closed.
     Quote,
-    /// There is no word.
+    /// It is empty.
     Empty,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for CommandLineError {
 
 impl std::error::Error for CommandLineError {}
 
-/// The words of a line, with the quotation marks of a shell; nothing else of a shell.
+/// Splits a line into words, with the quotation marks of a shell and nothing else of a shell.
 pub(super) fn words(line: &str) -> Result<Vec<String>, CommandLineError> {
     shlex::split(line).ok_or(CommandLineError::Quote)
 }
@@ -32,7 +32,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, CommandLineError> {
 /// The server's command line in a state: `base`, changed by each of these steps in their order.
 ///
 /// # Errors
-/// When the words of `base` cannot be told apart.
+/// `base` cannot be split into words.
 pub fn command_line<'a>(
     base: &str,
     rungs: impl IntoIterator<Item = &'a Rung>,
@@ -44,7 +44,7 @@ pub fn command_line<'a>(
     Ok(rungs.into_iter().fold(words, |command, rung| rung.command(command)))
 }
 
-/// A flag with a value takes the place of the same flag with another one; others are appended. With `{}` among the words the command so far goes there.
+/// A flag with a value replaces the same flag with another value; other words are appended. `{}` stands for the command so far.
 pub(super) fn with_words(mut command: Vec<String>, words: &[String]) -> Vec<String> {
     if words.iter().any(|word| word == "{}") {
         let around = words.iter().flat_map(|word| match &**word {

@@ -6,13 +6,13 @@ use bench::report::html::{Page, document, section, write_table};
 use super::text::{Stair, gain, noise, stairs, subject};
 use super::{Conclusion, LadderReport};
 
-/// The size of the drawing, and of one stair in it.
+/// The size of the drawing, and of one step in it.
 const WIDTH: f64 = 760.0;
 const NAMES: f64 = 200.0;
 const LABEL: f64 = 370.0;
 const STAIR: f64 = 28.0;
 
-/// The size of its letters.
+/// The font size.
 const LETTERS: f64 = 12.0;
 
 /// The page of a ladder.
@@ -40,7 +40,7 @@ pub fn write_html(report: &LadderReport) -> String {
     })
 }
 
-/// A bar for each stair: full where the steps behind it stand on it, an outline where it was taken back.
+/// Draws a bar for each step: filled if the step was kept, an outline if it was reverted.
 fn draw(report: &LadderReport, page: &mut Page) {
     let all: Vec<Stair> = stairs(report).collect();
     let highest = all.iter().map(|stair| stair.rate).fold(1.0, f64::max);

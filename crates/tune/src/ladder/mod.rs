@@ -24,49 +24,49 @@ pub use state::HostState;
 pub use text::write_text;
 use turns::Turns;
 
-/// What a measurement in one state came to.
+/// The outcome of one measurement in one state.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A result, valid or not.
+    /// A report, valid or not.
     Measured(Box<Report>),
-    /// The state cannot be made, or no server runs in it: why.
+    /// The state cannot be set up, or the server does not run in it: the reason.
     Refused(String),
     /// The user ended it.
     Stopped,
 }
 
-/// The conclusion for a step.
+/// The conclusion about a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
-    /// It is better, and stays for the steps behind it.
+    /// It is better, and is kept for the steps after it.
     Kept,
-    /// Nothing is shown, and it is taken back.
+    /// No difference was found; it is reverted.
     NoDifference,
-    /// It is worse, and is taken back.
+    /// It is worse, and is reverted.
     Worse,
-    /// There are too few valid runs to say anything; it is taken back.
+    /// Too few valid runs for a conclusion; it is reverted.
     TooFewRuns,
-    /// It cannot be made here.
+    /// It cannot be set up here.
     Refused,
 }
 
-/// One step and what it came to.
+/// One step and its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The change, in words.
     pub change: String,
     /// The conclusion.
     pub conclusion: Conclusion,
-    /// Why it cannot be made; empty where it can.
+    /// The reason why it cannot be set up; empty if it can.
     pub refused: String,
-    /// Runs that were not valid, and are in no figure.
+    /// Runs that were invalid, and are not counted.
     pub thrown_away: u32,
-    /// The first reason for that; empty without such runs.
+    /// The reason of the first invalid run; empty if there is none.
     pub invalid: String,
-    /// The state before it (A) and with it (B); null where it cannot be made.
+    /// The state before it (A) and with it (B); null if it cannot be set up.
     pub comparison: Option<Comparison>,
 }
 
@@ -79,18 +79,18 @@ pub struct WithoutReport {
     pub comparison: Comparison,
 }
 
-/// A whole ladder.
+/// The report of a ladder.
 #[derive(Clone, Debug, Serialize)]
 pub struct LadderReport {
-    /// The number of this form: 1.
+    /// The version of this format: 1.
     pub schema: u32,
     /// The program that wrote it.
     pub tool: Tool,
-    /// The beginning, in seconds since 1970-01-01 00:00 UTC.
+    /// The time it began, in seconds since 1970-01-01 00:00 UTC.
     pub begun_unix_s: u64,
-    /// The command line, word by word.
+    /// The command line of `velodrome tune`, word by word.
     pub command: Vec<String>,
-    /// The server's command line, without a step.
+    /// The server's command line, without any step.
     pub server: String,
     /// The load of each run.
     pub plan: PlanReport,
@@ -98,28 +98,28 @@ pub struct LadderReport {
     pub host: HostFacts,
     /// Runs of each side of each comparison.
     pub rounds: u32,
-    /// Whether all of it was measured.
+    /// Whether it was measured completely.
     pub ended: Ended,
-    /// The baseline with itself: what this host makes of nothing.
+    /// The baseline compared with itself: the noise of this host.
     pub noise: Comparison,
     /// The steps, in their order.
     pub steps: Vec<StepReport>,
-    /// The baseline (A) and all kept steps together (B); null without one.
+    /// The baseline (A) and all kept steps together (B); null if no step was kept.
     pub total: Option<Comparison>,
-    /// What each kept step is worth among the others; empty with fewer than two.
+    /// The gain of each kept step in the presence of the others; empty with fewer than two.
     pub without: Vec<WithoutReport>,
 }
 
-/// Why there is no ladder.
+/// Why there is no report.
 #[derive(Debug)]
 pub enum ClimbError<E> {
-    /// A measurement could not be made at all.
+    /// A measurement failed.
     Measure(E),
-    /// The server does not run as it is: why.
+    /// The server does not run in the baseline state: the reason.
     Baseline(String),
     /// No run of the baseline is valid: the reasons.
     Invalid(Vec<String>),
-    /// It was ended before the baseline was known.
+    /// The user ended it before the baseline was measured.
     Stopped,
 }
 
@@ -129,19 +129,20 @@ impl<E> From<E> for ClimbError<E> {
     }
 }
 
-/// What a ladder is called in its report.
+/// The command lines in the heading of a report.
 #[derive(Clone, Debug)]
 pub struct Title {
-    /// The command line, word by word.
+    /// The command line of `velodrome tune`, word by word.
     pub command: Vec<String>,
-    /// The server's command line, without a step.
+    /// The server's command line, without any step.
     pub server: String,
 }
 
-/// Measures a ladder. `measure` makes the state in which these steps hold, by their place, and measures one run in it; its second word is for a person
-/// who watches.
+/// Measures a ladder. `measure` sets up the state in which these steps are applied, given by their index, and measures one run in it; its second
+/// argument is a line for the terminal.
 ///
 /// # Errors
+/// The baseline cannot be measured, or `measure` fails.
 /// When the baseline cannot be measured, or `measure` fails.
 pub fn climb<E>(
     rungs: &[Rung],
@@ -197,7 +198,7 @@ where
     Ok(same.comparison)
 }
 
-/// Each step on top of those that were kept; gives which ones.
+/// Measures each step on top of those that were kept; returns the kept ones.
 fn steps<E, M>(
     rungs: &[Rung],
     turns: &mut Turns<M>,
@@ -234,7 +235,7 @@ where
     Ok(kept)
 }
 
-/// The whole against the baseline, and the whole without each step: one that needs another shows here.
+/// Compares all kept steps with the baseline, and with all but one of them: this shows steps that need each other.
 fn attribute<E, M>(
     rungs: &[Rung],
     kept: &[usize],
@@ -268,7 +269,7 @@ where
     Ok(())
 }
 
-/// The figure that tells what a step is worth: of those that differ, the rate, else the 99th percentile, else the server's CPU time, else any.
+/// The figure by which a step is judged: of those that differ, the rate, else the 99th percentile, else the server's CPU time, else any.
 fn telling(comparison: &Comparison) -> Option<&Difference> {
     let differs = |figure: &&Difference| {
         figure.judged && matches!(figure.judgement, Judgement::Faster | Judgement::Slower)

@@ -1,4 +1,4 @@
-//! A step of a ladder: words of the server's command line, or files of the host.
+//! A step of a ladder: words of the server's command line, or changes of the host.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::plan::Step;
 /// A step.
 #[derive(Debug)]
 pub struct Rung {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What it changes.
     pub what: What,
@@ -17,18 +17,18 @@ pub struct Rung {
 /// What a step changes.
 #[derive(Debug)]
 pub enum What {
-    /// The server's command line: flags, or a line with `{}` where the command goes.
+    /// The server's command line: flags, or a line with `{}` for the command.
     Words(Vec<String>),
     /// The host.
     Host(Step),
 }
 
-/// Why a text is no step.
+/// Why a text is not a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RungError {
-    /// There is no colon, or nothing on one side of it.
+    /// There is no colon, or one side of it is empty.
     Form,
-    /// Its words cannot be told apart.
+    /// It cannot be split into words.
     Words(CommandLineError),
 }
 
@@ -46,10 +46,10 @@ impl fmt::Display for RungError {
 impl std::error::Error for RungError {}
 
 impl Rung {
-    /// The step that `NAME: FLAGS` says.
+    /// Parses `NAME: FLAGS`.
     ///
     /// # Errors
-    /// When it does not have that form.
+    /// It does not have that form.
     pub fn of_words(text: &str) -> Result<Self, RungError> {
         let (name, words) = text.split_once(':').ok_or(RungError::Form)?;
         let words = super::command::words(words).map_err(RungError::Words)?;

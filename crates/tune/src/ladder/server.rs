@@ -21,16 +21,16 @@ use crate::limits::{
     SERVER_START_LOOKS, SERVER_TOLD,
 };
 
-/// Why no server runs.
+/// Why the server does not run.
 #[derive(Debug)]
 pub enum ServerError {
-    /// Something else answers there.
+    /// Another program answers at this address.
     Taken(Address),
     /// The kernel did not start it.
     Start(String, io::Error),
-    /// It ended before it took a connection; with its status and last lines.
+    /// It ended before it accepted a connection; with its status and last lines.
     Ended(ExitStatus, String),
-    /// It did not take a connection in time.
+    /// It did not accept a connection in time.
     Silent(Address),
     /// The user ended the ladder.
     Stopped,
@@ -61,19 +61,19 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// A server that takes connections.
+/// A server that accepts connections.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// Its last lines, once its standard error has ended.
+    /// Its last lines, available when its standard error is closed.
     told: Option<Receiver<String>>,
 }
 
 impl Server {
-    /// Starts it, and waits until it takes connections at this address.
+    /// Starts it, and waits until it accepts connections at this address.
     ///
     /// # Errors
-    /// When it does not.
+    /// It does not accept connections.
     pub fn start(
         command: &[String],
         address: &Address,
@@ -92,7 +92,7 @@ impl Server {
                 return Ok(server);
             }
             if let Some(status) = server.child.try_wait().map_err(failed)? {
-                // A process that it left behind may hold the pipe open.
+                // A process that it started may still hold the pipe open.
                 let told =
                     server.told.take().and_then(|told| told.recv_timeout(SERVER_CONNECT).ok());
                 return Err(ServerError::Ended(status, told.unwrap_or_default()));
@@ -102,7 +102,7 @@ impl Server {
         Err(ServerError::Silent(address.clone()))
     }
 
-    /// Its process.
+    /// Its process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -111,7 +111,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended by itself has no process to tell.
+        // A server that has ended already cannot be told to end.
         let _told = send(self.child.id(), Signal::Terminate);
         for _ in 0..SERVER_END_LOOKS {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -125,10 +125,10 @@ impl Drop for Server {
     }
 }
 
-/// Waits until nothing answers any more: the server before may take a moment.
+/// Waits until nothing answers at the address any more: the previous server may need a moment to end.
 fn free(address: &Address, interrupts: &Interrupts) -> Result<(), ServerError> {
     for _ in 0..SERVER_FREE_LOOKS {
-        // One that does not answer in time is there all the same.
+        // A server that does not answer in time still holds the address.
         if connect(address).is_err_and(|error| error.kind() != io::ErrorKind::TimedOut) {
             return Ok(());
         }
@@ -154,13 +154,13 @@ fn connect(address: &Address) -> io::Result<()> {
 fn told_by(pipe: ChildStderr) -> Receiver<String> {
     let (sender, told) = channel();
     std::thread::spawn(move || {
-        // Nobody asks for what a server said that took connections.
+        // The lines are only needed if the server did not start.
         let _unheard = sender.send(end_of(pipe));
     });
     told
 }
 
-/// Its last lines; its standard error is read to the end, so that no full pipe stops it.
+/// The last lines; standard error is read to the end, so that no full pipe blocks the server.
 fn end_of(mut pipe: ChildStderr) -> String {
     let (mut last, mut part) = (Vec::new(), vec![0; SERVER_TOLD]);
     while let Ok(length @ 1..) = pipe.read(&mut part) {

@@ -10,11 +10,11 @@ use super::{Rung, What};
 use crate::apply::{Done, Which, apply, revert};
 use crate::journal::Journal;
 
-/// Steps that hold now.
+/// The steps that are applied now.
 #[derive(Debug)]
 pub struct HostState {
     root: PathBuf,
-    /// None where no step is of the host.
+    /// `None` if no step changes the host.
     journal: Option<Journal>,
     applied: Vec<&'static str>,
 }
@@ -26,10 +26,10 @@ impl HostState {
         Self { root: root.to_owned(), journal, applied: Vec::new() }
     }
 
-    /// Has these steps hold, and no other. Gives why one cannot.
+    /// Applies these steps and reverts all others. Returns why a step cannot be applied.
     ///
     /// # Errors
-    /// When the journal cannot be written.
+    /// The journal cannot be written.
     pub fn set<'a>(
         &mut self,
         rungs: impl IntoIterator<Item = &'a Rung>,
@@ -64,7 +64,7 @@ impl HostState {
         Ok(Ok(()))
     }
 
-    /// Leaves what holds now as it is: for `status` and `revert`.
+    /// Leaves the applied steps in force: for `status` and `revert`.
     pub fn keep(mut self) {
         self.applied.clear();
     }
@@ -74,7 +74,7 @@ impl HostState {
         for (entry, done) in revert(&self.root, Which::Check(check), journal)? {
             let why = match done {
                 Done::Refused(why) => why,
-                // With another program at the same file nothing that is measured belongs to a step.
+                // If another program writes the same file, the measurement would not show the effect of the step.
                 Done::Theirs(value) => format!("another program has changed it to {value}"),
                 _ => continue,
             };
@@ -87,7 +87,7 @@ impl HostState {
 impl Drop for HostState {
     fn drop(&mut self) {
         while let Some(check) = self.applied.pop() {
-            // What cannot be put back stands in the journal, for `revert`.
+            // A change that cannot be reverted stays in the journal, for `revert`.
             let _put_back = self.put_back(check);
         }
     }

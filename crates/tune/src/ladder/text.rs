@@ -1,4 +1,4 @@
-//! A ladder as text for a terminal: the staircase, and the gain of each step.
+//! A ladder as text for a terminal: the steps as bars, and the gain of each step.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use super::{Conclusion, LadderReport, StepReport, telling};
 /// Columns of the longest bar.
 const BAR: usize = 24;
 
-/// Columns of what a step is worth.
+/// Columns of a gain.
 const GAIN: usize = 37;
 
 /// Columns of a name.
@@ -87,7 +87,7 @@ pub(super) fn subject(report: &LadderReport) -> String {
     )
 }
 
-/// What this host makes of nothing.
+/// The noise of this host, in words.
 pub(super) fn noise(report: &LadderReport) -> String {
     let interval = figure(&report.noise, "rate").and_then(|rate| rate.interval);
     let noise = match interval {
@@ -98,15 +98,15 @@ pub(super) fn noise(report: &LadderReport) -> String {
     format!("{}, {}; {noise}", known(&report.host.kernel), known(&report.host.cpu_model))
 }
 
-/// One line of the staircase.
+/// One bar.
 pub(super) struct Stair {
     pub(super) name: String,
     pub(super) rate: f64,
     pub(super) p99_ns: f64,
-    /// The server's CPU time for a request; none where it cannot be seen.
+    /// The server's CPU time per request; `None` if it cannot be measured.
     pub(super) cpu_ns: Option<f64>,
     pub(super) gain: String,
-    /// Whether the steps behind it stand on it.
+    /// Whether the step was kept.
     pub(super) is_kept: bool,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn stairs(report: &LadderReport) -> impl Iterator<Item = Stair> + '_ 
     [baseline].into_iter().chain(steps)
 }
 
-/// The factor of the figure that tells most, with its interval.
+/// The ratio of the most telling figure, with its interval.
 pub(super) fn gain(comparison: &Comparison) -> String {
     match comparison.overall {
         Judgement::TooFewRuns => return "too few valid runs".to_owned(),

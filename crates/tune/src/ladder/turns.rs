@@ -1,6 +1,6 @@
 //! Two states, measured alternately, so that changes on the host affect both.
 //!
-//! Owns which runs count. An invalid run is repeated while reruns are left; then its round is
+//! Owns which runs count. An invalid run is repeated while reruns are left; after that its round is
 //! discarded.
 
 use bench::compare::{Comparison, Side};
@@ -9,31 +9,31 @@ use bench::report::{Ended, Report, State};
 
 use super::Outcome;
 
-/// Measurements in turn, and whether the user has ended them.
+/// Alternating measurements, and whether the user has ended them.
 #[derive(Debug)]
 pub(super) struct Turns<M> {
     rounds: u32,
     measure: M,
     stopped: bool,
-    /// The first valid result.
+    /// The first valid report.
     pub(super) first: Option<Report>,
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Debug)]
 pub(super) struct Compared {
     pub(super) comparison: Comparison,
-    /// Why one of its states cannot be made.
+    /// The reason why one of its states cannot be set up.
     pub(super) refused: Option<String>,
-    /// Runs that are in no figure, and why they are not.
+    /// Runs that are not counted, and the reason.
     pub(super) thrown_away: u32,
     pub(super) invalid: Vec<String>,
 }
 
-/// What one state came to.
+/// The result of one state in one round.
 enum Run {
     Valid(Box<Report>),
-    /// Not valid, each time it was tried.
+    /// Every try was invalid.
     Invalid,
     Refused(String),
     Stopped,
@@ -48,7 +48,7 @@ impl<M> Turns<M> {
         self.stopped
     }
 
-    /// Measures two states in turn and compares them.
+    /// Measures two states alternately and compares them.
     pub(super) fn compare<E>(
         &mut self,
         names: [&str; 2],
@@ -118,7 +118,7 @@ impl<M> Turns<M> {
     }
 }
 
-/// Runs that are not valid.
+/// Invalid runs.
 #[derive(Debug, Default)]
 struct Bad {
     reruns: u32,
