@@ -9,7 +9,7 @@ use crate::locks::time_in_words;
 use crate::trace::Pairs;
 use crate::waits::Waits;
 
-/// The table of system calls of so many seconds; with the requests that were answered in a second, calls for each of them too.
+/// The table of system calls over this many seconds; with a rate of requests per second, also calls per request.
 #[must_use]
 pub fn call_table(pairs: &Pairs, seconds: f64, requests: Option<f64>, most: usize) -> String {
     let mut all: BTreeMap<u64, Waits> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! Symbols of stripped programs, from the file that the build id leads to:
+//! Symbols of stripped programs, from the debug file named by the build id:
 //! `/usr/lib/debug/.build-id/ab/cdef.debug`.
 //!
-//! Owns that lookup. A file named within the program (`.gnu_debuglink`) is found without it.
+//! Owns that lookup. A debug file named in the program (`.gnu_debuglink`) is found without it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use blazesym::{Error, Result};
 /// Where distributions put debug files.
 const PLACES: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
 
-/// A program's own file, which knows where its code is, and the debug file, which knows the names.
+/// A program's own file, which has the code's addresses, and its debug file, which has the names.
 struct Pair {
     own: ElfResolver,
     names: ElfResolver,
 }
 
-/// The pair of a file that was met, if it has one.
+/// The pair of a file, if it has one.
 #[derive(Clone)]
 struct Shared(Rc<Pair>);
 
@@ -51,7 +51,7 @@ impl TranslateFileOffset for Shared {
     }
 }
 
-/// Finds debug files by build ids below these directories: what a symbolizer asks for each file of a program.
+/// Finds debug files by build id below these directories: the callback that a symbolizer calls for each file of a program.
 pub(crate) fn by_build_id(
     places: Vec<PathBuf>,
 ) -> impl Fn(ProcessMemberInfo<'_>) -> std::result::Result<Option<Box<dyn Resolve>>, Error> {
@@ -66,12 +66,12 @@ pub(crate) fn by_build_id(
     }
 }
 
-/// These directories, and then the usual ones.
+/// These directories, followed by the usual ones.
 pub(crate) fn places_with(more: &[PathBuf]) -> Vec<PathBuf> {
     more.iter().cloned().chain(PLACES.iter().map(PathBuf::from)).collect()
 }
 
-/// What cannot be read has no debug file: the default way finds what there is.
+/// If the file cannot be read, the default lookup finds what there is.
 fn open(file: &Path, places: &[PathBuf]) -> Option<Shared> {
     let id = read_elf_build_id(&file).ok()??;
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use crate::fold::{Folded, Frame};
 
-/// The functions whose own share has changed most, in points of percent; the sign is that of the second profile.
+/// The functions whose own share has changed most, in percentage points; positive means more in the second profile.
 #[must_use]
 pub fn difference_table(before: &Folded, after: &Folded, rows: usize) -> String {
     let [shares_before, shares_after] = [before, after].map(own_shares);
@@ -38,7 +38,7 @@ pub fn difference_table(before: &Folded, after: &Folded, rows: usize) -> String 
     text
 }
 
-/// The share, in percent, in which each function was the innermost one.
+/// The share of samples, in percent, in which each function was the innermost one.
 fn own_shares(folded: &Folded) -> BTreeMap<&Frame, f64> {
     let total = folded.total().max(1) as f64;
     let mut shares = BTreeMap::new();

@@ -8,7 +8,7 @@ use fxprof_processed_profile::{
 
 use crate::fold::{Folded, Mode};
 
-/// The profile of a program as JSON. Folded stacks have no times: samples are one after the other, equal ones together.
+/// The profile of a program as JSON. Folded stacks have no timestamps: samples follow each other, equal ones together.
 #[must_use]
 pub fn to_firefox(folded: &Folded, title: &str, hertz: u64) -> String {
     let reference = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);

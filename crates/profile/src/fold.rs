@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Where a frame is executed.
+/// Where a frame was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
     /// In the program.
@@ -12,7 +12,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Its name in a table, of one length.
+    /// Its name in a table, of fixed length.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -27,31 +27,31 @@ impl Mode {
 pub struct Frame {
     /// The function.
     pub name: String,
-    /// Where it is executed.
+    /// Where it was executed.
     pub mode: Mode,
-    /// Whether the compiler inlined it into the frame before.
+    /// Whether the compiler inlined it into the frame before it.
     pub is_inlined: bool,
 }
 
-/// How often each stack was met, from the outermost frame on.
+/// How often each stack was sampled; stacks are from the outermost frame on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
     /// The stacks.
     pub stacks: BTreeMap<Vec<Frame>, u64>,
 }
 
-/// What follows the name of a frame of the kernel, and of an inlined one, in a line.
+/// The suffix of a kernel frame, and of an inlined one, in a line.
 const KERNEL: &str = "_[k]";
 const INLINED: &str = "_[i]";
 
 impl Folded {
-    /// All samples.
+    /// The number of samples.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.stacks.values().sum()
     }
 
-    /// Lines as other tools take them: names with semicolons between them, and the count. Frames of the kernel end with `_[k]`, inlined ones with `_[i]`.
+    /// The lines that other tools read: names with semicolons between them, and the count. Kernel frames end with `_[k]`, inlined ones with `_[i]`.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -72,10 +72,10 @@ impl Folded {
         text
     }
 
-    /// Reads such lines.
+    /// Parses such lines.
     ///
     /// # Errors
-    /// The number of the first line that is none.
+    /// The number of the first line that cannot be parsed.
     pub fn from_text(text: &str) -> Result<Self, usize> {
         let mut folded = Self::default();
         for (number, line) in text.lines().enumerate() {

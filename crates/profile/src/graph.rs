@@ -10,11 +10,11 @@ use crate::fold::{Folded, Frame, Mode};
 use crate::limits::NARROWEST;
 use crate::table::Unit;
 
-/// A frame with all that it called.
+/// A frame with all frames that it called.
 #[derive(Debug, Default)]
 struct Node<'f> {
     count: u64,
-    /// How much it had in the profile that is compared with.
+    /// Its count in the profile that this one is compared with.
     before: u64,
     below: BTreeMap<&'f Frame, Node<'f>>,
 }
@@ -22,14 +22,14 @@ struct Node<'f> {
 /// Height of a frame.
 const ROW: usize = 18;
 
-/// The flame graph as a page of HTML.
+/// The flame graph as an HTML page.
 #[must_use]
 pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String]) -> String {
     let colours = "blue is the program, light blue was inlined, red is the kernel";
     page(&tree(folded, None), unit, title, remarks, colours, None)
 }
 
-/// The flame graph of a profile, in which red has more of the time than in the profile before, and blue less.
+/// The flame graph of a profile, in which red frames take a larger share than in the profile before, and blue ones a smaller share.
 #[must_use]
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
     let colours = "red frames take a larger share of the time than before, blue ones a smaller share; functions that disappeared are only in the table";
@@ -79,13 +79,13 @@ fn page(
         .replace("{frames}", &frames)
 }
 
-/// All of a profile, and of the one that it is compared with.
+/// The totals of a profile, and of the one that it is compared with.
 struct Totals {
     now: f64,
     before: Option<f64>,
 }
 
-/// Adds the frames within a node; gives how deep they go.
+/// Adds the frames within a node; returns the depth of the deepest.
 fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &Totals) -> usize {
     let (mut at, mut depth) = (left, row);
     for (frame, inner) in &node.below {
@@ -112,7 +112,7 @@ fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &T
     depth
 }
 
-/// Red for a share that has grown, blue for one that has shrunk; full at ten points of percent.
+/// Red for a share that has grown, blue for one that has shrunk; full colour at ten percentage points.
 fn colour(change: f64) -> String {
     let pale = (255.0 - (change.abs() * 10.0).min(1.0) * 155.0) as u8;
     match change {

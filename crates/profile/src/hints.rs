@@ -1,21 +1,21 @@
-//! Frames that a check of `velodrome tune` knows.
+//! Functions in a profile that indicate a check of `velodrome tune`.
 //!
-//! Owns which function indicates which check. It only points at them.
+//! Owns which function indicates which check. It only names the check.
 
 use crate::fold::Folded;
 
-/// A check that the profile points at.
+/// A check that the profile indicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
-    /// The function that was met.
+    /// The function that was found.
     pub function: &'static str,
-    /// Percent of the samples in which it was.
+    /// Percent of the samples that contain it.
     pub percent: f64,
     /// The check.
     pub check: &'static str,
 }
 
-/// Functions of the kernel, and their checks.
+/// Kernel functions, and their checks.
 const SIGNS: [(&str, &str); 18] = [
     ("nf_hook_slow", "stack.netfilter"),
     ("ipt_do_table", "stack.netfilter"),
@@ -37,10 +37,10 @@ const SIGNS: [(&str, &str); 18] = [
     ("bbr_main", "stack.cc"),
 ];
 
-/// Percent below which a sign is none.
+/// Percent below which a function is ignored.
 const LEAST: f64 = 0.5;
 
-/// The checks that the profile points at, the strongest first; each once.
+/// The checks that the profile indicates, the strongest first; each once.
 #[must_use]
 pub fn hints(folded: &Folded) -> Vec<Hint> {
     let total = folded.total().max(1) as f64;

@@ -1,5 +1,4 @@
-//! The lock functions of a program, and their addresses, which are probed to count how often locks
-//! are taken.
+//! The lock functions of a program and their addresses, which are probed to count lock attempts.
 //!
 //! Owns their names, and which programs may be probed. Locks inlined by the compiler, as in Rust,
 //! have no function to probe. Kernel functions are never probed: a kernel of Debian 12 crashed at
@@ -15,7 +14,7 @@ use sys::sampling::{Edge, Modes, Probe, Sampler, Source};
 
 use crate::limits::LOCK_FILES;
 
-/// Functions of the C library. `std::mutex` of C++ calls them, too; locks of Python are semaphores.
+/// Functions of the C library. `std::mutex` of C++ calls them, too; Python's locks are semaphores.
 const FUNCTIONS: [&str; 10] = [
     "pthread_mutex_lock",
     "pthread_mutex_trylock",
@@ -29,18 +28,18 @@ const FUNCTIONS: [&str; 10] = [
     "sem_clockwait",
 ];
 
-/// The functions of a process that take locks.
+/// The lock functions of a process.
 #[derive(Debug, Default)]
 pub struct LockFunctions {
-    /// Their begins and returns.
+    /// Probes at their entries and returns.
     pub(crate) events: Vec<Source>,
 }
 
 impl LockFunctions {
-    /// Those in the files of a process. There may be none.
+    /// The lock functions in the files of a process, possibly none.
     ///
     /// # Errors
-    /// When there is no such process, it cannot be probed without harm, or the kernel has no such events, or allows none.
+    /// There is no such process, a probe could harm it, or the kernel has no probes or permits none.
     pub fn of_process(process: u32) -> io::Result<Self> {
         let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
         if let Some(why) = harm(&status) {
@@ -48,7 +47,7 @@ impl LockFunctions {
         }
         let mut all = Vec::new();
         for file in files_of(process)? {
-            // What cannot be read as a program has no functions.
+            // A file that cannot be read as a program has no functions.
             for offset in offsets(file.clone()).unwrap_or_default() {
                 let probe = |edge| Probe::of_file(&file, offset, edge).map(Source::Probe);
                 all.push(vec![probe(Edge::Begin)?, probe(Edge::Return)?]);
@@ -57,29 +56,30 @@ impl LockFunctions {
         Ok(Self { events: those_allowed(all, process)? })
     }
 
-    /// Whether there are none.
+    /// Whether none was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 }
 
-/// Why a program would be harmed by a probe at the return of a function, from the lines of its `/proc/PID/status`.
+/// Why a return probe would harm a program, from the lines of its `/proc/PID/status`.
 fn harm(status: &str) -> Option<&'static str> {
     let has = |name: &str, value: &str| {
         let found = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         found.is_some_and(|words| words.split_whitespace().any(|word| word == value))
     };
     if has("Seccomp", "2") {
-        // Linux 6.11 to 6.13 let the filter refuse the call by which a probed function returns.
+        // In Linux 6.11 to 6.13 the filter can refuse the system call by which a probed function returns.
         return Some("the program has a seccomp filter, which may end it at a probe");
     }
-    // Linux before 6.11 did not know that the return address is in two places.
+    // Linux before 6.11 did not update the shadow stack, which has a copy of the return address.
     has("x86_Thread_features", "shstk")
         .then_some("the program has a shadow stack, which may end it at a probe")
 }
 
-/// Events of the functions that the kernel can probe, which are tried for a moment: it takes no probe at some instructions, with which a spin lock may begin.
+/// Probes for the functions that the kernel can probe. Each is opened for a moment, because it refuses some instructions, which a spin lock may begin
+/// with.
 fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<Source>> {
     let (mut allowed, mut problem) = (Vec::new(), None);
     for events in functions {
@@ -94,7 +94,7 @@ fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<So
     }
 }
 
-/// The files that a process has mapped to execute them, as they are reached from here.
+/// The executable files that a process has mapped, by paths that work from this process.
 fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps"))?;
     let path = |line: &str| {
@@ -105,7 +105,7 @@ fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
     Ok(maps.lines().filter_map(path).take(LOCK_FILES).collect())
 }
 
-/// Where in a file the functions begin that take locks. Several names of one function are one place.
+/// The offsets in a file at which lock functions begin. Several names of one function are one offset.
 fn offsets(file: PathBuf) -> blazesym::Result<BTreeSet<u64>> {
     let elf = Elf { debug_syms: false, ..Elf::new(file) };
     let inspector = Inspector::new();

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use crate::fold::{Frame, Mode};
 use crate::waits::Waits;
 
-/// Functions of the kernel in which a thread waits for a lock.
+/// Kernel functions in which a thread waits for a lock.
 const KINDS: [(&str, &str); 8] = [
     ("futex_wait", "futex"),
     ("lock_sock", "socket"),
@@ -21,7 +21,7 @@ const KINDS: [(&str, &str); 8] = [
     ("queued_read_lock", "kernel rw lock"),
 ];
 
-/// Parts of names in the program that are the way to a lock, not the place that takes it.
+/// Parts of names of program functions that are on the way to a lock, but do not decide to take it.
 const WAYS: [&str; 13] = [
     "futex",
     "sem_wait",
@@ -38,27 +38,27 @@ const WAYS: [&str; 13] = [
     "[unknown]",
 ];
 
-/// Parts of names in the kernel that are the way to any wait.
+/// Parts of names of kernel functions that are on the way to every wait.
 const SCHEDULER: [&str; 3] = ["schedule", "wait_woken", "contention"];
 
-/// Parts of names in the kernel that take a lock.
+/// Parts of names of kernel functions that take a lock.
 const TAKERS: [&str; 3] = ["lock", "rwsem", "down_"];
 
-/// Parts of names in the kernel that record what is looked at.
+/// Parts of names of kernel functions that record the profile itself.
 const LOOKING: [&str; 2] = ["uprobe", "perf_event"];
 
-/// Kinds of locks of the C library, by a part of the name of a function that takes one.
+/// Locks of the C library, by a part of the name of the function that takes them.
 const OF_PROGRAMS: [(&str, &str); 4] =
     [("mutex", "mutex"), ("rwlock", "rwlock"), ("spin", "spin lock"), ("sem_", "semaphore")];
 
-/// What was met at one stack.
+/// What was recorded at one stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// The kind of lock, or the system call, that threads wait for.
     pub kind: String,
-    /// From the outermost on.
+    /// The stack, from the outermost frame on.
     pub frames: Vec<Frame>,
-    /// How often a lock was taken there; zero where nobody counted.
+    /// How often a lock was taken there; zero if nothing counted it.
     pub tries: u64,
     /// The waits.
     pub waits: Waits,
@@ -69,9 +69,9 @@ pub struct Met {
 pub struct WaitRow {
     /// The kind of lock, or the system call, that threads wait for.
     pub kind: String,
-    /// The function that waits; for locks of the kernel also the kernel's.
+    /// The function that waits; for kernel locks also the kernel's function.
     pub place: String,
-    /// How often the lock was taken there; zero where nobody counted.
+    /// How often the lock was taken there; zero if nothing counted it.
     pub tries: u64,
     /// The waits.
     pub waits: Waits,
@@ -84,7 +84,7 @@ pub fn lock_taken_at(stack: &[Frame]) -> &'static str {
     OF_PROGRAMS.iter().find(|(part, _)| function.contains(part)).map_or("lock", |(_, kind)| kind)
 }
 
-/// The kind of lock that a stack waits for; none where it waits for something else.
+/// The kind of lock that a stack waits for; `None` if it waits for something else.
 #[must_use]
 pub fn lock_of(stack: &[Frame]) -> Option<&'static str> {
     let mut kernel = stack.iter().rev().filter(|frame| frame.mode == Mode::Kernel);
@@ -93,7 +93,7 @@ pub fn lock_of(stack: &[Frame]) -> Option<&'static str> {
     })
 }
 
-/// Whether a stack belongs to the look itself: probes and records have locks of their own.
+/// Whether a stack belongs to the profiling itself: probes and records have locks of their own.
 #[must_use]
 pub fn is_of_looking(stack: &[Frame]) -> bool {
     let mut kernel = stack.iter().filter(|frame| frame.mode == Mode::Kernel);
@@ -115,7 +115,7 @@ pub fn kind_of_flags(flags: u64) -> &'static str {
     }
 }
 
-/// What a stack waits for: the system call, or the function of the kernel where it was in none.
+/// What a stack waits for: the system call, or the kernel function outside of a system call.
 #[must_use]
 pub fn wait_of(stack: &[Frame]) -> String {
     let kernel = || stack.iter().filter(|frame| frame.mode == Mode::Kernel);
@@ -125,7 +125,7 @@ pub fn wait_of(stack: &[Frame]) -> String {
     call.or_else(other).unwrap_or_else(|| "[unknown]".to_owned())
 }
 
-/// Rows of waits, the longest first, and then what was taken most.
+/// Rows of waits, sorted by time, then by attempts.
 #[must_use]
 pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     let mut all: BTreeMap<(String, String), (u64, Waits)> = BTreeMap::new();
@@ -143,14 +143,14 @@ pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     rows
 }
 
-/// Whose lock it is.
+/// Who owns a lock.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Program,
     Kernel,
 }
 
-/// The innermost function of the program that is not on the way to a wait, and behind it the function of the kernel that takes its own lock.
+/// The innermost function of the program that is not on the way to a wait; for kernel locks followed by the kernel function that takes the lock.
 fn place(stack: &[Frame], owner: Owner) -> String {
     let is_way = |frame: &&Frame| WAYS.iter().any(|part| frame.name.contains(part));
     let user = stack.iter().rev().filter(|frame| frame.mode == Mode::User && !frame.is_inlined);
@@ -171,7 +171,7 @@ pub fn wait_table(rows: &[WaitRow], most: usize) -> String {
     table(rows, most, "for", ["waits"], |row| [row.waits.count.to_string()])
 }
 
-/// The rows as a table of locks: how often each was taken, and how often it was not free.
+/// The rows as a table of locks: how often each was taken, and how often that had to wait.
 #[must_use]
 pub fn lock_table(rows: &[WaitRow], most: usize) -> String {
     let heads = ["tries", "collisions", "of tries"];

@@ -20,10 +20,10 @@ mod field {
     pub(super) const STRING: u64 = 6;
 }
 
-/// The profile; `kind` and `unit` name the counts, as in `samples` and `count`.
+/// Writes the profile; `kind` and `unit` name the counts, as in `samples` and `count`.
 ///
 /// # Errors
-/// Those of the writer.
+/// The writer's errors.
 pub fn write_pprof(folded: &Folded, [kind, unit]: [&str; 2], out: impl Write) -> io::Result<()> {
     let mut strings = Strings::default();
     let mut functions: BTreeMap<&Frame, u64> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub fn write_pprof(folded: &Folded, [kind, unit]: [&str; 2], out: impl Write) ->
         });
     }
     for (frame, number) in &functions {
-        // A location for each function: folded stacks have no addresses.
+        // One location per function: folded stacks have no addresses.
         profile.message(field::LOCATION, |location| {
             location.number(1, *number);
             location.message(4, |line| line.number(1, *number));
@@ -64,7 +64,7 @@ pub fn write_pprof(folded: &Folded, [kind, unit]: [&str; 2], out: impl Write) ->
     out.finish()?.flush()
 }
 
-/// All texts, each once; the first one is empty.
+/// All strings, each once; the first one is empty.
 struct Strings {
     all: Vec<String>,
     places: BTreeMap<String, u64>,
@@ -88,7 +88,7 @@ impl Strings {
     }
 }
 
-/// A message of protocol buffers, as it is written (protobuf.dev, "Encoding").
+/// A message of protocol buffers that is being written (protobuf.dev, "Encoding").
 #[derive(Default)]
 struct Message(Vec<u8>);
 
@@ -140,7 +140,7 @@ mod tests {
         let read = GzDecoder::new(&*packed).read_to_end(&mut bytes);
         assert!(written.is_ok() && read.is_ok());
         let begin = [
-            // The type of its values: texts 1 and 2.
+            // The type of its values: strings 1 and 2.
             10, 4, 8, 1, 16, 2, // A sample: locations b and a, 300 times.
             18, 8, 10, 2, 1, 2, 18, 2, 0xac, 2,
         ];

@@ -1,4 +1,4 @@
-//! Records of the kernel: samples with their stacks, and how many were lost.
+//! Records of perf events: samples with their stacks, and how many were lost.
 //!
 //! Owns their format (perf_event_open(2), `PERF_RECORD_*`).
 
@@ -13,13 +13,13 @@ pub struct Stack {
     pub user: Vec<u64>,
 }
 
-/// What a record is.
+/// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Sample(Sample),
-    /// A thread leaves its CPU, or comes back to one.
+    /// A thread leaves a CPU, or gets one.
     Switch(Switch),
-    /// So many records of a thread had no room.
+    /// This many records of a thread were lost because the ring buffer was full.
     Lost(u32, u64),
     Other,
 }
@@ -29,18 +29,18 @@ pub(crate) enum Record {
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,
     pub(crate) stack: Stack,
-    /// What follows the stack: the fields of a tracepoint, the top of the stack of a probe; empty for other events.
+    /// The bytes after the stack: the fields of a tracepoint, or the top of the stack at a probe; empty for other events.
     pub(crate) behind: Vec<u8>,
 }
 
 impl Sample {
-    /// The fields of a tracepoint, which have their length in four bytes before them.
+    /// The fields of a tracepoint, which follow their length in four bytes.
     pub(crate) fn fields(&self) -> &[u8] {
         let length = self.behind.first_chunk().map_or(0, |length| u32::from_ne_bytes(*length));
         self.behind.get(4..4 + length as usize).unwrap_or_default()
     }
 
-    /// The word at the top of the stack, behind its length: where a function of the program returns to, as it begins.
+    /// The word at the top of the stack, after its length: at the entry of a function, its return address.
     pub(crate) fn stack_top(&self) -> Option<u64> {
         let word = self.behind.get(8..16)?.first_chunk()?;
         Some(u64::from_ne_bytes(*word))
@@ -54,14 +54,14 @@ pub(crate) struct Switch {
     pub(crate) way: Way,
 }
 
-/// Where a thread goes.
+/// The direction of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// To a CPU.
+    /// The thread gets a CPU.
     On,
-    /// Away from it, to wait.
+    /// It leaves the CPU to wait.
     Off,
-    /// Away from it, because another one has it; it could go on.
+    /// It was preempted: it could have gone on.
     Preempted,
 }
 
@@ -73,7 +73,7 @@ const SWITCH: u32 = 14;
 const SWITCH_OFF: u64 = 1 << (32 + 13);
 const SWITCH_PREEMPTED: u64 = 1 << (32 + 14);
 
-/// Marks within a call chain: what follows is of the kernel, of the program (`PERF_CONTEXT_*`). All marks are beyond every address.
+/// Markers in a call chain: kernel or user addresses follow (`PERF_CONTEXT_*`). All markers are larger than every address.
 const KERNEL: u64 = -128_i64 as u64;
 const USER: u64 = -512_i64 as u64;
 const FIRST_MARK: u64 = -4095_i64 as u64;
@@ -89,7 +89,7 @@ pub(crate) fn read(record: &[u8]) -> Record {
             Record::Lost((words.next().unwrap_or(0) >> 32) as u32, count)
         }
         SAMPLE => {
-            // The address is the first of the chain, too.
+            // The address is also the first of the chain, so it is skipped here.
             let thread = words.nth(1).unwrap_or(0) >> 32;
             let time_ns = words.next().unwrap_or(0);
             let count = words.next().unwrap_or(0);
@@ -101,7 +101,7 @@ pub(crate) fn read(record: &[u8]) -> Record {
                     USER => is_kernel = false,
                     FIRST_MARK.. => {}
                     address => {
-                        // All but the innermost are where a call returns to: the call itself is before that.
+                        // All but the innermost are return addresses: the call is one byte before.
                         let address =
                             if is_innermost { address } else { address.saturating_sub(1) };
                         is_innermost = false;
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(read(&chain), Record::Sample(sample(stack)));
         assert_eq!(read(&record(&[2, 1, 12, 7 << 32])), Record::Lost(7, 12));
         assert_eq!(read(&record(&[1, 1])), Record::Other);
-        // A count that says more than there is.
+        // A count that is larger than the record.
         let short = record(&[9, 0, 7 << 32, 99, 100, USER, 0x10]);
         let stack = Stack { thread: 7, user: vec![0x10], ..Stack::default() };
         assert_eq!(read(&short), Record::Sample(sample(stack)));
@@ -175,7 +175,7 @@ mod tests {
             let switch = Switch { time_ns: 88, thread: 7, way };
             assert_eq!(read(&record(&[14 | bits, 7 << 32, 88])), Record::Switch(switch));
         }
-        // Fields that say they are longer than the record are none.
+        // Fields whose length exceeds the record are ignored.
         let Record::Sample(sample) = read(&record(&[9, 0, 0, 0, 0, 100])) else { panic!("one") };
         assert!(sample.fields().is_empty());
     }

@@ -11,29 +11,29 @@ use sys::sampling::{Modes, Source};
 use crate::record::{Record, Stack};
 use crate::threads::Threads;
 
-/// Samples of a process, being taken.
+/// A process being sampled.
 #[derive(Debug)]
 pub struct Sampling {
     threads: Threads,
     taken: Taken,
 }
 
-/// What was taken.
+/// The samples.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// How often each stack was met.
+    /// How often each stack was sampled.
     pub stacks: BTreeMap<Stack, u64>,
-    /// Samples that had no room.
+    /// Samples lost because the ring buffer was full.
     pub lost: u64,
-    /// What was used, and what is missing, in words.
+    /// Which counter was used, and what is missing, in words.
     pub remarks: Vec<String>,
 }
 
 impl Sampling {
-    /// Begins to sample a process, so many times in a second of each thread's CPU time.
+    /// Begins to sample a process, this many times per second of each thread's CPU time.
     ///
     /// # Errors
-    /// When there is no such process, or its threads may not be sampled at all.
+    /// There is no such process, or its threads may not be sampled.
     pub fn begin(process: u32, hertz: u64) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for (source, modes) in [
@@ -53,15 +53,15 @@ impl Sampling {
         Err(last)
     }
 
-    /// Samples threads that have begun since.
+    /// Samples threads that were started in the meantime.
     ///
     /// # Errors
-    /// When none can be sampled.
+    /// No thread can be sampled.
     pub fn find_threads(&mut self) -> io::Result<()> {
         self.threads.find()
     }
 
-    /// Takes the samples that have come.
+    /// Reads the samples that have arrived.
     pub fn drain(&mut self) {
         let taken = &mut self.taken;
         self.threads.drain(|record| match record {
@@ -71,7 +71,7 @@ impl Sampling {
         });
     }
 
-    /// Ends, and gives what was taken.
+    /// Ends the sampling, and returns the samples.
     #[must_use]
     pub fn end(mut self) -> Taken {
         self.drain();

@@ -1,15 +1,15 @@
-//! How the threads of a process are scheduled: what `/proc` counts, between two readings. Needs no
-//! privileges for one's own programs.
+//! How the threads of a process are scheduled: the difference of two readings of `/proc`. Needs no
+//! privileges for programs of the same user.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
-/// The counters of all threads at one moment.
+/// The counters of all threads at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     threads: BTreeMap<u32, Thread>,
-    /// Ticks of all CPUs, and those of them that the hypervisor gave to others.
+    /// Ticks of all CPUs, and the stolen ones, which the hypervisor gave to others.
     ticks: u64,
     steal: u64,
 }
@@ -21,23 +21,23 @@ struct Thread {
     wait_ns: u64,
     voluntary: u64,
     involuntary: u64,
-    /// None where the kernel does not tell.
+    /// `None` if the kernel does not report them.
     migrations: Option<u64>,
     allowed: String,
 }
 
 impl Scheduling {
-    /// Looks at a process.
+    /// Reads the counters of a process.
     ///
     /// # Errors
-    /// When there is none.
+    /// There is no such process.
     pub fn look(process: u32) -> io::Result<Self> {
         let mut scheduling = Self::default();
         for entry in std::fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
             let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             let read = |name: &str| std::fs::read_to_string(path.join(name)).ok();
-            // A thread may end meanwhile.
+            // A thread may end in the meantime.
             if let (Some(number), Some(status)) = (number, read("status")) {
                 let [stat, sched] =
                     ["schedstat", "sched"].map(|name| read(name).unwrap_or_default());
@@ -50,7 +50,7 @@ impl Scheduling {
         Ok(scheduling)
     }
 
-    /// What happened since an earlier look, so many seconds ago, as a table: the threads that ran most first.
+    /// The difference to an earlier reading, this many seconds ago, as a table: the threads with the most CPU time first.
     #[must_use]
     pub fn table_since(&self, before: &Self, seconds: f64, most: usize) -> String {
         let none = Thread::default();
@@ -118,7 +118,7 @@ fn thread(name: String, stat: &str, status: &str, sched: &str) -> Thread {
     }
 }
 
-/// All ticks of the first line of `/proc/stat`, and the stolen ones (proc_stat(5)); guests are within the user's.
+/// All ticks in the first line of `/proc/stat`, and the stolen ones (proc_stat(5)); guests are part of the user time.
 fn ticks(stat: &str) -> (u64, u64) {
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> =

@@ -1,7 +1,7 @@
 //! Symbols for addresses.
 //!
-//! Owns the label of a frame without a symbol: it is kept, because leaving it out would blame
-//! others.
+//! Owns the label of a frame without a symbol: the frame is kept, because without it its time would
+//! be counted for other functions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Finds the names for these stacks, with debug files of stripped programs in these directories and the usual ones. The process still has to be there. A remark says
-    /// which names the kernel hides.
+    /// Finds the names for these stacks; debug files of stripped programs are searched in these directories and the usual ones. The process must
+    /// still run. A remark tells which names the kernel hides.
     #[must_use]
     pub fn find<'s>(
         process: u32,
@@ -67,7 +67,7 @@ impl Names {
         frames
     }
 
-    /// Stacks with names, and how often each was met.
+    /// Symbolised stacks, and the count of each.
     #[must_use]
     pub fn fold<'s>(&self, stacks: impl IntoIterator<Item = (&'s Stack, u64)>) -> Folded {
         let mut folded = Folded::default();
@@ -80,7 +80,7 @@ impl Names {
 
 type Found = BTreeMap<u64, Vec<Frame>>;
 
-/// The functions at each address, from the outermost on: a function, and the ones that the compiler has inlined into it.
+/// The functions at each address, from the outermost on: a function, and those that the compiler inlined into it.
 fn found(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: Mode) -> Found {
     let Ok(found) = symbolizer.symbolize(source, Input::AbsAddr(addresses)) else {
         return Found::new();
@@ -98,7 +98,7 @@ fn found(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: 
     names
 }
 
-/// Adds the frames of a chain, which begins with the innermost.
+/// Adds the frames of a call chain, which begins with the innermost.
 fn push(frames: &mut Vec<Frame>, chain: &[u64], names: &Found, mode: Mode) {
     let unknown = |name: &str| Frame { name: name.to_owned(), mode, is_inlined: false };
     if chain.len() > DEPTH {
@@ -109,7 +109,7 @@ fn push(frames: &mut Vec<Frame>, chain: &[u64], names: &Found, mode: Mode) {
             Some(named) => frames.extend(named.iter().cloned()),
             None => {
                 let frame = unknown(if mode == Mode::Kernel { "[kernel]" } else { "[unknown]" });
-                // Several without a name are one.
+                // Consecutive frames without a name become one.
                 if frames.last() != Some(&frame) {
                     frames.push(frame);
                 }

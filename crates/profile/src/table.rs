@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::fold::{Folded, Frame, Mode};
 use crate::locks::time_in_words;
 
-/// What stacks are counted by.
+/// The unit of the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Samples.
@@ -16,7 +16,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// So many of it, in words.
+    /// A count with its unit, in words.
     #[must_use]
     pub fn told(self, count: u64) -> String {
         match self {
@@ -26,7 +26,7 @@ impl Unit {
     }
 }
 
-/// Rows of so many frames: the share in which each was the innermost, and that in which it was anywhere.
+/// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it was anywhere in the stack.
 #[must_use]
 pub fn table(folded: &Folded, unit: Unit, rows: usize) -> String {
     let total = folded.total().max(1) as f64;

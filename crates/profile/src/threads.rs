@@ -1,4 +1,4 @@
-//! The threads of a process, each with its recorded events.
+//! The threads of a process whose events are recorded.
 //!
 //! Owns which threads those are, including new ones.
 
@@ -21,7 +21,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Those of a process; `hertz` is for sources that are clocks.
+    /// The threads of a process; `hertz` is for clock sources.
     pub(crate) fn of(
         process: u32,
         sources: &[Source],
@@ -34,7 +34,7 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Records threads that have begun since.
+    /// Adds threads that were started in the meantime.
     pub(crate) fn find(&mut self) -> io::Result<()> {
         let entries = std::fs::read_dir(format!("/proc/{}/task", self.process))?;
         let mut problem = None;
@@ -57,7 +57,7 @@ impl Threads {
         }
     }
 
-    /// Takes the records that have come, of one thread after the other, each thread's in the order of time.
+    /// Reads the records that have arrived, thread by thread, each thread's in the order of time.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) {
         for sampler in self.samplers.values_mut() {
             sampler.drain(|record| take(read(record)));

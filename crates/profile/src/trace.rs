@@ -1,6 +1,6 @@
 //! Kernel events with a begin and an end: system calls, and waits for kernel locks.
 //!
-//! Owns the numbers of these tracepoints, from tracefs, and how their records become pairs. Mounts
+//! Owns the ids of these tracepoints, from tracefs, and how their records become pairs. Mounts
 //! nothing.
 
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use crate::record::{Record, Sample, Stack};
 use crate::threads::Threads;
 use crate::waits::Waits;
 
-/// The kind of event that is recorded.
+/// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traced {
     /// System calls, without their stacks.
     Calls,
-    /// Waits for locks of the kernel, also those that spin.
+    /// Waits for kernel locks, including those that spin.
     Locks,
 }
 
 /// Where tracefs is mounted.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Pairs, being recorded.
+/// A recording of pairs.
 #[derive(Debug)]
 pub struct Tracing {
     traced: Traced,
@@ -35,12 +35,12 @@ pub struct Tracing {
     pairs: Pairs,
 }
 
-/// What was recorded.
+/// The recorded pairs.
 #[derive(Debug, Default)]
 pub struct Pairs {
     /// By the number of the system call, or the flags of the lock, and the stack at its begin.
     pub all: BTreeMap<(u64, Stack), Waits>,
-    /// Records that had no room.
+    /// Records lost because the ring buffer was full.
     pub lost: u64,
 }
 
@@ -48,7 +48,7 @@ impl Tracing {
     /// Begins to record.
     ///
     /// # Errors
-    /// `NotFound` without a process or tracefs, `Unsupported` where the kernel has no such tracepoints, `PermissionDenied`.
+    /// `NotFound` without the process or tracefs, `Unsupported` if the kernel has no such tracepoints, `PermissionDenied`.
     pub fn begin(process: u32, traced: Traced) -> io::Result<Self> {
         let (names, modes) = match traced {
             Traced::Calls => {
@@ -63,15 +63,15 @@ impl Tracing {
         Ok(Self { traced, end, threads, begun: BTreeMap::new(), pairs: Pairs::default() })
     }
 
-    /// Records threads that have begun since.
+    /// Adds threads that were started in the meantime.
     ///
     /// # Errors
-    /// When none can be recorded.
+    /// No thread can be recorded.
     pub fn find_threads(&mut self) -> io::Result<()> {
         self.threads.find()
     }
 
-    /// Takes the records that have come.
+    /// Reads the records that have arrived.
     pub fn drain(&mut self) {
         let (traced, end, pairs, begun) = (self.traced, self.end, &mut self.pairs, &mut self.begun);
         self.threads.drain(|record| match record {
@@ -84,7 +84,7 @@ impl Tracing {
         });
     }
 
-    /// Ends, and gives what was recorded.
+    /// Ends the recording, and returns the pairs.
     #[must_use]
     pub fn end(mut self) -> Pairs {
         self.drain();
@@ -99,13 +99,13 @@ fn pair(
     begun: &mut BTreeMap<(u32, u64), Sample>,
     pairs: &mut Pairs,
 ) {
-    // The fields all events have are eight bytes; first in them is the event's number.
+    // The fields that all events have are eight bytes; the first is the tracepoint's id.
     let number = |at: usize| sample.fields().get(at..).and_then(|bytes| bytes.first_chunk::<8>());
     let Some(key) = number(8).map(|bytes| u64::from_ne_bytes(*bytes)) else { return };
     let event = sample.fields().first_chunk().map_or(0, |bytes| u16::from_ne_bytes(*bytes));
     let place = (sample.stack.thread, key);
     if u64::from(event) != end {
-        // A lock that spins before it sleeps begins twice; the first one counts.
+        // A lock that spins before it sleeps has two begins; the first one counts.
         if traced == Traced::Calls || !begun.contains_key(&place) {
             begun.insert(place, sample);
         }
@@ -126,7 +126,7 @@ fn pair(
     waits.time_ns += sample.time_ns.saturating_sub(begin.time_ns);
 }
 
-/// The number of a tracepoint.
+/// The id of a tracepoint.
 fn number(name: &str) -> io::Result<u64> {
     let looks: Vec<_> =
         PLACES.iter().map(|place| (place, Path::new(place).join("events").metadata())).collect();
@@ -190,7 +190,7 @@ mod tests {
             sample(47, 1, 12, 44, 0),
         ];
         assert_eq!(all(Traced::Calls, calls), [(44, 1, 2, 12), (44, 2, 1, 20)]);
-        // A mutex spins, and sleeps then: one wait.
+        // A mutex spins and then sleeps: one wait.
         let locks = vec![
             sample(10, 1, 11, 0xbeef, 33),
             sample(20, 1, 11, 0xbeef, 32),

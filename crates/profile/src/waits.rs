@@ -14,7 +14,7 @@ use crate::lock_functions::LockFunctions;
 use crate::record::{Record, Sample, Stack, Switch, Way};
 use crate::threads::Threads;
 
-/// Waits of a process, being recorded.
+/// A recording of a process's waits.
 #[derive(Debug)]
 pub struct Waiting {
     threads: Threads,
@@ -30,7 +30,7 @@ struct Try {
     has_waited: bool,
 }
 
-/// A wait whose end has not come.
+/// A wait that has not ended.
 #[derive(Debug)]
 struct Begun {
     time_ns: u64,
@@ -38,33 +38,33 @@ struct Begun {
     way: Way,
 }
 
-/// What was recorded.
+/// The recorded waits.
 #[derive(Debug, Default)]
 pub struct Waited {
     /// Each stack at which a thread waited.
     pub waits: BTreeMap<Stack, Waits>,
-    /// The same for threads that could have gone on, and had no CPU.
+    /// The same for threads that were preempted: they could have gone on.
     pub without_cpu: BTreeMap<Stack, Waits>,
-    /// Each stack at which a lock was taken, how often that was, and its waits: one for each try, however often it had to wait.
+    /// Each stack at which a lock was taken, how often, and its waits: one per attempt, however often it had to wait.
     pub tries: BTreeMap<Stack, (u64, Waits)>,
-    /// Records that had no room.
+    /// Records lost because the ring buffer was full.
     pub lost: u64,
 }
 
-/// Waits at one place.
+/// The waits at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// Their time together, in nanoseconds.
+    /// Their total time, in nanoseconds.
     pub time_ns: u64,
 }
 
 impl Waiting {
-    /// Begins to record the waits of a process, and the calls of these functions, which take locks.
+    /// Begins to record the waits of a process, and its calls of these lock functions.
     ///
     /// # Errors
-    /// When there is no such process, or its kernel frames may not be seen.
+    /// There is no such process, or its kernel frames may not be seen.
     pub fn begin(process: u32, functions: &LockFunctions) -> io::Result<Self> {
         let sources = [&[Source::Switches], &*functions.events].concat();
         let threads = Threads::of(process, &sources, Modes::Both, 0)?;
@@ -72,21 +72,21 @@ impl Waiting {
         Ok(Self { threads, begun, tries, waited: Waited::default() })
     }
 
-    /// Records threads that have begun since.
+    /// Adds threads that were started in the meantime.
     ///
     /// # Errors
-    /// When none can be recorded.
+    /// No thread can be recorded.
     pub fn find_threads(&mut self) -> io::Result<()> {
         self.threads.find()
     }
 
-    /// Takes the records that have come.
+    /// Reads the records that have arrived.
     pub fn drain(&mut self) {
         let Self { threads, begun, tries, waited } = self;
         threads.drain(|record| take(record, begun, tries, waited));
     }
 
-    /// Ends; a wait that goes on counts until now.
+    /// Ends the recording; a wait that has not ended counts until now.
     #[must_use]
     pub fn end(mut self) -> Waited {
         self.drain();
@@ -110,11 +110,11 @@ fn take(
             waited.tries.entry(stack.clone()).or_default().0 += 1;
             tries.insert(stack.thread, Try { stack, has_waited: false });
         }
-        // A return is seen outside of the kernel, and a thread leaves its CPU within.
+        // A return probe is sampled outside of the kernel; a switch is sampled within.
         Record::Sample(Sample { stack, .. }) if stack.kernel.is_empty() => {
             tries.remove(&stack.thread);
         }
-        // The sample comes first: with it the stack.
+        // The sample comes first: it has the stack.
         Record::Sample(Sample { time_ns, stack, .. }) => {
             begun.insert(stack.thread, Begun { time_ns, stack, way: Way::Off });
         }
@@ -130,7 +130,7 @@ fn take(
         }
         Record::Lost(thread, count) => {
             waited.lost += count;
-            // An end may be among what was lost: what comes next would be taken for it.
+            // The end may be among the lost records: without this, a later record would be taken for it.
             begun.remove(&thread);
             tries.remove(&thread);
         }
@@ -138,7 +138,7 @@ fn take(
     }
 }
 
-/// The stack of a function that has just begun. It has no frame yet, so the kernel may have left its caller out.
+/// The stack at the entry of a function. It has no frame yet, so the kernel may have left out its caller.
 fn with_caller(sample: Sample) -> Stack {
     let caller = sample.stack_top().filter(|_| cfg!(target_arch = "x86_64"));
     let caller = caller.map(|address| address.saturating_sub(1));
@@ -180,7 +180,7 @@ mod tests {
     fn a_wait_is_from_the_leave_to_the_return() {
         let (mut begun, mut tries, mut waited) = Default::default();
         for record in [
-            // Of a wait that began before anybody looked.
+            // The end of a wait that began before the recording.
             switch(1, 5, Way::On),
             sample(1, 10, 0xa),
             switch(1, 11, Way::Off),
@@ -221,7 +221,7 @@ mod tests {
             sample(1, 10, 0xa),
             switch(1, 11, Way::Off),
             switch(1, 40, Way::On),
-            // Woken, and too late: it waits again.
+            // Woken, but too late: it waits again.
             sample(1, 50, 0xa),
             switch(1, 50, Way::Off),
             switch(1, 55, Way::On),

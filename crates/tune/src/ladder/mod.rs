@@ -143,7 +143,6 @@ pub struct Title {
 ///
 /// # Errors
 /// The baseline cannot be measured, or `measure` fails.
-/// When the baseline cannot be measured, or `measure` fails.
 pub fn climb<E>(
     rungs: &[Rung],
     rounds: u32,
