@@ -1,13 +1,13 @@
-//! What will happen in a world, in order of time.
+//! The pending events of a world, in order of time.
 //!
-//! Owns the order: by time, then as it was put in. Never takes back: what is stale is known by its generation.
+//! Owns the order: by time, then by insertion. Never removes an event early: a stale one is recognised by its generation.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use sys::connect::RemoteAddress;
 
-/// A connection of one life of its place in the table.
+/// A connection, by its index and the generation of that index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) index: u32,
@@ -22,28 +22,28 @@ pub(super) enum Segment {
     Reset,
 }
 
-/// What happens to a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A segment arrives at the server.
     ToServer(Segment),
     /// A segment arrives at the client.
     ToClient(Segment),
-    /// It has been deferred long enough.
+    /// The deferral of its acceptance has ended.
     Undefer,
-    /// What a cut receive left out can be received.
+    /// The bytes that a cut receive left out can be received.
     Reveal,
     /// A choked send buffer has room again.
     Unchoke,
-    /// What was held back for more is transmitted.
+    /// Held back bytes are transmitted.
     Uncork,
-    /// A handshake that a scheduler began is over.
+    /// A handshake that a scheduler began succeeds.
     Establish(RemoteAddress),
-    /// The same, and the remote does not want it.
+    /// A handshake that a scheduler began is refused by the remote.
     Refuse,
 }
 
-/// An event with its time.
+/// An event and its time.
 #[derive(Debug)]
 pub(super) struct Appointment {
     pub(super) at_ns: u64,
@@ -72,7 +72,7 @@ impl Ord for Appointment {
     }
 }
 
-/// All appointments.
+/// All pending events.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     heap: BinaryHeap<Reverse<Appointment>>,
@@ -86,12 +86,12 @@ impl Agenda {
         self.heap.push(Reverse(appointment));
     }
 
-    /// Time of the next one.
+    /// The time of the next event.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse(appointment)| appointment.at_ns)
     }
 
-    /// Takes the next one if its time is not after `until_ns`.
+    /// Takes the next event if its time is not after `until_ns`.
     pub(super) fn take_due(&mut self, until_ns: u64) -> Option<Appointment> {
         if self.next_ns()? > until_ns {
             return None;

@@ -1,7 +1,7 @@
-//! What clients do in a world.
+//! The clients of a world.
 //!
-//! Owns the clients' ends of connections. A client here is the test itself: it takes what arrives at once unless
-//! it stalls, and what it sends waits with it when the server does not read.
+//! Owns the clients' ends of connections. The test plays the client: a client reads what arrives at once unless
+//! it is stalled, and keeps what it could not send while the server does not read.
 
 use sys::socket::{ListenAddress, Peer};
 
@@ -40,7 +40,7 @@ impl State {
         Some(key)
     }
 
-    /// The place of a connection whose client has not closed it.
+    /// The index of a connection that its client has not closed.
     pub(super) fn find(&mut self, key: Key) -> Option<u32> {
         self.settle();
         let connection = self.connections.get(key.index as usize)?;
@@ -48,7 +48,7 @@ impl State {
         here.then_some(key.index)
     }
 
-    /// Puts on the way what the client has and there is room for.
+    /// Sends what the client has, as far as there is room.
     pub(super) fn pump(&mut self, index: u32) {
         let connection = self.connection(index);
         let room = connection.room_to_server();
@@ -85,7 +85,7 @@ impl State {
 
     pub(super) fn client_close(&mut self, index: u32) {
         if self.connection(index).unread > 0 {
-            // As any kernel: a close with unread bytes is a reset.
+            // As in any kernel, a close with unread bytes is a reset.
             self.client_reset(index);
             return;
         }
@@ -124,7 +124,7 @@ impl State {
         }
     }
 
-    /// Takes at most so many bytes, beginning with those the client has read and going on to unread ones.
+    /// Takes at most this many bytes, first those that the client has read, then unread ones.
     pub(super) fn client_read(&mut self, index: u32, most: usize) -> Vec<u8> {
         let connection = self.connection(index);
         let taken = connection.to_client.arrived.take(most);

@@ -1,7 +1,7 @@
-//! One connection of a world: two pipes and what each end knows.
+//! One connection of a world: two pipes and the state of each end.
 //!
-//! Owns what a kernel would answer about a socket at this moment (its readiness). Never changes anything outside
-//! of itself: what follows from a change is the world's.
+//! Owns what a kernel would answer about a socket at this moment (its readiness). Changes only itself: the
+//! consequences of a change are the world's task.
 
 use std::io;
 
@@ -13,62 +13,62 @@ use super::pipe::{Bytes, End, Pipe};
 /// Where the server's end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// With a listener, until its first bytes arrive.
+    /// Held back by a listener until its first bytes arrive.
     Deferred,
     /// In a listener's queue.
     Queued,
-    /// With a scheduler.
+    /// Owned by a scheduler.
     Accepted,
-    /// Nowhere: closed, or never accepted.
+    /// Closed, or never accepted.
     Closed,
 }
 
-/// What a client sees of its connection.
+/// The state of a connection as its client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientState {
-    /// It stands.
+    /// It is open.
     Open,
-    /// The server ended its output, and the client has everything that came before.
+    /// The server ended its output, and the client has received everything before the end.
     EndedByServer,
     /// The server reset it, or closed the listener before it was accepted.
     Reset,
-    /// A fault of the world reset it, at both ends.
+    /// A fault of the world reset it at both ends.
     Cut,
     /// The client itself closed or reset it.
     Closed,
 }
 
-/// How a server's end is watched.
+/// How the server's end is watched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) token: Token,
     pub(super) interest: Interest,
 }
 
-/// A yes or no of a connection, one bit of a number.
+/// A flag of a connection: one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark(u16);
 
 impl Mark {
-    /// In its scheduler's list of changes.
+    /// It is in its scheduler's list of changes.
     pub(super) const CHANGED: Mark = Mark(1);
-    /// The change was already held back once.
+    /// Its change was held back once already.
     pub(super) const HELD: Mark = Mark(1 << 1);
-    /// A send found no room: say when there is some.
+    /// A send found no room: report when there is some.
     pub(super) const WANTS_ROOM: Mark = Mark(1 << 2);
-    /// A fault: no room for a span.
+    /// A fault: there is no room for some time.
     pub(super) const CHOKED: Mark = Mark(1 << 3);
-    /// The close is to be a reset.
+    /// Closing it sends a reset.
     pub(super) const RESET_ON_CLOSE: Mark = Mark(1 << 4);
-    /// The connection is gone for the server.
+    /// The connection no longer exists for the server.
     pub(super) const GONE: Mark = Mark(1 << 5);
     /// The client does not read.
     pub(super) const STALLED: Mark = Mark(1 << 6);
-    /// The client ends its output after what it has not sent yet.
+    /// The client ends its output after the bytes it has not sent yet.
     pub(super) const ENDING: Mark = Mark(1 << 7);
     /// The client's application has closed its socket.
     pub(super) const RELEASED: Mark = Mark(1 << 8);
-    /// Its scheduler made it, and the handshake is not over.
+    /// Its scheduler opened it, and the handshake has not ended.
     pub(super) const CONNECTING: Mark = Mark(1 << 9);
 }
 
@@ -80,25 +80,25 @@ pub(super) struct Connection {
     pub(super) scheduler: u16,
     marks: u16,
     pub(super) place: Position,
-    /// What the client was told; see [`Connection::client_state`].
+    /// The state that the client was told; see [`Connection::client_state`].
     pub(super) client: ClientState,
     pub(super) peer: Peer,
     pub(super) watch: Option<Watch>,
-    /// The next operation of the server fails with this, once.
+    /// The next operation of the server fails with this error, once.
     pub(super) error: Option<io::ErrorKind>,
     pub(super) to_server: Pipe,
     pub(super) to_client: Pipe,
-    /// Bytes at the server's end that a receive can get; the others come later.
+    /// Bytes at the server's end that a receive can return; the others come later.
     pub(super) visible: u32,
     /// Bytes at the client's end that its application has not read.
     pub(super) unread: u32,
-    /// What the client wants to send and has no room for.
+    /// Bytes that the client wants to send and has no room for.
     pub(super) unsent: Bytes,
-    /// What the server sent and announced more after.
+    /// Bytes that the server sent and announced more after.
     pub(super) corked: Bytes,
 }
 
-// A world of a million idle connections is to fit beside the server under test.
+// A world of a million idle connections should fit into memory beside the server under test.
 const _: () = assert!(size_of::<Connection>() <= 144);
 
 impl Connection {
@@ -130,14 +130,14 @@ impl Connection {
         self.marks |= mark.0;
     }
 
-    /// Takes a mark away and says whether it was there.
+    /// Clears a flag and returns whether it was set.
     pub(super) fn take(&mut self, mark: Mark) -> bool {
         let had = self.has(mark);
         self.marks &= !mark.0;
         had
     }
 
-    /// Bytes a send of the server can take now.
+    /// Bytes that a send of the server can take now.
     pub(super) fn room(&self) -> usize {
         if self.has(Mark::CHOKED) {
             return 0;
@@ -155,18 +155,18 @@ impl Connection {
         self.room() * 3 >= self.to_client.capacity as usize
     }
 
-    /// Bytes the client can still put on the way.
+    /// Bytes that the client can still send.
     pub(super) fn room_to_server(&self) -> usize {
         let used = self.to_server.flying as usize + self.to_server.arrived.len();
         (self.to_server.capacity as usize).saturating_sub(used)
     }
 
-    /// Everything that arrived can be received.
+    /// Makes all bytes that have arrived receivable.
     pub(super) fn reveal(&mut self) {
         self.visible = u32::try_from(self.to_server.arrived.len()).expect("bounded by a capacity");
     }
 
-    /// Whether some of what arrived comes later.
+    /// Whether some of the bytes that have arrived come later.
     pub(super) fn hides(&self) -> bool {
         (self.visible as usize) < self.to_server.arrived.len()
     }
@@ -177,7 +177,7 @@ impl Connection {
         both || self.has(Mark::GONE)
     }
 
-    /// What epoll would report of it now; `None` when nothing.
+    /// What epoll would report of it now; `None` if nothing.
     pub(super) fn readiness(&self) -> Option<Ready> {
         let watch = self.watch.filter(|_| !self.has(Mark::CONNECTING))?;
         let hung_up = self.is_hung_up();
@@ -194,7 +194,7 @@ impl Connection {
         (ready.readable || ready.writable).then_some(ready)
     }
 
-    /// What its client sees.
+    /// The state as its client sees it.
     pub(super) fn client_state(&self) -> ClientState {
         let reads_on = self.client == ClientState::EndedByServer && self.unread > 0;
         if reads_on { ClientState::Open } else { self.client }

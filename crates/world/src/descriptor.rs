@@ -1,7 +1,7 @@
 //! The descriptors of a world's sockets: a number each, as in a kernel, closed when dropped.
 //!
-//! Owns the table from number to connection. It belongs to the thread and not to a world, so that a socket is four
-//! bytes like the kernel's: the memory a scheduler needs for a connection is the same in both.
+//! Owns the table from number to connection. The table belongs to the thread, not to a world, so that a socket has
+//! four bytes like the kernel's: the memory that a scheduler needs for a connection is the same in both.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use std::rc::Rc;
 
 use super::state::State;
 
-/// A connection as its scheduler holds it. Dropped, it is closed.
+/// A connection as its scheduler holds it. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct Socket {
     number: NonZeroU32,
     _table: PhantomData<*const ()>,
 }
 
-// As the kernel's socket.
+// The size of a kernel socket.
 const _: () = assert!(size_of::<Option<Socket>>() == 4);
 
 struct Entry {
@@ -65,7 +65,7 @@ impl Socket {
         Self { number, _table: PhantomData }
     }
 
-    /// The connection behind the number, in this world.
+    /// The connection with this number in this world.
     pub(super) fn connection(&self, world: &Rc<RefCell<State>>) -> u32 {
         TABLE.with_borrow(|table| {
             let entry = table.entries[place(self.number)].as_ref().expect("it is open while held");
@@ -77,7 +77,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // The table is gone when the thread ends; so is every world.
+        // The table no longer exists when the thread ends; neither does any world.
         let removed = TABLE.try_with(|table| table.borrow_mut().remove(self.number)).ok().flatten();
         if let Some(entry) = removed {
             entry.world.borrow_mut().close_socket(entry.connection);

@@ -1,26 +1,26 @@
-//! What may go wrong in a world, and how often.
+//! The faults of a world, and their probabilities.
 //!
-//! Owns the list of faults. Each is something that a kernel or a network does and the contract allows; a world
+//! Owns the list of faults. Each is something that a kernel or a network does and that the contract allows; a world
 //! never does what the contract forbids.
 
 use super::random::Random;
 
-/// How often each fault happens, in times per million chances, and how long those that last may last.
+/// The probability of each fault, in times per million chances, and the longest duration of those that last.
 ///
-/// Spans are in nanoseconds of virtual time and drawn anew between 1 and the maximum each time.
+/// Durations are in nanoseconds of virtual time, drawn between 1 and the maximum each time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// A receive gives a part of what is there: either the rest stays in place ([`Rest::Perhaps`]) or it comes
+    /// A receive returns a part of what is there: the rest either stays in place ([`Rest::Perhaps`]) or comes
     /// later with a new event ([`Rest::No`]).
     ///
     /// [`Rest::Perhaps`]: sys::pollset::Rest::Perhaps
     /// [`Rest::No`]: sys::pollset::Rest::No
     pub cut_receive: u32,
-    /// A send takes a part of what there is room for, perhaps nothing; then there is no room for a span.
+    /// A send takes a part of what there is room for, perhaps nothing; then there is no room for some time.
     pub cut_send: u32,
-    /// What is sent, by either side, travels in several segments of any length.
+    /// Bytes sent by either side travel in several segments of any length.
     pub split: u32,
-    /// A segment takes a span longer than the latency.
+    /// A segment takes longer than the latency.
     pub delay: u32,
     /// A connection has buffers between [`limits::BUFFER_MINIMUM`] and [`limits::BUFFER`].
     ///
@@ -29,45 +29,45 @@ pub struct Faults {
     pub small_buffer: u32,
     /// The events of a wait are in any order.
     pub shuffle: u32,
-    /// An event comes one wait later.
+    /// An event is reported one wait later.
     pub hold: u32,
-    /// An event comes twice in one batch: if the first makes the scheduler close, the second is stale.
+    /// An event is reported twice in one batch: if the first makes the scheduler close the socket, the second is stale.
     pub duplicate: u32,
     /// A wait also reports a socket to which nothing happened.
     pub spurious: u32,
-    /// A connection is reset by the network: drawn for every receive, send, segment and handshake.
+    /// The network resets a connection: drawn for every receive, send, segment and handshake.
     pub cut_connection: u32,
     /// A reset overtakes what the same side sent before it.
     pub reset_overtakes: u32,
-    /// From now on and for a span the scheduler that accepts has no descriptor for a connection.
+    /// For some time, the scheduler that accepts has no descriptor for a connection.
     pub no_descriptor: u32,
-    /// The connection that is accepted has died in the queue.
+    /// The connection that is accepted was reset in the queue.
     pub aborted: u32,
     /// Watching a socket fails: the kernel has no memory for it.
     pub watch_refused: u32,
-    /// A connection that a scheduler begins finds no local port.
+    /// A connection that a scheduler opens finds no local port.
     pub no_port: u32,
     /// A remote refuses a connection although it listens.
     pub refused: u32,
-    /// A connection that a scheduler begins is never answered.
+    /// A connection that a scheduler opens is never answered.
     pub unanswered: u32,
-    /// The answer to a connection that a scheduler begins takes a span longer than the latency. Without latency and
-    /// this a connection stands at once.
+    /// The answer to a connection that a scheduler opens takes longer than the latency. Without latency and
+    /// this fault a connection is established at once.
     pub connect_late: u32,
-    /// A region of a file is not in memory: for a span, or until [`World::warm`](super::World::warm).
+    /// A region of a file is not in memory: for some time, or until [`World::warm`](super::World::warm).
     pub cold: u32,
-    /// Longest way of a segment without a delay; 0 delivers at once.
+    /// Longest latency of a segment without a delay; 0 delivers at once.
     pub latency_ns_maximum: u64,
-    /// Longest span of a delay, of a late answer, of a send without room and of bytes that come later.
+    /// Longest delay, late answer, time without room in a send buffer, and time until left out bytes come.
     pub delay_ns_maximum: u64,
-    /// Longest span without descriptors.
+    /// Longest time without descriptors.
     pub no_descriptor_ns_maximum: u64,
-    /// Longest span of a cold file.
+    /// Longest time for which a file is cold.
     pub cold_ns_maximum: u64,
 }
 
 impl Faults {
-    /// A world in which nothing goes wrong and everything sent arrives at once.
+    /// No faults; everything sent arrives at once.
     #[must_use]
     pub const fn none() -> Self {
         Self {
@@ -97,8 +97,8 @@ impl Faults {
         }
     }
 
-    /// Everything that loses no connection: bytes are cut and late, events come in any order, twice or for
-    /// nothing, descriptors run out, files are cold. A correct server answers every request in such a world.
+    /// All faults that lose no connection: bytes are cut and late, events come in any order, twice or
+    /// without cause, descriptors run out, files are cold. A correct server answers every request in such a world.
     #[must_use]
     pub const fn gentle() -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Faults {
         }
     }
 
-    /// Everything at once: what [`Faults::gentle`] has, and connections are lost.
+    /// All faults: those of [`Faults::gentle`], and connections are lost.
     #[must_use]
     pub const fn harsh() -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Faults {
     }
 
     /// Some of [`Faults::harsh`]: each fault is off in half of all worlds, as usual in a quarter and twice as
-    /// frequent in a quarter. Worlds that differ in kind find more than many worlds of one kind.
+    /// frequent in a quarter. Worlds of different kinds find more than many worlds of one kind.
     #[must_use]
     pub fn drawn(random: &mut Random) -> Self {
         let mut faults = Self::harsh();
@@ -146,7 +146,7 @@ impl Faults {
             *probability = match random.below(4) {
                 0 | 1 => 0,
                 2 => *probability,
-                // Never certain: what always happens can keep a server from ever getting on.
+                // Never certain: a fault that always happens can keep a server from making progress.
                 _ => (*probability * 2).min(900_000),
             };
         }

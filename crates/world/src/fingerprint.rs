@@ -1,10 +1,10 @@
-//! One number for all that happened in a world, to compare two runs.
+//! One number for everything that happened in a world, to compare two runs.
 //!
-//! Owns how happenings are folded into it. Never keeps a log: when two runs differ, run them side by side.
+//! Owns how events are hashed into it. Keeps no log: if two runs differ, run them side by side.
 
 use super::random::scramble;
 
-/// What is folded in; the number is part of the fingerprint.
+/// The kinds of events that are hashed; the discriminant is part of the fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Happening {
     Advanced = 1,
@@ -31,7 +31,7 @@ pub(super) enum Happening {
     Established,
 }
 
-/// The fold.
+/// The hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     value: u64,
@@ -42,14 +42,14 @@ impl Fingerprint {
         self.value
     }
 
-    /// Folds in a happening with two numbers that tell it from others of its kind.
+    /// Hashes an event, with two numbers that tell it from others of its kind.
     pub(super) fn note(&mut self, happening: Happening, subject: u64, detail: u64) {
         self.fold(happening as u64);
         self.fold(subject);
         self.fold(detail);
     }
 
-    /// Folds in bytes.
+    /// Hashes bytes.
     pub(super) fn note_bytes(&mut self, bytes: &[u8]) {
         for word in bytes.chunks(8) {
             let mut padded = [0_u8; 8];

@@ -1,4 +1,4 @@
-//! Listeners of a world: their queues, and what accepting from them answers.
+//! Listeners of a world: their queues, and the answers of accepting from them.
 //!
 //! Owns the listeners' system calls and the count of descriptors. Clients join a queue in `client_side`.
 
@@ -15,11 +15,11 @@ use super::listening::Gate;
 use super::state::{State, Way};
 use crate::limits::BACKLOG_MAXIMUM;
 
-/// First of the ports that stand for "any port".
+/// The first port that is assigned for "any port".
 const FIRST_FREE_PORT: u16 = 32_768;
 
 impl Gate {
-    /// Whether its scheduler is to be told of connections that wait.
+    /// Whether its scheduler is to be told about waiting connections.
     pub(super) fn is_ready(&self) -> bool {
         self.open && self.reported && !self.queue.is_empty()
     }
@@ -37,7 +37,7 @@ impl State {
         if side.descriptors >= side.descriptor_limit {
             return Err(Errno::MFILE.into());
         }
-        // Clients know an address, not who opened it first.
+        // Clients know an address, not which scheduler opened it first.
         let mut address = match &options.address {
             ListenAddress::TcpBeside(address) => ListenAddress::Tcp(*address),
             address => address.clone(),
@@ -89,14 +89,14 @@ impl State {
         }
     }
 
-    /// Lets nobody join a queue any more.
+    /// Lets no further client join a queue.
     pub(super) fn refuse_new(&mut self, listener: u32) {
         self.settle();
         self.gates[listener as usize].refuses_new = true;
         self.fingerprint.note(Happening::RefusingNew, listener.into(), 0);
     }
 
-    /// Changes whether a listener is reported. It is an error when nothing changes, as in epoll.
+    /// Changes whether a listener is reported. As in epoll, it is an error if nothing changes.
     pub(super) fn report_listener(
         &mut self,
         listener: u32,

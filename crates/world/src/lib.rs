@@ -1,18 +1,18 @@
 //! The simulated pollset: a seeded network and clock in memory.
 //!
-//! Owns [`World`], in which clients are driven by a test and schedulers by [`Sim`], all in one thread, turned one
-//! by one. Never blocks: [`Pollset::wait`] gives what is there now whatever its patience, and time passes only by
-//! [`World::advance`]. As strict as a kernel: an event comes on a change and not again, so that a scheduler which
-//! forgets bytes hangs here. What may go wrong is listed in [`Faults`]; what the contract forbids never happens.
+//! Owns [`World`], in which a test drives the clients and [`Sim`] drives the schedulers, all in one thread, one
+//! after the other. Never blocks: [`Pollset::wait`] returns what is there now, whatever its patience, and time passes
+//! only by [`World::advance`]. As strict as a kernel: a change is reported once, so that a scheduler that forgets
+//! bytes hangs here. The possible faults are listed in [`Faults`]; what the contract forbids never happens.
 //!
-//! Where Linux is more particular than the contract, the world does as Linux does: without a descriptor the accept
-//! queue is not looked at; a close with unread bytes is a reset; bytes to a closed socket are answered by a reset;
-//! closing a listener resets its queue; an error is told once; room is reported from a third of the buffer on.
+//! Where Linux is more specific than the contract, the world does as Linux does: without a free descriptor the accept
+//! queue is not read; a close with unread bytes is a reset; bytes to a closed socket are answered by a reset;
+//! closing a listener resets its queue; an error is reported once; room is reported once a third of the buffer is free.
 //!
-//! A connection that a scheduler makes leads to a remote that the test plays ([`World::listen_remote`]); two schedulers
+//! A connection that a scheduler opens leads to a remote that the test plays ([`World::listen_remote`]); two schedulers
 //! are not connected with each other.
 //!
-//! Not simulated: several processes at one inherited listener share one queue in a kernel, here each has its own.
+//! Not simulated: processes that inherit one listener share its queue in a kernel; here each has its own.
 
 mod agenda;
 mod client_side;
@@ -54,7 +54,7 @@ pub use random::{ALWAYS, Random};
 pub use stage::Stage;
 pub use world::{ClientId, Stall, World};
 
-/// A simulated listener. Dropped, it is closed.
+/// A simulated listener. Dropping it closes it.
 #[derive(Debug)]
 pub struct Listener {
     world: Rc<RefCell<State>>,
@@ -62,7 +62,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Where it listens, with the port that was asked for as 0.
+    /// Its address, with the assigned port if the requested one was 0.
     #[must_use]
     pub fn local_address(&self) -> ListenAddress {
         self.world.borrow().gates[self.number as usize].address.clone()
@@ -75,7 +75,7 @@ impl Drop for Listener {
     }
 }
 
-/// A world as the pollset of one scheduler.
+/// The pollset of one scheduler in a world.
 #[derive(Debug)]
 pub struct Sim {
     world: Rc<RefCell<State>>,
@@ -90,7 +90,7 @@ impl Sim {
         Self { world, scheduler, events: Vec::new(), buffer }
     }
 
-    /// The world and a connection in it.
+    /// The world and the index of a connection in it.
     fn look_up(&self, socket: &Socket) -> (std::cell::RefMut<'_, State>, u32) {
         let index = socket.connection(&self.world);
         let mut world = self.world.borrow_mut();
@@ -156,7 +156,7 @@ impl Pollset for Sim {
         world.set_interest(index, token, interest)
     }
 
-    /// A simulated connection has one bound, whatever its peer does.
+    /// A simulated connection has one send buffer size, whatever its peer does.
     fn note_fast_peer(&mut self, _socket: &Socket) {}
 
     fn receive(&mut self, socket: &Socket) -> Received<'_> {
@@ -180,7 +180,7 @@ impl Pollset for Sim {
             Ok(count) => count,
             Err(answer) => return answer,
         };
-        // What is cut short is transmitted whatever follows, as in Linux: the rest may be long in coming.
+        // What a cut send took is transmitted even if more was announced, as in Linux: the rest may come late.
         let follows = if count == bytes.len() { follows } else { Follows::Nothing };
         world.finish_send(index, &bytes[..count], follows);
         if count == bytes.len() { Sent::All } else { Sent::Part(count) }

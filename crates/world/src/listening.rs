@@ -1,6 +1,6 @@
-//! What connections wait at: the listeners of schedulers, and the remotes that a test plays.
+//! Where connections wait: the listeners of schedulers, and the remotes that a test plays.
 //!
-//! Owns their shape. `gate` and `remote` do the work.
+//! Owns their data. `gate` and `remote` have the operations.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) struct Gate {
     pub(super) open: bool,
     pub(super) refuses_new: bool,
     pub(super) reported: bool,
-    /// For how long a connection without bytes is kept back.
+    /// How long a connection without bytes is held back.
     pub(super) defer_ns: u64,
     pub(super) backlog: usize,
     pub(super) deferred: usize,

@@ -1,15 +1,15 @@
-//! One direction of a connection: what has arrived and what is on its way.
+//! One direction of a connection: bytes that have arrived and bytes in flight.
 //!
-//! Owns the counts that bound it. Never delivers: bytes on their way are in the world's agenda.
+//! Owns the counts that limit it. Never delivers: bytes in flight are in the world's agenda.
 
 use std::collections::VecDeque;
 
-/// Bytes in order; without bytes it owns no memory but one pointer, because a world may hold a million.
+/// A byte queue; empty it owns no memory but one pointer, because a world may have a million.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word when empty instead of four")]
 pub(super) struct Bytes(Option<Box<VecDeque<u8>>>);
 
-// A pointer: a million idle connections pay for each byte.
+// One pointer: a million idle connections multiply each byte.
 const _: () = assert!(size_of::<Bytes>() == 8);
 
 impl Bytes {
@@ -27,7 +27,7 @@ impl Bytes {
         }
     }
 
-    /// Takes as many bytes as `target` holds, which must not be more than there are.
+    /// Takes as many bytes as `target` has room for; there must be that many.
     pub(super) fn take_into(&mut self, target: &mut [u8]) {
         let Some(bytes) = &mut self.0 else { return };
         let count = target.len().min(bytes.len());
@@ -41,7 +41,7 @@ impl Bytes {
         }
     }
 
-    /// Takes so many bytes, or all there are.
+    /// Takes this many bytes, or all there are.
     pub(super) fn take(&mut self, count: usize) -> Vec<u8> {
         let mut taken = vec![0; count.min(self.len())];
         self.take_into(&mut taken);
@@ -53,28 +53,28 @@ impl Bytes {
     }
 }
 
-/// How far the end of a direction has come.
+/// How far the end of a direction has travelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     /// The sender may send.
     #[default]
     Open,
-    /// The sender has ended; the receiver does not know yet.
+    /// The sender has ended its output; the receiver has not learned it yet.
     Sent,
-    /// The receiver knows.
+    /// The receiver has learned it.
     Arrived,
 }
 
 /// One direction.
 #[derive(Debug)]
 pub(super) struct Pipe {
-    /// At the receiver.
+    /// Bytes that have arrived at the receiver.
     pub(super) arrived: Bytes,
-    /// Bytes on their way.
+    /// Bytes in flight.
     pub(super) flying: u32,
-    /// Most bytes on their way and not read.
+    /// Most bytes in flight and unread.
     pub(super) capacity: u32,
-    /// What is sent next arrives no earlier than this: bytes do not overtake one another.
+    /// Bytes sent next arrive no earlier than this: they do not overtake each other.
     pub(super) last_arrival_ns: u64,
     pub(super) end: End,
 }

@@ -1,8 +1,8 @@
-//! Random numbers that come again with their seed.
+//! Reproducible random numbers.
 //!
-//! Owns the generator (SplitMix64). Never fit for secrets: whoever sees a few numbers knows the rest.
+//! Owns the generator (SplitMix64). Not fit for secrets: a few numbers are enough to compute all others.
 
-/// What a probability of one is in this module's unit: parts per million.
+/// A probability of one in this module's unit, parts per million.
 pub const ALWAYS: u32 = 1_000_000;
 
 /// A generator of random numbers. The same seed gives the same numbers on every machine.
@@ -23,25 +23,25 @@ impl Random {
         scramble(self.state)
     }
 
-    /// A number below `bound`; 0 when the bound is 0.
+    /// A number below `bound`; 0 if the bound is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         let wide = u128::from(self.bits()) * u128::from(bound);
         u64::try_from(wide >> 64).expect("the upper half of 128 bits")
     }
 
-    /// An index below `length`; 0 when the length is 0.
+    /// An index below `length`; 0 if the length is 0.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).expect("not above a usize")
     }
 
-    /// Whether something happens that happens so many times in a million. Zero draws no number, so that a fault
-    /// that is off does not move the others.
+    /// Returns true with this probability per million. Zero draws no number, so that a fault
+    /// that is off does not change the others.
     pub fn chance(&mut self, probability_per_million: u32) -> bool {
         probability_per_million > 0
             && self.below(u64::from(ALWAYS)) < u64::from(probability_per_million)
     }
 
-    /// Puts a slice into random order.
+    /// Shuffles a slice.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.index(last + 1);

@@ -1,6 +1,6 @@
-//! Connections that schedulers make, to remotes that a test plays.
+//! Connections that schedulers open, to remotes that a test plays.
 //!
-//! Owns the remotes' queues and the course of a handshake. Once it stands, a connection that a scheduler made is like
+//! Owns the remotes' queues and the handshake. Once it is established, a connection that a scheduler opened is like
 //! one that it accepted: the test has the other end.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use super::fingerprint::Happening;
 use super::listening::Remote;
 use super::state::State;
 
-/// The listener of a connection that came through none.
+/// The listener of a connection that a scheduler opened.
 const NO_LISTENER: u32 = u32::MAX;
 
 impl State {
@@ -131,7 +131,7 @@ impl State {
         index
     }
 
-    /// A connection waits at its remote.
+    /// A connection joins the queue of its remote.
     fn arrive(&mut self, index: u32, to: &RemoteAddress) {
         let key = self.key(index);
         if let Some(remote) = self.remote(to) {
@@ -139,7 +139,7 @@ impl State {
         }
     }
 
-    /// A handshake is over.
+    /// A handshake has succeeded.
     pub(super) fn establish(&mut self, index: u32, to: &RemoteAddress) {
         if self.remote(to).is_none() {
             self.refuse(index);
@@ -148,7 +148,7 @@ impl State {
         self.fingerprint.note(Happening::Established, index.into(), 1);
         self.connection(index).take(Mark::CONNECTING);
         if self.random.chance(self.faults.cut_connection) {
-            // Before anybody at the remote heard of it.
+            // The network resets it before the remote learns of it.
             self.cut(index);
             self.connection(index).set(Mark::RELEASED);
             return;
@@ -157,7 +157,7 @@ impl State {
         self.change(index);
     }
 
-    /// The remote does not want it.
+    /// The remote refuses it.
     pub(super) fn refuse(&mut self, index: u32) {
         self.fingerprint.note(Happening::Established, index.into(), 0);
         let connection = self.connection(index);
@@ -178,7 +178,7 @@ impl State {
         connection.error.take().map_or(Ok(Connecting::Done), Err)
     }
 
-    /// The socket of a handshake under way was closed: the remote never hears of it.
+    /// The socket was closed during the handshake: the remote never learns of it.
     pub(super) fn give_up_connecting(&mut self, index: u32) {
         let connection = self.connection(index);
         connection.take(Mark::CONNECTING);

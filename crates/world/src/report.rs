@@ -1,6 +1,6 @@
 //! What a wait reports: changes since the last one, and the faults of reporting.
 //!
-//! Owns the order and number of events. Never reports what did not change, except as a fault.
+//! Owns the order and number of events. Reports only changes, except as a fault.
 
 use sys::pollset::{Interest, Ready};
 

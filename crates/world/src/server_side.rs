@@ -1,4 +1,4 @@
-//! What servers ask of a world about a connection: a kernel's answers, in memory.
+//! The server's operations on a connection: a kernel's answers, in memory.
 //!
 //! Owns the system calls on sockets. Never tells a server what a kernel would not.
 
@@ -13,7 +13,7 @@ use super::pipe::End;
 use super::state::{State, Way};
 use crate::limits::{CORK_NS, SEGMENT};
 
-/// What a receive put into the buffer.
+/// The result of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Bytes(usize, Rest),
@@ -56,14 +56,14 @@ impl State {
         Ok(())
     }
 
-    /// Adding and modifying look at the socket, as epoll does: what is there is reported by the next wait.
+    /// As in epoll, adding and modifying check the socket: the next wait reports what is there.
     fn change_if_ready(&mut self, index: u32) {
         if self.look(index).is_some() {
             self.change(index);
         }
     }
 
-    /// Readiness, as the kernel finds it: a look that finds no room asks to be told of it.
+    /// The readiness that the kernel would report: if there is no room, room is reported later.
     pub(super) fn look(&mut self, index: u32) -> Option<Ready> {
         let connection = self.connection(index);
         if !connection.has_room() {
@@ -112,7 +112,7 @@ impl State {
         let mut hides = false;
         if count > 1 && self.random.chance(self.faults.cut_receive) {
             count = 1 + self.random.index(count - 1);
-            // After its end is known nothing more can come later: a kernel never blocks there.
+            // Once the end has arrived nothing can come later: a kernel never blocks then.
             let over = connection.to_server.end == End::Arrived || connection.has(Mark::GONE);
             hides = !over && self.random.below(2) == 0;
             rest = if hides { Rest::No } else { Rest::Perhaps };
@@ -128,7 +128,7 @@ impl State {
         Taken::Bytes(count, rest)
     }
 
-    /// How many of the bytes a send asks for are taken; otherwise the answer to it.
+    /// How many of the bytes of a send are taken; otherwise its answer.
     pub(super) fn begin_send(&mut self, index: u32, asked: usize) -> Result<usize, Sent> {
         self.settle();
         if self.connection(index).has(Mark::CONNECTING) {
@@ -157,7 +157,7 @@ impl State {
         Ok(count)
     }
 
-    /// Takes the bytes a send was allowed.
+    /// Takes the bytes that a send was granted.
     pub(super) fn finish_send(&mut self, index: u32, bytes: &[u8], follows: Follows) {
         self.fingerprint.note(Happening::Sent, index.into(), u64::from(follows == Follows::More));
         self.fingerprint.note_bytes(bytes);
@@ -225,7 +225,7 @@ impl State {
         let scheduler = usize::from(connection.scheduler);
         connection.watch = None;
         connection.take(Mark::CHANGED);
-        // Bytes nobody will read: RFC 2525 section 2.17 wants the peer to be told by a reset.
+        // Unread bytes: by RFC 2525 section 2.17 the peer should be told by a reset.
         let resets =
             connection.has(Mark::RESET_ON_CLOSE) || !connection.to_server.arrived.is_empty();
         let gone = connection.has(Mark::GONE);

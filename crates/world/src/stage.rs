@@ -1,7 +1,7 @@
 //! Schedulers of a service in a world of their own: the shortest way to test a service.
 //!
-//! Owns the schedulers and when they turn. Clients and time are the test's. Nothing here is real: no socket, no thread, no
-//! clock, so a test is as fast as its code and the same each time.
+//! Owns the schedulers and when they run. The test drives clients and time. There is no real socket, thread or clock, so
+//! a test is as fast as its code and the same each time.
 
 use std::time::Duration;
 
@@ -33,15 +33,15 @@ pub struct Stage<S: Service> {
 }
 
 impl<S: Service> Stage<S> {
-    /// So many schedulers, each with its own service, in a network without faults.
+    /// This many schedulers, each with its own service, in a network without faults.
     pub fn new(schedulers: usize, make: impl FnMut() -> S) -> Self {
         Self::with_faults(schedulers, 1, Faults::none(), make)
     }
 
-    /// The same in a network with faults, which are drawn by `seed`: short reads and writes, resets, missing descriptors.
+    /// The same in a network with faults drawn from `seed`: short reads and writes, resets, missing descriptors.
     ///
     /// # Panics
-    /// When there are more schedulers than a mesh may have endpoints.
+    /// There are more schedulers than a mesh may have endpoints.
     pub fn with_faults(
         schedulers: usize,
         seed: u64,
@@ -71,7 +71,7 @@ impl<S: Service> Stage<S> {
         stage
     }
 
-    /// The world, for what clients can do besides.
+    /// The world, for other operations of clients.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -81,17 +81,17 @@ impl<S: Service> Stage<S> {
         &mut self.schedulers
     }
 
-    /// A new client.
+    /// Connects a new client.
     ///
     /// # Panics
-    /// When all schedulers have closed their listeners.
+    /// All schedulers have closed their listeners.
     pub fn connect(&mut self) -> ClientId {
         let client = self.world.connect(&self.address).expect("somebody listens");
         self.rest();
         client
     }
 
-    /// Sends bytes of a client, and lets the schedulers turn until nothing is left to do.
+    /// Sends bytes of a client, and runs the schedulers until nothing is left to do.
     pub fn send(&mut self, client: ClientId, bytes: &[u8]) {
         self.world.client_send(client, bytes);
         self.rest();
@@ -103,7 +103,7 @@ impl<S: Service> Stage<S> {
         String::from_utf8_lossy(&self.world.client_received(client)).into_owned()
     }
 
-    /// Sends a text, and gives what came back.
+    /// Sends a text, and returns the answer.
     pub fn exchange(&mut self, client: ClientId, text: &str) -> String {
         self.send(client, text.as_bytes());
         self.received(client)
@@ -115,7 +115,7 @@ impl<S: Service> Stage<S> {
         self.world.client_state(client) != ClientState::Open
     }
 
-    /// Lets time pass, event by event.
+    /// Advances the time, event by event.
     pub fn pass(&mut self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let end = self.world.now_ns().saturating_add(nanoseconds);
@@ -126,10 +126,10 @@ impl<S: Service> Stage<S> {
         }
     }
 
-    /// Turns all schedulers until nothing is left to do. A message takes a turn of both sides.
+    /// Runs all schedulers until nothing is left to do. A message takes a turn of both sides.
     ///
     /// # Panics
-    /// When the simulated pollset fails, which it never does.
+    /// The simulated pollset fails, which it never does.
     pub fn rest(&mut self) {
         let mut quiet = 0;
         while quiet < STAGE_QUIET_PASSES {

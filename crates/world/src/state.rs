@@ -1,7 +1,7 @@
-//! The state of a world: connections, listeners, schedulers, the clock, and how things happen in it.
+//! The state of a world: connections, listeners, schedulers, the clock, and how events are executed.
 //!
-//! Owns the agenda's course ([`State::advance`]): every segment arrives through [`State::deliver`]. What servers
-//! ask is in `server_side`, `gate`, `remote` and `report`, what clients do in `client_side`.
+//! Owns the loop over the agenda ([`State::advance`]): every segment arrives through [`State::deliver`]. The servers'
+//! operations are in `server_side`, `gate`, `remote` and `report`, the clients' in `client_side`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -18,23 +18,23 @@ use super::pipe::End;
 use super::random::Random;
 use crate::limits::{BUFFER, BUFFER_MINIMUM, DESCRIPTORS};
 
-/// Monotonic time at the beginning of a world: not 0, because a machine has been up for a while.
+/// Monotonic time at the beginning of a world: not 0, because a machine has usually run for a while.
 const START_MONOTONIC_NS: u64 = 1_000_000_000_000;
 
 /// Wall-clock time at the beginning of a world: 2026-01-01 00:00 UTC.
 const START_UNIX_NS: u64 = 1_767_225_600_000_000_000;
 
-/// Which way something travels.
+/// The direction of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     ToServer,
     ToClient,
 }
 
-/// What the world keeps for a scheduler.
+/// The world's state of one scheduler.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// Watched connections to which something happened since they were last reported.
+    /// Watched connections that have changed since they were last reported.
     pub(super) changed: VecDeque<u32>,
     pub(super) descriptors: usize,
     pub(super) descriptor_limit: usize,
@@ -100,7 +100,7 @@ impl State {
         Key { index, generation: self.connections[index as usize].generation }
     }
 
-    /// Lets time pass, and everything happen at its time.
+    /// Advances the time and executes the events that become due.
     pub(super) fn advance(&mut self, until_ns: u64) {
         while let Some(appointment) = self.agenda.take_due(until_ns) {
             self.now_ns = self.now_ns.max(appointment.at_ns);
@@ -109,12 +109,12 @@ impl State {
         self.now_ns = self.now_ns.max(until_ns);
     }
 
-    /// Lets happen what is due now.
+    /// Executes the events that are due now.
     pub(super) fn settle(&mut self) {
         self.advance(self.now_ns);
     }
 
-    /// What is kept for a scheduler, new ones included.
+    /// The state of a scheduler, which is created if it is new.
     pub(super) fn side(&mut self, scheduler: usize) -> &mut Side {
         if self.sides.len() <= scheduler {
             self.sides.resize_with(scheduler + 1, Side::default);
@@ -122,7 +122,7 @@ impl State {
         &mut self.sides[scheduler]
     }
 
-    /// A place for a new connection.
+    /// Adds a connection; returns its index.
     pub(super) fn insert(&mut self, listener: u32, peer: Peer) -> u32 {
         let capacities = [self.capacity(), self.capacity()];
         if let Some(index) = self.free.pop() {
@@ -142,7 +142,7 @@ impl State {
         BUFFER_MINIMUM + u32::try_from(more).expect("below a capacity")
     }
 
-    /// Frees the place of a connection that both ends have closed.
+    /// Frees the index of a connection that both ends have closed.
     pub(super) fn free_if_over(&mut self, index: u32) {
         let connection = self.connection(index);
         if connection.place == Position::Closed && connection.take(Mark::RELEASED) {
@@ -153,7 +153,7 @@ impl State {
         }
     }
 
-    /// Notes that something happened to a connection; the next wait reports it if it is watched.
+    /// Records a change of a connection; the next wait reports it if it is watched.
     pub(super) fn change(&mut self, index: u32) {
         let connection = &mut self.connections[index as usize];
         if connection.watch.is_some() && !connection.has(Mark::CHANGED) {
@@ -162,19 +162,19 @@ impl State {
         }
     }
 
-    /// Notes a change if a send found no room and there is some now.
+    /// Records a change if a send found no room and there is some now.
     pub(super) fn change_if_room(&mut self, index: u32) {
         let connection = self.connection(index);
         if !connection.has_room() || !connection.take(Mark::WANTS_ROOM) {
             return;
         }
-        // Whoever did not ask for room is not woken: a change would report its unread bytes once more.
+        // A scheduler that did not ask for room is not woken: the change would report unread bytes once more.
         if connection.watch.is_some_and(|watch| watch.interest == Interest::ReadWrite) {
             self.change(index);
         }
     }
 
-    /// When something sent now arrives. In order: not before what was sent earlier.
+    /// When something sent now arrives: not before what was sent earlier.
     pub(super) fn arrival_ns(&mut self) -> u64 {
         let mut way_ns = match self.faults.latency_ns_maximum {
             0 => 0,
@@ -186,7 +186,7 @@ impl State {
         self.now_ns + way_ns
     }
 
-    /// A span from 1 to its maximum.
+    /// A duration from 1 to its maximum.
     pub(super) fn span_ns(&mut self, maximum_ns: u64) -> u64 {
         1 + self.random.below(maximum_ns)
     }
@@ -214,7 +214,7 @@ impl State {
         self.agenda.put(at_ns, self.key(index), event);
     }
 
-    /// Puts bytes on their way, in one segment or several.
+    /// Sends bytes, in one segment or several.
     pub(super) fn dispatch_bytes(&mut self, index: u32, way: Way, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let whole = bytes.len() == 1 || !self.random.chance(self.faults.split);
@@ -279,7 +279,7 @@ impl State {
             return;
         }
         if connection.place == Position::Closed {
-            // Nobody is there for these bytes: RFC 9293 section 3.10.7.1 answers with a reset.
+            // The socket is closed: RFC 9293 section 3.10.7.1 answers such bytes with a reset.
             if matches!(connection.client, ClientState::Open | ClientState::EndedByServer) {
                 self.dispatch_reset(index, Way::ToClient);
             }
@@ -323,12 +323,12 @@ impl State {
             {
                 self.lose_client_end(index, ClientState::Reset);
             }
-            // The client is not there any more.
+            // The client has closed.
             Segment::Bytes(_) | Segment::End | Segment::Reset => {}
         }
     }
 
-    /// A connection with its first bytes, or after its time, may be accepted.
+    /// A connection may be accepted once its first bytes arrive, or its deferral ends.
     fn enqueue_deferred(&mut self, index: u32) {
         let connection = &mut self.connections[index as usize];
         if connection.place == Position::Deferred {
@@ -357,7 +357,7 @@ impl State {
         connection.take(Mark::ENDING);
     }
 
-    /// The server's end is reset. What arrived before can still be received, as in Linux.
+    /// Resets the server's end. What arrived before can still be received, as in Linux.
     fn lose_server_end(&mut self, index: u32) {
         let connection = &mut self.connections[index as usize];
         match connection.place {
@@ -385,7 +385,7 @@ impl State {
         self.change(index);
     }
 
-    /// Transmits what was held back for more.
+    /// Transmits bytes that were held back for more.
     pub(super) fn uncork(&mut self, index: u32) {
         let connection = self.connection(index);
         let held = connection.corked.take(usize::MAX);

@@ -1,6 +1,6 @@
-//! The handle of a world: its clock, its clients and what a test may look at.
+//! The handle of a world: its clock, its clients and what a test can observe.
 //!
-//! Owns nothing of its own: everything is in the world, and all handles are of the same one.
+//! Owns no state: the state is in the world, and all handles refer to the same one.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,7 +16,7 @@ use super::faults::Faults;
 use super::fingerprint::Happening;
 use super::state::State;
 
-/// A client's end of a connection. It means that connection for ever, also after its end.
+/// A client's end of a connection. It always refers to that connection, also after its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId {
     index: u32,
@@ -29,12 +29,12 @@ impl ClientId {
     }
 }
 
-/// What a client does not do.
+/// What a client stops doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
-    /// Nothing: it takes what arrives.
+    /// Nothing: it reads what arrives.
     Nothing,
-    /// It does not read: what the server sends fills the buffers until the server has no room.
+    /// Reading: what the server sends fills the buffers until the server has no room.
     Reading,
 }
 
@@ -77,7 +77,7 @@ impl World {
         Sim::new(self.state.clone(), u16::try_from(scheduler).expect("schedulers are few"))
     }
 
-    /// Changes what may go wrong from now on.
+    /// Changes the faults from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.state.borrow_mut().faults = faults;
     }
@@ -87,7 +87,7 @@ impl World {
         self.state.borrow_mut().side(scheduler).descriptor_limit = limit;
     }
 
-    /// Makes every file warm that is cold now.
+    /// Makes every cold file warm.
     pub fn warm(&self) {
         let state = &mut *self.state.borrow_mut();
         for until_ns in state.cold.values_mut() {
@@ -101,7 +101,7 @@ impl World {
         self.state.borrow().now_ns
     }
 
-    /// Lets so much time pass; what was due meanwhile has happened in its order.
+    /// Advances the time; what was due in between has happened in its order.
     pub fn advance(&self, nanoseconds: u64) {
         let state = &mut *self.state.borrow_mut();
         let until_ns = state.now_ns + nanoseconds;
@@ -122,7 +122,7 @@ impl World {
         state.agenda.next_ns()
     }
 
-    /// Whether the next wait of a scheduler has something to tell (unless a fault holds it back).
+    /// Whether the next wait of a scheduler reports something (unless a fault holds it back).
     #[must_use]
     pub fn is_ready(&self, scheduler: usize) -> bool {
         let state = &mut *self.state.borrow_mut();
@@ -130,13 +130,13 @@ impl World {
         u16::try_from(scheduler).is_ok_and(|scheduler| state.is_ready(scheduler))
     }
 
-    /// One number for all that happened: two runs that differ anywhere have different ones.
+    /// One number for everything that happened: two runs that differ anywhere have different numbers.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.state.borrow().fingerprint.value()
     }
 
-    /// Descriptors a scheduler has open: its listeners and connections, whoever made them.
+    /// Open descriptors of a scheduler: its listeners and connections, accepted or opened.
     #[must_use]
     pub fn open_descriptors(&self, scheduler: usize) -> usize {
         self.state.borrow().sides.get(scheduler).map_or(0, |side| side.descriptors)
@@ -166,7 +166,7 @@ impl World {
         connected(state.connect(address, peer))
     }
 
-    /// Connects from a given address.
+    /// Connects from this address.
     #[must_use]
     pub fn connect_from(&self, address: &ListenAddress, peer: Peer) -> Option<ClientId> {
         connected(self.state.borrow_mut().connect(address, peer))
@@ -177,7 +177,7 @@ impl World {
         self.state.borrow_mut().listen_remote(address);
     }
 
-    /// Stops to; what waits is reset.
+    /// Stops listening; waiting connections are reset.
     pub fn close_remote(&self, address: &RemoteAddress) {
         self.state.borrow_mut().close_remote(address);
     }
@@ -190,12 +190,12 @@ impl World {
         accepted.map(|(Key { index, generation }, peer)| (ClientId { index, generation }, peer))
     }
 
-    /// Sends. What the server has no room for waits with the client.
+    /// Sends. Bytes for which the server has no room wait at the client.
     pub fn client_send(&self, client: ClientId, bytes: &[u8]) {
         self.with_client(client, |state, index| state.client_send(index, bytes));
     }
 
-    /// Bytes that wait with the client because the server does not read.
+    /// Bytes that wait at the client because the server does not read.
     #[must_use]
     pub fn client_unsent(&self, client: ClientId) -> usize {
         self.with_client(client, |state, index| state.connection(index).unsent.len()).unwrap_or(0)
@@ -207,7 +207,7 @@ impl World {
         self.with_client(client, State::client_received).unwrap_or_default()
     }
 
-    /// Takes at most so many bytes of what arrived, also of what a stalled client has not read: a slow reader.
+    /// Takes at most this many bytes of what arrived, also those that a stalled client has not read: a slow reader.
     #[must_use]
     pub fn client_read(&self, client: ClientId, most: usize) -> Vec<u8> {
         self.with_client(client, |state, index| state.client_read(index, most)).unwrap_or_default()
@@ -218,22 +218,22 @@ impl World {
         self.with_client(client, State::client_end_output);
     }
 
-    /// Resets the connection and forgets it.
+    /// Resets the connection and closes the client's end.
     pub fn client_reset(&self, client: ClientId) {
         self.with_client(client, State::client_reset);
     }
 
-    /// Closes the client's end and forgets it: what the server still sends is answered by a reset.
+    /// Closes the client's end: what the server still sends is answered by a reset.
     pub fn client_close(&self, client: ClientId) {
         self.with_client(client, State::client_close);
     }
 
-    /// Makes the client stall, or go on.
+    /// Stalls the client, or ends the stall.
     pub fn client_stall(&self, client: ClientId, stall: Stall) {
         self.with_client(client, |state, index| state.client_stall(index, stall));
     }
 
-    /// What the client sees of its connection.
+    /// The state of the connection as the client sees it.
     #[must_use]
     pub fn client_state(&self, client: ClientId) -> ClientState {
         self.with_client(client, |state, index| state.connection(index).client_state())
