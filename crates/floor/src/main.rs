@@ -1,7 +1,7 @@
 //! The floor: what one thread, epoll and the kernel's TCP cost when the server does nothing at all.
 //!
-//! Receives, counts bytes at most, and sends fixed bytes. Never parses, never keeps state per
-//! connection, never imports anything it is a yardstick for. Used by `cargo xtask bench floor` and `generator`:
+//! Receives, counts bytes at most, and sends fixed bytes. Never parses, keeps no state per
+//! connection, and imports nothing that it is compared with. Used by `cargo xtask bench floor` and `generator`:
 //!
 //! ```text
 //! floor ADDRESS kept BODY_BYTES                      one answer for each receive
@@ -45,7 +45,7 @@ const ANSWERS_MAX: usize = 64;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// Seconds the kernel holds a short connection back until its request is there.
+/// Seconds for which the kernel holds back a connection until its request arrives (TCP_DEFER_ACCEPT).
 const DEFER_SECONDS: i32 = 1;
 
 /// The body of the JSON workloads.
@@ -199,7 +199,7 @@ fn serve(order: &Order) -> Result<(), Errno> {
     }
 }
 
-/// A descriptor's number is its token: level-triggered epoll needs nothing more.
+/// A descriptor's number is its token: level-triggered epoll needs nothing else.
 fn token(descriptor: &OwnedFd) -> epoll::EventData {
     epoll::EventData::new_u64(descriptor.as_raw_fd().cast_unsigned().into())
 }
@@ -211,7 +211,7 @@ struct Floor {
     answers: Vec<u8>,
     answer_bytes: usize,
     receive: Vec<u8>,
-    /// Open connections by descriptor number, for nothing but closing them.
+    /// Open connections by descriptor number, kept only to close them.
     connections: Vec<Option<OwnedFd>>,
 }
 
@@ -254,11 +254,11 @@ impl Floor {
         Ok(())
     }
 
-    /// Sends what `received` bytes are due; false when the peer is gone.
+    /// Sends the answers to `received` bytes; false if the client has closed.
     fn answer(&self, connection: &OwnedFd, received: usize) -> bool {
         if self.mode == Mode::Hub {
             for connection in self.connections.iter().flatten() {
-                // A connection that takes nothing is closed when its end is received.
+                // A connection that cannot take the answer is closed when its end is received.
                 let _sent =
                     rustix::net::send(connection, &self.receive[..received], SendFlags::NOSIGNAL);
             }
@@ -274,13 +274,13 @@ impl Floor {
             Mode::Kept | Mode::Edged | Mode::Persistent | Mode::Short | Mode::Hub => 1,
         };
         let due = &self.answers[..count * self.answer_bytes];
-        // The kernel holds the answer for the end that follows, and puts both into one segment.
+        // The kernel holds the answer back for the FIN that follows, and sends both in one segment.
         let more = if self.mode == Mode::Short { SendFlags::MORE } else { SendFlags::empty() };
         due.is_empty() || rustix::net::send(connection, due, SendFlags::NOSIGNAL | more).is_ok()
     }
 }
 
-/// How many commands begin in the input: an asterisk at the beginning of a line. Values of a benchmark hold none.
+/// The number of commands that begin in the input: an asterisk at the beginning of a line. The values of a benchmark contain none.
 fn commands(input: &[u8]) -> usize {
     let before = std::iter::once(&b'\n').chain(input);
     input.iter().zip(before).filter(|(byte, before)| (**byte, **before) == (b'*', b'\n')).count()

@@ -1,4 +1,4 @@
-//! When the floor works: always, at every tick, or all but a tenth of every second.
+//! When the floor serves: always, at every tick, or all but a tenth of every second.
 //!
 //! Owns its waiting. Never touches a connection.
 
@@ -11,29 +11,29 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// From one tick to the next.
 pub(crate) const TICK_NS: u64 = 1_000_000;
 
-/// How long it works before it stands still, and for how long it does.
+/// How long it serves before it stalls, and how long it stalls.
 const WORK_NS: u64 = 900_000_000;
 const STALL_NS: u64 = 100_000_000;
 
-/// The longest wait of one that has deadlines.
+/// The longest wait of a server with deadlines.
 const LIMIT_NS: u64 = 5 * SECOND_NS;
 
-/// What decides the pace.
+/// The rhythm of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rhythm {
-    /// Whoever asks is answered at once.
+    /// Every request is answered at once.
     Always,
-    /// The same, but no wait is longer than [`LIMIT_NS`], as that of a server with deadlines.
+    /// The same, but no wait is longer than [`LIMIT_NS`], as in a server with deadlines.
     Limited,
-    /// Who has asked by a tick is answered at it. So many connections make the same rate for every
-    /// client that is not the limit itself.
+    /// Requests that have arrived by a tick are answered at it. With the same number of connections the rate is the same for
+    /// every client that is not the bottleneck itself.
     Ticking { next_ns: u64 },
-    /// A tenth of every second nothing is done.
+    /// For a tenth of every second nothing is answered.
     Stalling { next_ns: u64 },
 }
 
 impl Rhythm {
-    /// Waits until the next turn may begin; how long that may wait for something to do, if not for ever.
+    /// Waits until the next turn may begin; returns how long that turn may wait for events, if not for ever.
     pub(crate) fn wait(&mut self) -> Result<Option<Timespec>, Errno> {
         match self {
             Rhythm::Always => Ok(None),
@@ -59,8 +59,8 @@ impl Rhythm {
     }
 }
 
-/// The first tick after the last one that is yet to come. Missed ones are not made up for: nobody could
-/// have asked in between.
+/// The first tick after the last one that is in the future. Missed ticks are not made up for: no client could
+/// have sent a request in between.
 fn next_tick(last_ns: u64, now_ns: u64) -> u64 {
     last_ns.max(now_ns - now_ns % TICK_NS) + TICK_NS
 }

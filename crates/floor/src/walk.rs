@@ -1,11 +1,11 @@
-//! Code that does nothing but take place: the price of code is the slope over how much of it is executed.
+//! Code that only occupies instruction cache: the cost of code is the slope over the amount executed.
 //!
-//! Owns functions that take 96 bytes each, one and a half lines of the instruction cache. Never touches memory, so that nothing but code
-//! is paid for.
+//! Owns functions of 96 bytes each, one and a half lines of the instruction cache. Never touches memory, so that only the code
+//! is measured.
 
 use std::hint::black_box;
 
-/// How many there are.
+/// The number of functions.
 pub(crate) const FUNCTIONS: usize = 256;
 
 /// About a dozen instructions of their own for each `N`.
@@ -19,11 +19,11 @@ fn function<const N: u64>(seed: u64) -> u64 {
     mixed.rotate_left((N % 63) as u32 + 1).wrapping_add(odd.rotate_left(29)) ^ (odd >> 5)
 }
 
-/// Executes so many of them, rounded up to sixteens. They are called by name: a call through a pointer would cost a guess of the processor each.
+/// Executes this many of them, rounded up to sixteens. They are called by name: a call through a pointer could be mispredicted each time.
 #[inline]
 pub(crate) fn through(count: usize, seed: u64) {
     let mut sum = 0;
-    // None waits for the one before: what is paid for is the code, not a chain of sums.
+    // The calls do not depend on each other: the code is measured, not a chain of additions.
     macro_rules! sixteen {
         ($($begin:literal)*) => {
             $(if count > $begin {

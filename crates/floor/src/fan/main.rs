@@ -1,7 +1,7 @@
 //! The client of a broadcast server: many connections, one of them sends, and all deliveries are counted.
 //!
-//! Used by `cargo xtask bench fan` and `bench channels`. One thread; a speaker says so many messages of 100 bytes at once, and says the
-//! next when every member has heard them all. Nothing is parsed: `protocol` has the bytes.
+//! Used by `cargo xtask bench fan` and `bench channels`. One thread; the speaker sends a number of messages of 100 bytes at once, and the
+//! next ones when every member has received them all. Nothing is parsed: `protocol` has the bytes.
 //!
 //! ```text
 //! floor-fan ADDRESS lines|websocket|nchan|events|resp|nats MEMBERS MESSAGES_AT_ONCE SECONDS
@@ -82,7 +82,7 @@ fn run(order: &Order) -> Result<(u64, f64), Errno> {
         room.enter(order.address, &protocol.entry())?;
     }
     room.enter(order.address, &protocol.speaker_entry())?;
-    // Connections are accepted in their order: when the last is heard, all are in.
+    // Connections are accepted in order: once the last one receives a message, all are connected.
     let message = protocol.message();
     room.say(&message, order.members)?;
     let messages = message.repeat(order.messages);
@@ -97,7 +97,7 @@ fn run(order: &Order) -> Result<(u64, f64), Errno> {
 
 struct Room {
     epoll: OwnedFd,
-    /// The last one speaks.
+    /// The last one is the speaker.
     members: Vec<OwnedFd>,
     receive: Vec<u8>,
     events: Vec<epoll::Event>,
@@ -129,7 +129,7 @@ impl Room {
         Ok(())
     }
 
-    /// The speaker says something; waits until all together have heard so many messages.
+    /// The speaker sends; waits until all members together have received this many messages.
     fn say(&mut self, bytes: &[u8], heard_by_all: usize) -> Result<(), Errno> {
         let Some(speaker) = self.members.last() else { return Ok(()) };
         rustix::net::send(speaker, bytes, SendFlags::NOSIGNAL)?;

@@ -1,20 +1,20 @@
-//! What a broadcast server is told, and how a message is said to it.
+//! The protocols of broadcast servers: how to join, and how to send a message.
 //!
-//! Owns the bytes of each protocol as constants and templates: nothing is parsed but the end of a handshake. Each message has one
-//! byte that nothing else has, so that deliveries are counted whatever is around them.
+//! Owns the bytes of each protocol as constants and templates: only the end of a handshake is parsed. Each message has one
+//! byte that occurs nowhere else, so that deliveries are counted whatever the protocol adds.
 
 /// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = 100;
 
-/// The byte that each message has once.
+/// The byte that occurs once in each message and nowhere else.
 pub(crate) const MARK: u8 = b'~';
 
-/// A protocol that a server of broadcasts speaks.
+/// A protocol of a broadcast server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// Lines: each goes to everybody.
+    /// Lines: each goes to every client.
     Lines,
-    /// A WebSocket that gets what others send.
+    /// A WebSocket that receives what others send.
     WebSocket,
     /// Event streams of nchan, and POST to another path.
     Nchan,
@@ -39,7 +39,7 @@ impl Protocol {
         })
     }
 
-    /// What a member says when it comes, and the end of what it is answered.
+    /// What a member sends first, and the end of the answer.
     pub(crate) fn entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines => (Vec::new(), b""),
@@ -56,7 +56,7 @@ impl Protocol {
         }
     }
 
-    /// What the speaker says when it comes, and the end of what it is answered.
+    /// What the speaker sends first, and the end of the answer.
     pub(crate) fn speaker_entry(self) -> (Vec<u8>, &'static [u8]) {
         match self {
             Self::Lines | Self::WebSocket => self.entry(),
@@ -65,12 +65,12 @@ impl Protocol {
         }
     }
 
-    /// Whether the speaker hears its own messages.
+    /// Whether the speaker receives its own messages.
     pub(crate) fn speaker_hears(self) -> bool {
         matches!(self, Self::Lines | Self::WebSocket)
     }
 
-    /// One message as the speaker says it.
+    /// One message as the speaker sends it.
     pub(crate) fn message(self) -> Vec<u8> {
         let mut message = vec![b'x'; MESSAGE_BYTES];
         message[0] = MARK;
@@ -85,7 +85,7 @@ impl Protocol {
                 message[MESSAGE_BYTES - 1] = b'\n';
                 message
             }
-            // Masked with zeros, which leave it as it is.
+            // Masked with zeros, which do not change it.
             Self::WebSocket => {
                 [&[0x81, 0x80 | MESSAGE_BYTES as u8, 0, 0, 0, 0][..], &message].concat()
             }

@@ -1,36 +1,36 @@
-//! The answer every later answer is held against.
+//! The answer that all later answers are compared with.
 //!
-//! Owns what is learned from the first one: how long it is, and where its length stands in it. Never
+//! Owns what is learned from the first one: its length, and where its length field is. Never
 //! parses a later one: those must have the same status, the same length field in the same place, and
 //! as many bytes.
 
 use std::ops::Range;
 
-/// What every good answer starts with.
+/// The beginning of every good answer.
 const GOOD_START: &[u8] = b"HTTP/1.1 200 ";
 
 /// The form of all answers of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Form {
-    /// Bytes of an answer, head and body.
+    /// Bytes of an answer, header and body.
     pub(crate) bytes: usize,
-    /// The line that names the length, and where it stands.
+    /// The line with the length, and its offset.
     length_line: Vec<u8>,
     place: Range<usize>,
 }
 
-/// Where the first answer stands.
+/// The state of the first answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum First {
-    /// Not all of it is there.
+    /// It is incomplete.
     Partial,
-    /// All of it is there and this is its form.
+    /// It is complete, and this is its form.
     Whole(Form),
-    /// It is nothing to measure with.
+    /// It cannot be used for a measurement.
     Wrong(&'static str),
 }
 
-/// Looks at what came of the first answer.
+/// Checks the received part of the first answer.
 pub(crate) fn first(bytes: &[u8]) -> First {
     let Some(head_bytes) = find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return First::Partial };
     if !bytes.starts_with(GOOD_START) {

@@ -1,6 +1,6 @@
-//! The closed loop: connections that each ask again as soon as their answer is whole.
+//! The closed loop: each connection sends its next request when its answer is complete.
 //!
-//! Owns the sockets, one send and one receive for each request, and one reading of the clock, which ends
+//! Owns the sockets, one send and one receive for each request, and one clock reading, which ends
 //! a request and begins the next. Never sets a timer and never allocates while it measures.
 
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ use crate::histogram::Histogram;
 /// An answer that takes longer than this counts as an error.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Bytes of the largest answer that is understood.
+/// Bytes of the largest answer that is accepted.
 const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Looks in vain between two looks at the clock: some tens of microseconds.
+/// Polls without an answer between two clock readings: some tens of microseconds.
 const VAIN_LOOKS: u32 = 128;
 
 /// Events taken by one wait.
@@ -30,13 +30,13 @@ const EVENTS_MAX: usize = 256;
 /// What the client does while no answer is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// Looks at its connections in turn, again and again.
+    /// Polls its connections in turn.
     Spin,
     /// Sleeps in epoll, as wrk and most clients do.
     Sleep,
 }
 
-/// What is to be done.
+/// The parameters of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) address: SocketAddr,
@@ -47,29 +47,29 @@ pub(crate) struct Order {
     pub(crate) waiting: Waiting,
 }
 
-/// What came of it.
+/// The result of a run.
 pub(crate) struct Counted {
-    /// From sent to wholly received, of every request answered after the warm-up.
+    /// Response times, from sent to completely received, of all requests answered after the warm-up.
     pub(crate) latencies: Histogram,
-    /// How long was measured.
+    /// The measured time.
     pub(crate) measured: Duration,
-    /// Answers that were wrong, late or never came. A connection with one is not used again.
+    /// Answers that were wrong, late or missing. A connection with one is not used again.
     pub(crate) errors: u64,
-    /// Looks at a connection that found nothing, while spinning: few of them for a request mean that the
-    /// client was the limit, not the server.
+    /// Polls that found nothing, while spinning: few of them per request mean that the
+    /// client was the bottleneck, not the server.
     pub(crate) looks_in_vain: u64,
 }
 
 struct Connection {
     socket: OwnedFd,
-    /// What came of the answer under way; one byte longer than an answer, so that an excess shows.
+    /// The incomplete answer; one byte longer than an answer, so that an excess byte is noticed.
     buffer: Vec<u8>,
     filled: usize,
     sent: Instant,
     in_use: bool,
 }
 
-/// What a look at a connection found.
+/// The result of polling a connection.
 #[derive(PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -86,11 +86,11 @@ struct Client {
     latencies: Histogram,
     errors: u64,
     looks_in_vain: u64,
-    /// When the last answer was whole: the clock as far as this client knows it.
+    /// When the last answer was complete: the client's last clock reading.
     now: Instant,
 }
 
-/// Does it.
+/// Runs it.
 pub(crate) fn run(order: &Order) -> Result<Counted, String> {
     let mut client = Client::open(order)?;
     client.run_until(order.waiting, Instant::now() + order.warm_up)?;
@@ -149,7 +149,7 @@ impl Client {
         Err(format!("every connection failed ({} errors)", self.errors))
     }
 
-    /// Servers answer in the order they were asked, so the next in turn is the next to have something.
+    /// Servers answer in order, so the next connection in turn is the next to have an answer.
     fn spin_until(&mut self, end: Instant) {
         let mut looks_in_vain: u32 = 0;
         while self.now < end {
@@ -199,7 +199,7 @@ impl Client {
         Ok(())
     }
 
-    /// Waits for the answers still under way, so that one that never comes is counted as an error.
+    /// Waits for outstanding answers, so that a missing one is counted as an error.
     fn await_the_last(&mut self) {
         let deadline = Instant::now() + ANSWER_LIMIT;
         for index in 0..self.connections.len() {
@@ -211,7 +211,7 @@ impl Client {
         }
     }
 
-    /// Receives what is there; a whole answer is checked and its time counted.
+    /// Receives what is there; a complete answer is checked and its time recorded.
     fn look_at(&mut self, index: usize) -> Found {
         let connection = &mut self.connections[index];
         if !connection.in_use {
@@ -240,7 +240,7 @@ impl Client {
         Found::Answer
     }
 
-    /// Sends the next request; it begins when the last answer was whole.
+    /// Sends the next request; its time begins when the last answer was complete.
     fn ask_again(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         connection.sent = self.now;
@@ -268,7 +268,7 @@ fn connect(address: SocketAddr) -> Result<OwnedFd, String> {
     connected().map_err(|error| format!("connecting: {error}"))
 }
 
-/// Sends a request whole: it is far smaller than what a socket with nothing under way takes.
+/// Sends a whole request: it is far smaller than the send buffer of an idle socket.
 fn send(socket: &OwnedFd, request: &[u8]) -> Result<(), Errno> {
     match rustix::net::send(socket, request, SendFlags::NOSIGNAL)? {
         sent if sent == request.len() => Ok(()),
@@ -276,7 +276,7 @@ fn send(socket: &OwnedFd, request: &[u8]) -> Result<(), Errno> {
     }
 }
 
-/// One request, waited for, whose answer is what all others must be like.
+/// Sends one request and waits for its answer, which all others are compared with.
 fn learn(socket: &OwnedFd, request: &[u8]) -> Result<Form, String> {
     send(socket, request).map_err(|error| format!("sending: {error}"))?;
     let mut buffer = vec![0; ANSWER_BYTES_MAX];

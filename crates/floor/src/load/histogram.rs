@@ -1,6 +1,6 @@
-//! Times counted in bins that are never more than a hundredth of their value wide.
+//! A histogram of times with bins that are at most one percent of their value wide.
 //!
-//! Owns a fixed table, so that recording costs one increment and no allocation whatever comes.
+//! Owns a fixed table, so that recording costs one increment and no allocation for every value.
 
 /// Bins of each doubling of time, as a power of two: 128, so that a bin is at most 0.8 % wide.
 const BINS_EXPONENT: u32 = 7;
@@ -10,7 +10,7 @@ const BINS: u64 = 1 << BINS_EXPONENT;
 /// Bins for every time a `u64` of nanoseconds can hold.
 const TABLE: usize = ((64 - BINS_EXPONENT as usize) + 1) << BINS_EXPONENT;
 
-/// How often each time was seen.
+/// The count of each bin.
 pub(crate) struct Histogram {
     counts: Vec<u64>,
     total: u64,
@@ -22,7 +22,7 @@ impl Histogram {
         Histogram { counts: vec![0; TABLE], total: 0, most: 0 }
     }
 
-    /// Counts one time.
+    /// Records one time.
     pub(crate) fn record(&mut self, nanoseconds: u64) {
         self.counts[bin(nanoseconds)] += 1;
         self.total += 1;
@@ -38,8 +38,8 @@ impl Histogram {
         self.most
     }
 
-    /// The time that a share of all does not exceed: the upper end of its bin, and never more than
-    /// the longest seen. Zero when nothing was counted.
+    /// The quantile of this share: the upper end of its bin, but at most
+    /// the longest time. Zero if nothing was recorded.
     pub(crate) fn quantile(&self, share: f64) -> u64 {
         let rank = ((self.total as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

@@ -1,21 +1,21 @@
 //! A client that costs as little as a client can: one thread, a few connections, one fixed request.
 //!
-//! The counterpart of the do-nothing server, for rates at so few connections that the client is half of
+//! The counterpart of the do-nothing server, for loads with so few connections that the client is half of
 //! what is measured. Used by `cargo xtask bench floor`:
 //!
 //! ```text
 //! floor-load ADDRESS PATH CONNECTIONS SECONDS [WARM_UP_SECONDS] [spin|sleep]
 //! ```
 //!
-//! It spins unless told to sleep. In a closed loop over one connection, what is measured is one round
-//! trip, and the client's own way out of epoll would be a part of it that is as long as the answer: the
-//! same for every server, so it would hide what differs. A spinning client asks again at once, so a rate
-//! is what the server made of it. What it flatters is a server that spins as well, which then never
-//! sleeps: its processor time stands beside the rate for that.
+//! It spins unless told to sleep. In a closed loop over one connection, the measured time is one round
+//! trip, and the client's own way out of epoll would be as long a part of it as the answer: the same for
+//! every server, so it would hide the difference between them. A spinning client sends its next request at
+//! once, so the rate depends on the server alone. It favours a server that spins as well and never sleeps:
+//! for that its CPU time is printed beside the rate.
 //!
-//! Prints one line of JSON: requests and requests per second after the warm-up, latencies from sent to
-//! wholly received in nanoseconds (bins of 0.8 %, the longest exact), errors, and how often the client
-//! looked in vain for each request; near zero, the client was the limit.
+//! Prints one line of JSON: requests and requests per second after the warm-up, response times from sent to
+//! completely received in nanoseconds (bins of 0.8 %, the longest exact), errors, and polls without an answer
+//! per request; if they are near zero, the client was the bottleneck.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool prints its outcome")]
 #![expect(clippy::disallowed_methods, reason = "a tool measures wall time; it has no turns")]
 
