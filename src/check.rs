@@ -1,4 +1,4 @@
-//! The verb `check`: whether the configuration is valid, and what it does with a path.
+//! The verb `check`: whether the configuration is valid, and which route serves a path.
 
 use config::Overrides;
 use pages::{Before, PageProblem};
@@ -8,10 +8,10 @@ use server::site_data::SiteData;
 use crate::Failure;
 use crate::flags;
 
-/// What pages may use, as the Lua language server reads it.
+/// Definitions of the page functions, for the Lua language server.
 const DEFINITIONS: &str = include_str!("../docs/velodrome.d.lua");
 
-/// Validates, and explains a path when asked to.
+/// Validates, and explains a path if requested.
 pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if flags.definitions {
         print!("{DEFINITIONS}");
@@ -39,7 +39,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     let routes = data.config.default_host.routes.len()
         + data.config.hosts.iter().map(|host| host.routes.len()).sum::<usize>();
     let problems = pages::problems(&data.page_roots, &data.pages);
-    // What is said first is true of all that is looked at.
+    // The first line of the output is about all checks, so they run before it.
     let missing = missing_error_pages(&data);
     let state = if problems.is_empty() && missing.is_empty() {
         "valid"
@@ -67,7 +67,7 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     tell(&problems)
 }
 
-/// Broken pages are errors, too, and so are names that are not there, though a server would start with them.
+/// Broken pages and undefined names are errors, although a server would start with them.
 fn tell(problems: &[PageProblem]) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
@@ -84,7 +84,7 @@ fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{ending}")
 }
 
-/// Says which rule takes a path; what follows a question mark is the query and takes no part.
+/// Prints which route serves a path; the query after a question mark is ignored.
 fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Failure> {
     if !target.starts_with('/') {
         let text = format!("--explain {target}: a path begins with `/`: --explain /{target}");

@@ -66,7 +66,7 @@ fn schedulers() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=SCHEDULERS_MAX)
 }
 
-/// What `serve` and `check` have in common.
+/// The flags that `serve` and `check` have in common.
 #[derive(Debug, Args)]
 pub(crate) struct Source {
     /// The directory to serve.

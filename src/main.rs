@@ -19,15 +19,15 @@ use flags::{Flags, Verb};
 
 /// Why a verb failed.
 pub(crate) enum Failure {
-    /// It did not work: exit status 1.
+    /// It failed: exit status 1.
     Failed(String),
-    /// It was asked wrongly: exit status 2.
+    /// The command line is wrong: exit status 2.
     WrongUse(String),
-    /// It was done, and what came of it is not to be trusted: exit status 3. It has been said why.
+    /// It was done, but the result cannot be trusted: exit status 3. The reason has been printed.
     Invalid,
-    /// It was done, and what was compared is worse: exit status 4. It has been said.
+    /// It was done, and the comparison found B worse: exit status 4. The result has been printed.
     Worse,
-    /// It was done, and a condition under which it counts as failed is met: exit status 5. It has been said which.
+    /// It was done, and a --fail-if condition is met: exit status 5. The condition has been printed.
     Met,
 }
 

@@ -1,6 +1,6 @@
 //! Prints the output of a verb.
 //!
-//! Owns that a reader that has seen enough and closed (`| head`) is no error.
+//! Owns that a reader that closes early (`| head`) is not an error.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
@@ -40,12 +40,12 @@ pub(crate) fn print_with(
     }
 }
 
-/// Prints a text as it is.
+/// Prints a text.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_with(|out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Prints a line on standard error; where the terminal is gone nobody could read it.
+/// Prints a line on standard error; an error is ignored, because there is nowhere to report it.
 pub(crate) fn complain(line: &str) {
     let _nobody_reads = writeln!(io::stderr(), "velodrome: {line}");
 }

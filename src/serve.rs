@@ -1,4 +1,4 @@
-//! The verb `serve`: from words to a source, and the output for the user.
+//! The verb `serve`: from flags to a source, and the output for the user.
 
 use config::{
     Address, DescriptorTables, Overrides, PageErrors, Protocol, Steering, parse_duration,

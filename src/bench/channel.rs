@@ -9,7 +9,7 @@ use super::flags::Channel;
 use crate::Failure;
 use crate::output::print_line;
 
-/// Runs what the flags ask for.
+/// Runs the verb.
 pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
     let plan = plan(flags)?;
     let is_terminal = std::io::stderr().is_terminal();
@@ -19,7 +19,7 @@ pub(crate) fn run(flags: &Channel) -> Result<(), Failure> {
         }
     });
     if is_terminal {
-        // A line that cannot be wiped is missed by nobody.
+        // A progress line that cannot be cleared is not an error.
         let _wiped = write!(std::io::stderr(), "\r\u{1b}[K");
     }
     let report = result.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -55,6 +55,6 @@ fn show(moment: &ChannelMoment) {
     let ChannelMoment { open, wanted, published, received } = moment;
     let line =
         format!("{open} of {wanted} subscribers, {published} published, {received} received");
-    // A line that cannot be drawn is missed by nobody.
+    // A progress line that cannot be drawn is not an error.
     let _shown = write!(std::io::stderr(), "\r{line}\u{1b}[K");
 }

@@ -1,8 +1,8 @@
-//! The verb `bench compare`: two results, or two alternating servers or commands, and whether they
-//! differ.
+//! The verb `bench compare`: two results, or two servers or commands that are measured alternately,
+//! and whether they differ.
 //!
-//! Owns the meaning of the words A and B, and the order of the runs. The library draws the
-//! conclusion.
+//! Owns the interpretation of the arguments A and B, and the order of the runs. The library draws
+//! the conclusion.
 
 use std::path::Path;
 
@@ -16,21 +16,21 @@ use super::screen::Screen;
 use crate::Failure;
 use crate::output::print_line;
 
-/// Where results come from.
+/// The source of a result.
 enum Source<'a> {
     File(&'a Path),
     Server(Box<Plan>),
     Command(&'a str),
 }
 
-/// What was measured in turn, and whether that was all.
+/// The results of alternating runs, and whether all runs were made.
 struct Rounds {
     first: Vec<Report>,
     second: Vec<Report>,
     ended: Ended,
 }
 
-/// Compares what the flags name.
+/// Runs the verb.
 pub(crate) fn run(flags: &Compare) -> Result<(), Failure> {
     if flags.load.runs != 1 {
         return Err(wrong("--runs: in a comparison a round is a run; say --rounds"));
@@ -59,7 +59,7 @@ fn wrong(text: &str) -> Failure {
     Failure::WrongUse(text.to_owned())
 }
 
-/// What a word means: a file that is there, a command with words, a URL.
+/// The source that an argument names: an existing file, a command with arguments, or a URL.
 fn source<'a>(word: &'a str, flags: &Compare) -> Result<Source<'a>, Failure> {
     let path = Path::new(word);
     let is_result = path.extension().is_some_and(|ending| ending == "json");
@@ -67,7 +67,7 @@ fn source<'a>(word: &'a str, flags: &Compare) -> Result<Source<'a>, Failure> {
         return Ok(Source::File(path));
     }
     let is_line = word.contains(char::is_whitespace);
-    // A URL that is wrong is told as one.
+    // An invalid URL is reported as one.
     let is_url = !is_line && (word.contains("://") || word.parse::<Url>().is_ok());
     if !is_url {
         return Ok(Source::Command(word));
@@ -84,8 +84,8 @@ fn read(path: &Path) -> Result<Report, Failure> {
     Report::from_json(&text).map_err(|error| failed(error.to_string()))
 }
 
-/// First A in turn with itself where that was asked for, then A in turn with B: what changes on the host in the meantime
-/// meets both sides.
+/// First A against itself if requested, then A against B, alternately: changes on the host in the meantime
+/// affect both sides.
 fn measured(
     flags: &Compare,
     first: &Source<'_>,
@@ -97,7 +97,7 @@ fn measured(
         let sides = [&same.first, &same.second].map(|reports| Side { name: &flags.first, reports });
         noise = Some(Comparison::of(sides[0], sides[1], None, same.ended));
         if same.ended == Ended::Interrupted {
-            // Of B there is nothing yet.
+            // There is no result of B yet.
             return Ok(compared(flags, &Rounds { second: Vec::new(), ..same }, noise.as_ref()));
         }
     }
@@ -110,7 +110,7 @@ fn compared(flags: &Compare, rounds: &Rounds, noise: Option<&Comparison>) -> Com
     Comparison::of(first, second, noise, rounds.ended)
 }
 
-/// Whole rounds only: who stops in the middle of one gets those before.
+/// Complete rounds only: if the user stops in the middle of one, the rounds before it count.
 fn rounds(
     count: u32,
     sides: [&str; 2],
@@ -128,8 +128,8 @@ fn rounds(
     Ok(Rounds { ended: Ended::Complete, ..rounds })
 }
 
-/// One result, measured again while it is not valid and there are `reruns` left: bad moments of the host are no reason to
-/// throw the other runs away.
+/// One result, measured again while it is invalid and `reruns` are left: a short disturbance of the host should not
+/// invalidate the other runs.
 fn valid(name: &str, source: &Source<'_>, reruns: &mut u32) -> Result<Option<Report>, Failure> {
     loop {
         let report = once(name, source)?;
@@ -141,7 +141,7 @@ fn valid(name: &str, source: &Source<'_>, reruns: &mut u32) -> Result<Option<Rep
     }
 }
 
-/// One result; none when it was ended early.
+/// One result; `None` if the user ended it early.
 fn once(name: &str, source: &Source<'_>) -> Result<Option<Report>, Failure> {
     let report = match source {
         Source::File(path) => Some(read(path)?),

@@ -10,7 +10,7 @@ use super::flags::Conformance;
 use crate::Failure;
 use crate::output::print_line;
 
-/// Plays the suite and prints what came of it.
+/// Runs the suite and prints the report.
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let (target, options) = (target(flags)?, options(flags)?);
     reach(target.address, flags.timeout)?;
@@ -30,7 +30,7 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A server that is not there meets no requirement, and breaks none.
+/// A server that cannot be reached is an error, not a failed requirement.
 #[expect(clippy::disallowed_types, reason = "closed at once, before any thread or table exists")]
 fn reach(address: SocketAddr, patience: Duration) -> Result<(), Failure> {
     std::net::TcpStream::connect_timeout(&address, patience).map(drop).map_err(|error| {

@@ -6,7 +6,7 @@ use super::page;
 use super::screen::Screen;
 use crate::Failure;
 
-/// Holds the connections that the flags ask for.
+/// Runs the verb.
 pub(crate) fn run(flags: &Hold) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let plan = super::plan::hold(flags)?;

@@ -9,7 +9,7 @@ use super::screen::Screen;
 use crate::Failure;
 use crate::output::print_line;
 
-/// Runs the plan that the flags make.
+/// Runs the verb.
 pub(crate) fn run(flags: &Http) -> Result<(), Failure> {
     let conditions = conditions(&flags.fail_if)?;
     for (flag, file) in
@@ -35,7 +35,7 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Failure> {
     texts.iter().map(read).collect::<Result<_, _>>().map_err(wrong)
 }
 
-/// Writes the report in the forms of other tools, where that is wanted.
+/// Writes the report in the formats of other tools, if requested.
 fn export(report: &Report, flags: &Http) -> Result<(), Failure> {
     if let Some(file) = &flags.hgrm {
         let text = hgrm(report).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -44,9 +44,9 @@ fn export(report: &Report, flags: &Http) -> Result<(), Failure> {
     flags.csv.as_deref().map_or(Ok(()), |file| page::write("--csv", file, &csv(report)))
 }
 
-/// Prints a report, or writes it where it was wanted.
+/// Prints a report, or writes it to the requested file.
 pub(crate) fn deliver(report: &Report, output: &Output) -> Result<(), Failure> {
-    // What was measured is printed even where its page cannot be written.
+    // The result is printed even if its page cannot be written.
     let written =
         output.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
     if output.json {

@@ -1,4 +1,4 @@
-//! The verb `bench knee`: steps of one rate each, until the knee is found.
+//! The verb `bench knee`: runs at one rate each, until the knee is found.
 
 use bench::knee::{KneeReport, KneeStep, Objective, search, write_html, write_text};
 use bench::limits::{KNEE_RATE_HIGHEST, KNEE_RATE_LOWEST};
@@ -12,7 +12,7 @@ use super::screen::Screen;
 use crate::Failure;
 use crate::output::print_line;
 
-/// Searches the knee that the flags ask for.
+/// Runs the verb.
 pub(crate) fn run(flags: &Knee) -> Result<(), Failure> {
     if flags.load.runs != 1 {
         let text = "--runs: a step is one run; let it last longer with -d";
@@ -65,7 +65,7 @@ fn rates(flag: Option<Ramp>) -> Result<(f64, f64), Failure> {
 }
 
 fn deliver(report: &KneeReport, flags: &Knee) -> Result<(), Failure> {
-    // What was measured is printed even where its page cannot be written.
+    // The result is printed even if its page cannot be written.
     let page = flags.output.html.as_deref();
     let written = page.map(|path| page::write("--html", path, &write_html(report)));
     if flags.output.json {

@@ -1,4 +1,4 @@
-//! The verb `bench`: from words to a plan, and from the result to the terminal.
+//! The verb `bench`: from flags to a plan, and from the result to the terminal.
 
 mod channel;
 mod compare;
@@ -16,7 +16,7 @@ pub(crate) mod timing;
 use crate::Failure;
 use flags::{Bench, Verb};
 
-/// Runs the verb that was named.
+/// Runs the verb below `bench`.
 pub(crate) fn run(flags: &Bench) -> Result<(), Failure> {
     match &flags.verb {
         Verb::Http(flags) => http::run(flags),

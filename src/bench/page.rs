@@ -1,6 +1,6 @@
 //! Writes a report to a file: an HTML page, or the format of another tool.
 //!
-//! Owns that the file is complete or does not exist. Never replaces anything but a regular file.
+//! Owns that the file is complete or does not exist. Replaces nothing but regular files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// Says before a run what would keep its page from being written.
+/// Reports before a run why its page could not be written.
 pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Failure> {
     let wrong = |what: &str| Failure::WrongUse(format!("{flag} {}: {what}", path.display()));
     if path.is_dir() || path.file_name().is_none() {
@@ -20,10 +20,10 @@ pub(crate) fn check(flag: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the page beside its place, then moves it there.
+/// Writes the page beside its destination, then renames it.
 pub(crate) fn write(flag: &str, path: &Path, page: &str) -> Result<(), Failure> {
     let written = match fs::metadata(path) {
-        // A pipe or a device takes it as it comes; a file in its place would break it.
+        // A pipe or a device is written directly; renaming a file over it would replace it.
         Ok(found) if !found.is_file() => fs::write(path, page),
         _ => replace(path, page),
     };
@@ -33,19 +33,19 @@ pub(crate) fn write(flag: &str, path: &Path, page: &str) -> Result<(), Failure> 
 }
 
 fn replace(path: &Path, page: &str) -> io::Result<()> {
-    // A link stays one: what it leads to is replaced.
+    // A symbolic link is kept: its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = folder(&path).join(name);
-    // Nobody else's file or link is written through: it has to be new.
+    // The temporary file must be new, so that no file or link of another user is written through.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&part)?;
     let moved = file
         .write_all(page.as_bytes())
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&part, &path));
     if moved.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _removed = fs::remove_file(&part);
     }
     moved

@@ -1,6 +1,6 @@
-//! From flags to a plan, and the errors in them.
+//! From flags to a plan, with errors for invalid flags.
 //!
-//! Owns the defaults of omitted flags on this host. Asks the host nothing itself: the library does.
+//! Owns the defaults of omitted flags on this host. The library queries the host.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -18,13 +18,13 @@ use super::flags::{
 use super::timing::{RateFlag, Timing};
 use crate::Failure;
 
-/// Seconds within which `hold` asks every connection once, unless a rate is given.
+/// Seconds within which `hold` sends one request over every connection, unless a rate is given.
 const HOLD_ROUND_S: f64 = 60.0;
 
-/// How long is measured where nothing is said.
+/// The default duration.
 const DURATION: Duration = Duration::from_secs(10);
 
-/// How long a number of requests may take where nothing is said.
+/// The default duration of a run with a number of requests.
 const COUNT_DURATION: Duration = Duration::from_secs(3600);
 
 /// The plan of `bench http`.
@@ -40,20 +40,20 @@ pub(crate) fn http(flags: &Http) -> Result<Plan, Failure> {
     Ok(Plan { count: flags.requests, ..plan })
 }
 
-/// The plan of each step of `bench knee`; the steps replace its pace.
+/// The plan of each step of `bench knee`; the step sets its rate.
 pub(crate) fn knee(flags: &Knee) -> Result<Plan, Failure> {
     let timing = Timing::of(None, Arrivals::Constant, flags.load.duration, DURATION)?;
     plan(&flags.urls, &flags.load, &flags.place, timing)
 }
 
-/// The plan of one side of `bench compare` that is a URL.
+/// The plan of a URL as one side of `bench compare`.
 pub(crate) fn side(url: &str, flags: &Compare) -> Result<Plan, Failure> {
     let rate = flags.rate.as_ref();
     let timing = Timing::of(rate, Arrivals::Constant, flags.load.duration, DURATION)?;
     plan(&[url.to_owned()], &flags.load, &flags.place, timing)
 }
 
-/// The plan of each run of `tune ladder`; a run lasts as long as that verb says unless the flags do.
+/// The plan of each run of `tune ladder`; it has that verb's duration unless the flags set one.
 pub(crate) fn ladder(
     url: &str,
     rate: Option<&RateFlag>,
@@ -65,7 +65,7 @@ pub(crate) fn ladder(
     plan(&[url.to_owned()], load, place, timing)
 }
 
-/// The plan of `bench hold`: thin traffic over all connections, once they stand.
+/// The plan of `bench hold`: a low rate over all connections, once they are open.
 pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     let once = f64::from(flags.connections.max(1)) / HOLD_ROUND_S;
     let rate = RateFlag::Whole(flags.rate.unwrap_or(Ramp { from: once, to: once }));
@@ -76,7 +76,7 @@ pub(crate) fn hold(flags: &Hold) -> Result<Plan, Failure> {
     Ok(Plan { upkeep: Upkeep::Hold, ..plan })
 }
 
-/// The plan of `bench channel`: so many connections to one URL, which are asked nothing as `bench http` does.
+/// The plan of `bench channel`: this many connections to one URL, without the requests of `bench http`.
 pub(crate) fn channel(flags: &Channel) -> Result<Plan, Failure> {
     let duration = Some(flags.duration);
     let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
@@ -112,7 +112,7 @@ fn arrivals(flag: ArrivalsFlag) -> Arrivals {
     }
 }
 
-/// Connections that ask for nothing in particular.
+/// A load with this many connections and otherwise defaults.
 fn plain_load(connections: u32, duration: Option<Duration>) -> Load {
     Load {
         connections,
@@ -192,7 +192,7 @@ fn wrong_at(flag: &str, error: impl Display) -> Failure {
     Failure::WrongUse(format!("{flag}: {error}"))
 }
 
-/// A host that cannot be found may be there tomorrow: asking for it was not wrong.
+/// A host name that cannot be resolved may be resolvable later: that is not wrong use.
 fn aim_failure(error: AimError) -> Failure {
     match &error {
         AimError::Address(
@@ -205,7 +205,7 @@ fn aim_failure(error: AimError) -> Failure {
     }
 }
 
-/// Who names a process wants its figures: a run without them would say nothing of the mistake.
+/// The user who names a process wants its figures: without this check a run would hide the mistake.
 fn server(pid: u32) -> Result<(), Failure> {
     ProcessSample::read(pid).map(drop).map_err(|error| {
         Failure::Failed(format!(
@@ -235,7 +235,7 @@ fn request(flags: &Asking) -> Result<Request, Failure> {
     Ok(Request { method, fields, body })
 }
 
-/// The URLs of a file, a line each.
+/// The URLs of a file, one per line.
 fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
     let bytes = content("--urls-file", file)?;
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -265,7 +265,7 @@ fn check(flags: &Expecting) -> Result<Check, Failure> {
     Ok(Check { status, length: flags.expect_length, body })
 }
 
-/// What was said about CPUs.
+/// The setting of `--pin`.
 enum Pin {
     None,
     Last,

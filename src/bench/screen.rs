@@ -1,6 +1,6 @@
 //! The progress line of a measurement on a terminal; nothing elsewhere.
 //!
-//! Owns that line: a bar, the rate of the last second, and a plot of the p99. It is no longer than
+//! Owns that line: a bar, the rate of the last second, and a plot of the p99. It is never longer than
 //! the terminal is wide, and has no colour.
 
 use std::collections::VecDeque;
@@ -10,37 +10,37 @@ use bench::client::Window;
 use bench::host::terminal_columns;
 use bench::run::Moment;
 
-/// Columns of the progress bar, and where there are few.
+/// Columns of the progress bar, and its columns on a narrow terminal.
 const BAR: usize = 24;
 const BAR_NARROW: usize = 10;
 
 /// Columns from which the bar has its full length.
 const WIDE: usize = 100;
 
-/// Columns of a terminal that does not say.
+/// Columns of a terminal whose width is unknown.
 const USUAL: usize = 80;
 
-/// Columns that are left free: a terminal shows `^C` behind the line.
+/// Columns that are left free: a terminal shows `^C` after the line.
 const MARGIN: usize = 3;
 
-/// Values of the sparkline, a second each, and how few of them are worth their columns.
+/// Most values of the sparkline, one per second, and the fewest that are drawn.
 const SPARKS: usize = 30;
 const SPARKS_FEWEST: usize = 5;
 
-/// Looks that the current rate is taken over: a second.
+/// Updates over which the current rate is computed: one second.
 const LOOKS: usize = 10;
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND_NS: u64 = 1_000_000_000;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A line that is drawn again and again.
+/// A line that is redrawn.
 pub(crate) struct Screen {
-    /// What is measured.
+    /// The name of the measurement.
     name: String,
     is_terminal: bool,
-    /// Answers by time of the run in nanoseconds, the last second of them.
+    /// Answers by time of the run in nanoseconds, for the last second.
     answered: VecDeque<(u64, u64)>,
     /// The latest value of each second.
     p99_ns: VecDeque<(u64, u64)>,
@@ -48,7 +48,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// A screen on standard error for what has that name, where that is a terminal which can wipe a line.
+    /// A progress line on standard error, if that is a terminal that can clear a line.
     pub(crate) fn new(name: impl Into<String>) -> Screen {
         let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         Screen {
@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// Shows how it goes.
+    /// Draws the progress.
     pub(crate) fn show(&mut self, moment: &Moment) {
         if !self.is_terminal {
             return;
@@ -68,13 +68,13 @@ impl Screen {
         self.note(moment);
         let columns = terminal_columns(std::io::stderr()).map_or(USUAL, usize::from);
         let line = self.line(moment, columns);
-        // A line that cannot be drawn is missed by nobody.
+        // A progress line that cannot be drawn is not an error.
         let _shown =
             write!(std::io::stderr(), "\r{line}\u{1b}[K").and_then(|()| std::io::stderr().flush());
         self.is_drawn = true;
     }
 
-    /// Wipes the line: the report follows.
+    /// Clears the line: the report follows.
     pub(crate) fn close(self) {
         if self.is_drawn {
             let _wiped = write!(std::io::stderr(), "\r\u{1b}[K");
@@ -83,7 +83,7 @@ impl Screen {
 
     fn note(&mut self, moment: &Moment) {
         if self.answered.back().is_some_and(|(_, last)| *last > moment.glance.answered) {
-            // Counting began, or another run.
+            // The measured part began, or another run.
             self.answered.clear();
         }
         self.answered.push_back((moment.elapsed_ns, moment.glance.answered));
@@ -100,7 +100,7 @@ impl Screen {
         }
     }
 
-    /// As much as there are columns for: first what is worth most.
+    /// As much as there are columns for, the most important first.
     fn line(&self, moment: &Moment, columns: usize) -> String {
         let most = columns.saturating_sub(MARGIN);
         let glance = &moment.glance;
@@ -124,11 +124,11 @@ impl Screen {
         line.chars().take(most).collect()
     }
 
-    /// What is measured, how far it is, and how fast it goes.
+    /// The name, the progress and the rate.
     fn head(&self, moment: &Moment, columns: usize) -> String {
         let glance = &moment.glance;
         if moment.window == Window::NEVER {
-            // Connections are opened that are to be held.
+            // `bench hold` is opening its connections.
             let per_second = glance.opened as f64 * 1e9 / moment.elapsed_ns.max(1) as f64;
             return format!("{}, opening: {per_second:.0} connections/s", self.name);
         }
@@ -157,7 +157,7 @@ impl Screen {
         }
     }
 
-    /// The latest values that fit, beside the highest of them.
+    /// The latest values that fit, and the highest of them.
     fn sparkline(&self, columns: usize) -> String {
         let values = || self.p99_ns.iter().rev().take(columns).rev().map(|(_, value)| *value);
         let most = values().max().unwrap_or(0).max(1);
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// A moment of the third of ten seconds, the first two of which are the warm-up.
+    /// An update in the third of ten seconds; the first two are the warm-up.
     fn moment(second: u64, p99_ns: u64) -> Moment {
         Moment {
             run: 1,

@@ -12,14 +12,14 @@ use super::page;
 use super::screen::Screen;
 use crate::Failure;
 
-/// Connections that fill a store at most, and requests on their way over each.
+/// Most connections that fill a store, and requests in flight on each.
 const FILL_CONNECTIONS: u32 = 64;
 const FILL_PIPELINE: u32 = 64;
 
-/// How long a store may take to be filled.
+/// Longest time for filling a store.
 const FILL_DURATION: Duration = Duration::from_secs(24 * 3600);
 
-/// Asks the store for the keys that the flags name.
+/// Runs the verb.
 pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let (ownership, ask) = (ownership(flags), ask(flags));
@@ -52,7 +52,7 @@ fn ownership(flags: &Store) -> Ownership {
 fn ask(flags: &Store) -> StoreAsk {
     let (kind, rest) = flags.dist.split_once(':').unwrap_or((&flags.dist, ""));
     let keys = match (kind, rest) {
-        // What most stores are measured with (Cooper and others, "Benchmarking cloud serving systems with YCSB", 2010).
+        // The default of YCSB (Cooper and others, "Benchmarking cloud serving systems with YCSB", 2010).
         ("zipf", "") => format!("zipf:{}:0.99", flags.keys),
         (kind, "") => format!("{kind}:{}", flags.keys),
         (kind, rest) => format!("{kind}:{}:{rest}", flags.keys),

@@ -1,6 +1,6 @@
-//! How fast and how long: `--rate` and `-d`.
+//! Rate and duration: `--rate` and `-d`.
 //!
-//! Owns the notation of stages, `A:B@TIME,...`; that of a single rate is the library's.
+//! Owns the notation of stages, `A:B@TIME,...`; the library parses a single rate.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use config::{QuantityError, parse_duration};
 
 use crate::Failure;
 
-/// A duration as everywhere, and a number alone as seconds: what other load generators take.
+/// A duration with a unit, or a plain number of seconds, as other load generators accept it.
 pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { parse_duration(&format!("{text}s")) } else { parse_duration(text) }
 }
 
-/// When requests are due, and how long.
+/// When requests are due, and for how long.
 pub(crate) struct Timing {
     pub(crate) pace: Pace,
     pub(crate) duration: Duration,
 }
 
 impl Timing {
-    /// What `--rate` and `-d` say together; `otherwise` where both leave the length out.
+    /// Combines `--rate` and `-d`; `otherwise` is the duration if neither sets one.
     pub(crate) fn of(
         rate: Option<&RateFlag>,
         arrivals: Arrivals,
@@ -41,26 +41,26 @@ impl Timing {
     }
 }
 
-/// What `--rate` says.
+/// The value of `--rate`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RateFlag {
-    /// A rate, or a ramp, as long as the run.
+    /// A rate or a ramp over the whole run.
     Whole(Ramp),
-    /// One after the other: together they are the run.
+    /// Consecutive stages, which together are the run.
     Stages(Vec<Stage>),
 }
 
 impl RateFlag {
-    /// How long the stages last together; none where the run says it.
+    /// The total duration of the stages; `None` if `-d` sets it.
     pub(crate) fn lasts(&self) -> Option<Duration> {
         match self {
             Self::Whole(_) => None,
-            // Each is days at most, and there are as many as fit into a command line.
+            // Each lasts days at most, and their number is limited by the command line.
             Self::Stages(stages) => Some(stages.iter().map(|stage| stage.lasts).sum()),
         }
     }
 
-    /// The stages of a run of that length.
+    /// The stages of a run of this duration.
     pub(crate) fn stages(&self, lasts: Duration) -> Vec<Stage> {
         match self {
             Self::Whole(ramp) => vec![Stage { ramp: *ramp, lasts }],

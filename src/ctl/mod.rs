@@ -1,4 +1,4 @@
-//! The verb `ctl`: one request over the control socket, and its answer for people or programs.
+//! The verb `ctl`: one request over the control socket, with its answer as text or JSON.
 
 pub(crate) mod pages;
 
@@ -90,10 +90,10 @@ struct Format {
     json: bool,
 }
 
-/// How long an answer may take: longer than the control scheduler waits for the others.
+/// Timeout of an answer: longer than the control scheduler waits for the others.
 const PATIENCE: Duration = Duration::from_secs(35);
 
-/// Asks and prints.
+/// Sends the request and prints the answer.
 pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
     let socket = match &flags.socket {
         Some(path) => path.clone(),
@@ -123,7 +123,7 @@ fn perf_map(socket: &Path, wanted: &PerfMap) -> Result<(), Failure> {
     output::print_line(&format!("{}: {count} pieces of native code", path.display()))
 }
 
-/// Asks for the native code of pages, and writes it where profilers look for it; gives the file and how many pieces it has.
+/// Requests the native code of pages, and writes it where profilers look for it; returns the file and the number of entries.
 pub(crate) fn write_perf_map(
     socket: &Path,
     output: Option<&Path>,
@@ -137,7 +137,7 @@ pub(crate) fn write_perf_map(
         }
     };
     let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
-    // In a directory of everybody the name may be a link that somebody has laid: it is made anew.
+    // In a world-writable directory the name may be a link of another user: the file is created anew.
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
@@ -147,9 +147,9 @@ pub(crate) fn write_perf_map(
     Ok((path, map.lines().count()))
 }
 
-/// The one control socket in the directory of this user's.
+/// The only control socket in this user's directory.
 fn only_socket(directory: &Path) -> Result<PathBuf, Failure> {
-    // A server that was killed leaves its socket behind: only those that somebody answers count.
+    // A server that was killed leaves its socket behind: only sockets that are answered count.
     let mut sockets = control_sockets(directory);
     sockets.retain(|path| is_answered(path));
     match sockets.as_slice() {
@@ -212,7 +212,7 @@ fn print(answer: &str, format: Format) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// The counts of each scheduler, and those of pages as one table.
+/// The counters of each scheduler, and the table of pages.
 fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
     if flags.format.json {
         return print(answer, flags.format);
@@ -233,7 +233,7 @@ fn stats(answer: &str, flags: &Stats) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// JSON as indented `key  value` lines: short things on one line.
+/// JSON as indented `key  value` lines; short values on one line.
 fn write_value(text: &mut String, value: &Value, depth: usize) {
     let Value::Object(fields) = value else { return };
     let width = fields.keys().map(String::len).max().unwrap_or(0);
@@ -260,17 +260,17 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
 mod tests {
     use super::*;
 
-    /// The socket of a server that was killed stays behind: nobody answers there.
+    /// The socket of a server that was killed stays behind: nothing answers there.
     #[test]
     fn only_a_socket_that_is_answered_is_a_server() {
         use std::os::unix::net::UnixListener;
         let directory = std::env::temp_dir().join(format!("velodrome-ctl-{}", std::process::id()));
-        // A process of the same number may have left one.
+        // An earlier process with the same id may have left one.
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("a directory for the test");
         let listen = |name: &str| UnixListener::bind(directory.join(name)).expect("a new socket");
         drop(listen("8080.sock"));
-        // A process that another test starts holds the listener until its own program begins.
+        // A process that another test forks holds the listener until it executes its program.
         while is_answered(&directory.join("8080.sock")) {
             std::thread::yield_now();
         }

@@ -1,6 +1,6 @@
-//! What pages use, as a table: one row per page, over all schedulers.
+//! The resources that pages use, as a table: one row per page, over all schedulers.
 //!
-//! Owns its columns, their order and which rows are shown. Counts nothing: the server does.
+//! Owns its columns, their order and the selection of rows. The server counts.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::Order;
 
-/// Which rows are shown.
+/// The rows to show.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'a> {
-    /// Only pages whose name contains this.
+    /// Only pages whose name contains this text.
     pub(crate) part: Option<&'a str>,
     pub(crate) order: Order,
-    /// At most so many.
+    /// At most this many rows.
     pub(crate) most: usize,
 }
 
-/// What one page used on all schedulers.
+/// The resources that one page used on all schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Row {
     requests: u64,
@@ -43,7 +43,7 @@ const COLUMNS: [&str; 9] = [
     "hold",
 ];
 
-/// The table of a `/stats` answer; nothing where no page was asked for, unless one is named.
+/// The table of a `/stats` answer; empty if no page was requested, unless one is named.
 pub(crate) fn table(stats: &Value, selection: &Selection<'_>) -> String {
     let rows = rows(stats);
     let mut shown: Vec<(&str, Row)> = rows
@@ -58,7 +58,7 @@ pub(crate) fn table(stats: &Value, selection: &Selection<'_>) -> String {
             _ => String::new(),
         };
     }
-    // Equal ones stay in the order of their names.
+    // Equal rows stay in the order of their names.
     shown.sort_by_key(|(_, row)| std::cmp::Reverse(row.key(selection.order)));
     let left_out = shown.len().saturating_sub(selection.most);
     shown.truncate(selection.most);

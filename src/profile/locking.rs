@@ -1,8 +1,7 @@
-//! Locks of a program: how often each was taken, how often it was not free, how long threads waited
-//! for it.
+//! Locks of a program: how often each was taken, how often that had to wait, and how long.
 //!
-//! Owns what is requested from the kernel for that, in which order, and the texts for refusals. The
-//! crate `profile` knows what a lock is.
+//! Owns which events are requested from the kernel for that, in which order, and the texts for
+//! refusals. The crate `profile` knows which functions are locks.
 
 use std::io;
 use std::time::Duration;
@@ -22,7 +21,7 @@ use crate::Failure;
 /// How long a program that has just been started may take to map its libraries.
 const START: Duration = Duration::from_millis(300);
 
-/// The functions that take locks, if their calls can be counted.
+/// The lock functions, if their calls can be counted.
 fn functions(process: u32) -> Result<LockFunctions, String> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
     if threads > COUNTED_THREADS {
@@ -30,7 +29,7 @@ fn functions(process: u32) -> Result<LockFunctions, String> {
     }
     let mut found = LockFunctions::of_process(process);
     for_a_while(START, LOOK_AT_EVENTS, |_| {
-        // An error ends the loop: there is nothing more to be found.
+        // An error ends the loop: nothing more can be found.
         if found.as_ref().map_or(true, |found| !found.is_empty()) {
             return Err(io::ErrorKind::Interrupted.into());
         }
@@ -52,7 +51,7 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
         false => Err("how often locks are taken is counted with --tries".to_owned()),
     };
     let functions = counted.map_err(|why| remarks.push(why)).unwrap_or_default();
-    // Tracepoints see locks that spin, too; where there are none, waits of a thread are left.
+    // Tracepoints also record locks that spin; without them only the waits of threads are recorded.
     let mut traced = Tracing::begin(process, Traced::Locks);
     if let Err(error) = &traced {
         remarks.push(format!("locks of the kernel that spin are not seen: {error}"));
@@ -90,7 +89,7 @@ pub(super) fn locks(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let mut all: Vec<Met> =
         of_kernel.iter().map(|(kind, stack, waits)| met(kind, stack, 0, *waits)).collect();
     for (stack, waits) in &waited.waits {
-        // With tracepoints the kernel's own locks are counted by those.
+        // If tracepoints are used, they count the kernel's own locks.
         let kind = lock_of(&names.frames(stack))
             .filter(|kind| spun.is_none() || matches!(*kind, "futex" | "socket"));
         all.extend(kind.map(|kind| met(kind, stack, 0, *waits)));

@@ -16,7 +16,7 @@ use super::Profile;
 use crate::Failure;
 use crate::ctl::write_perf_map;
 
-/// The program that is looked at: one that runs, or one that was started and ends with this.
+/// The program to profile: a running one, or one that was started for the profile and ends with it.
 pub(super) struct Program {
     pub(super) process: u32,
     child: Option<Child>,
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// The one process that listens where a URL leads to.
+/// The process that listens at the address of a URL.
 fn listening(url: &Url) -> Result<u32, Failure> {
     let failed = |error: AddressError| Failure::Failed(error.to_string());
     let address = resolve(&url.place, Ownership::Declared).map_err(failed)?;
@@ -74,13 +74,13 @@ impl Drop for Program {
     }
 }
 
-/// What came of it.
+/// The result of a profile.
 pub(super) struct Told {
     pub(super) folded: Folded,
     pub(super) unit: Unit,
     pub(super) title: String,
     pub(super) remarks: Vec<String>,
-    /// Another table than that of functions.
+    /// A table other than that of functions.
     pub(super) table: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Told {
         Self { table: Some(table), ..told }
     }
 
-    /// What was waited for, with its table.
+    /// A result of waits, with its table.
     pub(super) fn of_waits(
         title: String,
         remarks: Vec<String>,
@@ -109,21 +109,21 @@ impl Told {
     }
 }
 
-/// Between two looks at samples, and at events, of which there are many more: their rings have room for that.
+/// Time between two reads of samples, and of events, of which there are many more: the ring buffers have room for that.
 const LOOK: Duration = Duration::from_millis(100);
 pub(super) const LOOK_AT_EVENTS: Duration = Duration::from_millis(5);
 
-/// Between two searches for threads that have begun.
+/// Time between two searches for new threads.
 const SEARCH: Duration = Duration::from_secs(1);
 
-/// Whether to look for threads that have begun.
+/// Whether to search for new threads.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Search {
     Now,
     Later,
 }
 
-/// Looks again and again until the time is over or the program has ended; gives how many seconds that were.
+/// Fetches records until the time is over or the program has ended; returns the elapsed seconds.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long is looked is measured by a clock of its own"
@@ -141,7 +141,7 @@ pub(super) fn for_a_while(
         if search == Search::Now {
             searched = Instant::now();
         }
-        // A program that has ended has been looked at.
+        // A program that has ended has been profiled completely.
         if fetch(search).is_err() {
             break;
         }
@@ -184,12 +184,12 @@ pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     Ok(Told { remarks: taken.remarks, ..Told::of(folded, Unit::Samples, title) })
 }
 
-/// Has the server write where the native code of its pages lies: at the end, as it compiles what runs.
+/// Makes the server write the map of its pages' native code: at the end, because it compiles code while it runs.
 pub(super) fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
     let Some(socket) = &asked.pages else { return };
     match write_perf_map(socket, None) {
         Ok((path, count)) => remarks.push(format!("{}: {count} pieces of pages", path.display())),
-        // The samples are worth having without.
+        // The samples are useful without it.
         Err(Failure::Failed(why) | Failure::WrongUse(why)) => {
             remarks.push(format!("without the lines of pages: {why}"));
         }
@@ -203,7 +203,7 @@ pub(super) fn note_lost(lost: u64, remarks: &mut Vec<String>) {
     }
 }
 
-/// What stands above the stack of a thread that could go on, and has no CPU.
+/// The outermost frame of a thread that was preempted.
 const NO_CPU: &str = "[waits for a CPU]";
 
 pub(super) fn waits(process: u32, asked: &Profile) -> Result<Told, Failure> {

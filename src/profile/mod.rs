@@ -136,7 +136,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
         text.push_str(&format!("{remark}\n"));
     }
     text.push_str(&told.table.unwrap_or_else(|| table(&told.folded, told.unit, asked.rows)));
-    // Time that is waited is no sign of what costs.
+    // Waiting time does not indicate a cost on the CPU.
     let hints = if told.unit == Unit::Samples { hints(&told.folded) } else { Vec::new() };
     for hint in hints {
         text.push_str(&format!(
@@ -147,7 +147,7 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Looks at a program.
+/// Profiles a program.
 fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
     let process = program.process;
     match () {
@@ -188,7 +188,7 @@ fn write_files(told: &Told, asked: &Profile) -> Result<(), Failure> {
     if let Some(file) = &asked.output {
         write(file, flame_graph(folded, *unit, title, remarks))?;
     }
-    // A microsecond of waiting is a sample a microsecond long.
+    // Waits are exported as samples of one microsecond.
     let (hertz, kind) = match unit {
         Unit::Samples => (asked.hertz, ["samples", "count"]),
         Unit::Microseconds => (1_000_000, ["waits", "microseconds"]),

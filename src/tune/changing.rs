@@ -1,7 +1,7 @@
 //! `tune plan`, `apply`, `revert` and `status`: what is written to a host, and reverted.
 //!
-//! Owns their flags and their output. The crate `tune` owns the order of writing, and what belongs
-//! to somebody else.
+//! Owns their flags and their output. The crate `tune` owns the order of writes, and leaves alone
+//! what other programs have changed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Mends of this host with these risks, for a server with many requests, looked at once.
+    /// The fixes for this host with these risks, for throughput, with one reading of the counters.
     pub(super) fn of_host(allow: &[u8]) -> Self {
         let looked =
             Looked { load: super::LoadName::Throughput, pid: None, seconds: 0, root: None };
@@ -161,7 +161,7 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
     let unconfirmed = meant.any(|step| may_cut(step.check)).then_some(UNCONFIRMED);
     let confirm = asked.confirm.or(unconfirmed).filter(|_| has_steps);
     if let Some(time) = confirm {
-        // Before anything is written: what cuts the way to the host cuts it at once.
+        // Started before anything is written: a change that cuts the connection does so at once.
         way_back::start(root, &asked.state, time, before)?;
     }
     let (mut refused, mut written) = (0, Vec::new());
@@ -171,7 +171,7 @@ pub(super) fn run_apply(asked: &Apply) -> Result<(), Failure> {
             tell(step.check.id, &path, &done, asked.wanted.json, &mut written)?;
         }
     }
-    // Nothing written, nothing to put back.
+    // If nothing was written, there is nothing to revert.
     let put_back_after = confirm.filter(|_| journal.last() > before).map(|time| time.as_secs());
     if asked.wanted.json {
         let told = json!({ "changes": written, "put_back_after_s": put_back_after });
@@ -290,7 +290,7 @@ pub(super) fn run_verify(place: &Place) -> Result<(), Failure> {
 }
 
 pub(super) fn run_confirm(place: &Place) -> Result<(), Failure> {
-    // Not alone: the way back may be waiting with the journal in its hand.
+    // Without the lock: the process that reverts unconfirmed changes may hold it.
     let mut journal = place.journal()?;
     let failed = |error| Failure::Failed(format!("the journal: {error}"));
     journal.confirm().map_err(failed)?;
@@ -324,7 +324,7 @@ pub(super) fn run_unit(place: &Place) -> Result<(), Failure> {
     ))
 }
 
-/// Prints what became of a file, or keeps it for JSON.
+/// Prints the result for a file, or keeps it for JSON.
 fn tell(
     check: &str,
     path: &str,

@@ -37,10 +37,10 @@ host in the order of `tune plan`. A step without a gain is reverted before the n
 restored, unless --keep. After `kill -9`: velodrome tune revert all.
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 no run of the baseline is valid, or stopped.";
 
-/// How long a run lasts unless it is said.
+/// The default duration of a run.
 const DURATION: Duration = Duration::from_secs(2);
 
-/// Reasons that are told of a baseline that is not valid: most differ in their numbers alone.
+/// Most reasons that are printed for an invalid baseline: most differ only in their numbers.
 const REASONS: usize = 5;
 
 #[derive(Debug, Args)]
@@ -115,7 +115,7 @@ pub(super) fn run(asked: &Ladder) -> Result<(), Failure> {
     let mut climber = Climber {
         asked,
         load,
-        // Before the host is changed: a user who ends the ladder has it put back.
+        // Before the host is changed, so that an interrupted ladder is reverted.
         interrupts: Interrupts::block(),
         host: HostState::new("/".as_ref(), journal),
         rungs: &rungs,
@@ -135,7 +135,7 @@ fn wrong(text: &str) -> Failure {
     Failure::WrongUse(text.to_owned())
 }
 
-/// The steps in their order: those of the command, then those of the host.
+/// The steps in order: those of the command, then those of the host.
 fn rungs(asked: &Ladder) -> Result<Vec<Rung>, Failure> {
     let of_words = |text: &String| {
         Rung::of_words(text).map_err(|error| wrong(&format!("--step {text}: {error}")))
@@ -183,7 +183,7 @@ fn failure(error: ClimbError<Failure>) -> Failure {
     }
 }
 
-/// Makes states and measures in them.
+/// Sets up states and measures in them.
 struct Climber<'a> {
     asked: &'a Ladder,
     load: Plan,
@@ -193,7 +193,7 @@ struct Climber<'a> {
 }
 
 impl Climber<'_> {
-    /// One run in the state in which these steps hold.
+    /// One run in the state with these steps.
     fn once(&mut self, state: &[usize], label: &str) -> Result<Outcome, Failure> {
         let rungs = || state.iter().map(|place| &self.rungs[*place]);
         let set = self.host.set(rungs());
@@ -222,7 +222,7 @@ impl Climber<'_> {
         report
     }
 
-    /// Has the host's steps that were kept hold, and leaves them.
+    /// Applies the host's steps that were kept, and leaves them in force.
     fn keep(mut self, report: &LadderReport) -> Result<(), Failure> {
         let is_kept = |rung: &&Rung| {
             report.steps.iter().any(|step| {

@@ -91,7 +91,7 @@ struct Record {
     pid: Option<u32>,
 }
 
-/// How a host is looked at.
+/// How a host is inspected.
 #[derive(Debug, Args)]
 struct Looked {
     /// What the host is used for.
@@ -201,7 +201,7 @@ fn look(asked: &Looked) -> Result<Host, Failure> {
     }
     let mut host = Host::of(root, asked.pid);
     if asked.root.is_none() && asked.seconds > 0 {
-        // The time between two looks is what is measured.
+        // The time between the two readings is what is measured.
         std::thread::sleep(Duration::from_secs(asked.seconds));
         host.look_again(asked.seconds as f64);
     }

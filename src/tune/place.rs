@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::Failure;
 
-/// Where the journal is.
+/// The default directory of the journal.
 pub(super) const STATE: &str = "/var/lib/velodrome/tune";
 
 /// The host that is changed, and the journal of its changes.
@@ -31,7 +31,7 @@ impl Place {
         self.root.as_deref().unwrap_or(Path::new("/"))
     }
 
-    /// The journal, to look at.
+    /// The journal, for reading.
     pub(super) fn journal(&self) -> Result<Journal, Failure> {
         let place = directory(self.root(), &self.state);
         Journal::open(&place).map_err(|error| {
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// The directory of the journal: below the files of another machine, else where its path leads from here.
+/// The directory of the journal: below the files of another machine, otherwise relative to the working directory.
 pub(super) fn directory(root: &Path, state: &Path) -> PathBuf {
     if root == Path::new("/") {
         return std::path::absolute(state).unwrap_or_else(|_| state.to_path_buf());

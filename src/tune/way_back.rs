@@ -1,7 +1,7 @@
 //! The way back: a process that reverts changes unless they are confirmed in time.
 //!
-//! Owns that process. It survives the terminal in which `apply` was typed, because the changes may
-//! have cut it off.
+//! Owns that process. It survives the terminal of `apply`, because the changes may have cut
+//! the connection.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use clap::Args;
 use super::place::directory;
 use crate::Failure;
 
-/// Between two looks at whether it was confirmed.
+/// Time between two looks at whether it was confirmed.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What the process is told.
+/// The arguments of the process.
 #[derive(Debug, Args)]
 pub(super) struct WayBack {
     #[arg(long)]
     root: PathBuf,
     #[arg(long)]
     state: PathBuf,
-    /// Milliseconds until all is put back.
+    /// Milliseconds until the changes are reverted.
     #[arg(long)]
     after: u64,
     /// The last change that stays in any case.
@@ -43,11 +43,11 @@ pub(super) fn start(root: &Path, state: &Path, time: Duration, behind: u64) -> R
     command.args(["tune", "way-back", "--root"]).arg(root).arg("--state").arg(state);
     command.arg(format!("--after={}", time.as_millis())).arg(format!("--behind={behind}"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Out of the group that a terminal ends.
+    // In its own process group, so that closing the terminal does not end it.
     command.process_group(0).spawn().map(drop).map_err(failed)
 }
 
-/// Waits, and puts back.
+/// Waits, and reverts.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long is waited is measured by a clock of its own"
@@ -65,7 +65,7 @@ pub(super) fn run(asked: &WayBack) -> Result<(), Failure> {
     loop {
         match Journal::open_alone(&place) {
             Ok(mut journal) => {
-                // Confirmed in the last moment.
+                // Confirmed at the last moment.
                 if journal.is_confirmed(asked.behind + 1) {
                     return Ok(());
                 }
