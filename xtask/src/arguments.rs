@@ -1,10 +1,10 @@
-//! The words after a verb, taken apart into options and plain words.
+//! The arguments after a verb, split into options and positional words.
 //!
-//! Owns the form of options (`--name value`). Never knows what an option means.
+//! Owns the form of options (`--name value`). Does not know what an option means.
 
 use crate::failure::Failure;
 
-/// The words after a verb. Take what is known, then call [`Arguments::finish`].
+/// The arguments after a verb. Take the known ones, then call [`Arguments::finish`].
 pub(crate) struct Arguments {
     words: Vec<String>,
 }
@@ -21,14 +21,14 @@ impl Arguments {
         Arguments { words: words.iter().flat_map(split).collect() }
     }
 
-    /// Takes an option without a value; true when it was there.
+    /// Takes an option without a value; returns whether it was given.
     pub(crate) fn take_switch(&mut self, name: &str) -> bool {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() != before
     }
 
-    /// Takes an option and the word after it.
+    /// Takes an option and its value.
     pub(crate) fn take_value(&mut self, name: &str) -> Result<Option<String>, Failure> {
         let Some(at) = self.words.iter().position(|word| word == name) else {
             return Ok(None);
@@ -41,7 +41,7 @@ impl Arguments {
         Ok(Some(value))
     }
 
-    /// Takes an option whose value is a whole number.
+    /// Takes an option whose value is an integer.
     pub(crate) fn take_number(&mut self, name: &str) -> Result<Option<u64>, Failure> {
         match self.take_value(name)? {
             None => Ok(None),
@@ -52,19 +52,19 @@ impl Arguments {
         }
     }
 
-    /// Takes an option whose value is a list with commas; empty when it is not there.
+    /// Takes an option whose value is a list separated by commas; empty if it is not given.
     pub(crate) fn take_list(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let text = self.take_value(name)?.unwrap_or_default();
         Ok(text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Takes the first word that is no option.
+    /// Takes the first word that is not an option.
     pub(crate) fn take_word(&mut self) -> Option<String> {
         let at = self.words.iter().position(|word| !word.starts_with('-'))?;
         Some(self.words.remove(at))
     }
 
-    /// Refuses whatever nobody took.
+    /// Refuses arguments that were not taken.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self.words.first() {
             None => Ok(()),

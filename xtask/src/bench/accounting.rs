@@ -1,11 +1,11 @@
-//! What the kernel says a process and a core have spent.
+//! CPU time and memory of a process, and ticks of a core, as the kernel counts them.
 //!
-//! Owns the reading of /proc. Processor time is exact (scheduler statistics, nanoseconds); the split
-//! into user and system comes from clock ticks and is good to about 0.1 us per request.
+//! Owns the reading of /proc. CPU time is exact (scheduler statistics, nanoseconds); the split
+//! into user and system comes from clock ticks and is accurate to about 0.1 us per request.
 
 use crate::bench::host::Cores;
 
-/// Spent by all threads of a family of processes since they began.
+/// CPU time of all threads of a process and its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     pub(crate) nanoseconds: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Spent {
     pub(crate) system_ticks: u64,
 }
 
-/// What the processes have spent. One that is gone counts nothing.
+/// Reads the CPU time. A process that has ended counts nothing.
 pub(crate) fn spent(family: &[u32]) -> Spent {
     let mut total = Spent::default();
     for id in family {
@@ -32,7 +32,7 @@ pub(crate) fn spent(family: &[u32]) -> Spent {
     total
 }
 
-/// User and system ticks of a line of /proc/PID/stat, whose second field may hold blanks.
+/// User and system ticks in a line of /proc/PID/stat, whose second field may contain spaces.
 fn ticks(text: &str) -> Option<(u64, u64)> {
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(11);
@@ -68,13 +68,13 @@ impl CoreTicks {
     }
 }
 
-/// Ticks of the server's core and of the load's.
+/// Ticks of the server's and the load's core.
 pub(crate) fn cores(cores: &Cores) -> (CoreTicks, CoreTicks) {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     (CoreTicks::of(&text, cores.server), CoreTicks::of(&text, cores.load))
 }
 
-/// Memory of a family of processes in bytes.
+/// Memory of a process and its descendants, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) resident: u64,

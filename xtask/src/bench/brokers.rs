@@ -1,6 +1,6 @@
-//! Servers of broadcasts that are compared: what each needs on disk, and the words that start it.
+//! Broadcast servers that are compared: their configurations and command lines.
 //!
-//! Owns their configurations. Never starts one.
+//! Owns the configurations. Never starts a server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::bench::site::{NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, show
 use crate::failure::Failure;
 use crate::process;
 
-/// Where Debian puts the module.
+/// Where Debian installs the module.
 const NCHAN: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";
 
 impl Site {
@@ -22,7 +22,7 @@ impl Site {
         Ok(folder)
     }
 
-    /// The words that start Redis, which keeps nothing.
+    /// The command line of Redis, without persistence.
     pub(super) fn redis(&self, port: u16) -> Result<Vec<String>, Failure> {
         let program = installed("redis-server", "redis-server")?;
         let folder = shown(self.folder());
@@ -31,7 +31,7 @@ impl Site {
         Ok([&[program][..], &words.map(str::to_owned)].concat())
     }
 
-    /// The words that start nginx with nchan, whose configuration is written.
+    /// The command line of nginx with nchan; writes its configuration.
     pub(super) fn nchan(&self, port: u16) -> Result<Vec<String>, Failure> {
         if !Path::new(NCHAN).is_file() {
             return Err(Failure::Work("not installed (apt: libnginx-mod-nchan)".to_owned()));
@@ -59,7 +59,7 @@ impl Site {
     }
 }
 
-/// The words that start NATS.
+/// The command line of NATS.
 pub(super) fn nats(address: SocketAddr) -> Result<Vec<String>, Failure> {
     let program = installed("nats-server", "nats-server")?;
     let (host, port) = (address.ip().to_string(), address.port().to_string());

@@ -5,19 +5,19 @@
 /// How a contender is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// The do-nothing server with its mode and the bytes of its body.
+    /// The do-nothing server with its mode and the size of its body.
     Floor { mode: &'static str, body_bytes: usize },
     /// A program of examples/, which takes its address as first argument.
     Example(&'static str),
     /// `velodrome serve` on the folder of the site.
     Serve,
-    /// `velodrome serve` with a channel, whose members speak this protocol.
+    /// `velodrome serve` with a channel, whose members use this protocol.
     Channels { protocol: &'static str },
     /// Redis from the distribution.
     Redis,
-    /// `velodrome serve` with a store, whose commits are on the disk as `sync` says.
+    /// `velodrome serve` with a store and this `sync` setting.
     Store { sync: &'static str },
-    /// Redis as a store, whose log is on the disk as `appendfsync` says; `never` is without a log.
+    /// Redis as a store, with this `appendfsync` setting; `never` means without a log.
     RedisStore { fsync: &'static str },
     /// memcached from the distribution.
     Memcached,
@@ -27,14 +27,14 @@ pub(crate) enum Start {
     Nchan,
     /// nginx from the distribution, with a configuration of its own.
     Nginx,
-    /// yaws from the distribution: for pages only.
+    /// yaws from the distribution, for pages only.
     Yaws,
-    /// A program from elsewhere, which takes its address as first argument.
+    /// A program given on the command line, which takes its address as first argument.
     Given { program: &'static str },
 }
 
 impl Start {
-    /// What members of a broadcast say to it, as `floor-fan` calls it.
+    /// The protocol of members of a broadcast, as `floor-fan` names it.
     pub(crate) fn protocol(self) -> &'static str {
         match self {
             Start::Channels { protocol } => protocol,
@@ -45,7 +45,7 @@ impl Start {
         }
     }
 
-    /// Whether a request of HTTP shows that it stands, or a line that it gives back.
+    /// Whether an HTTP request shows that it runs; otherwise a line that it echoes.
     pub(crate) fn answers(self) -> bool {
         !matches!(self, Start::Channels { protocol: "resp" } | Start::Redis | Start::Nats)
     }
@@ -59,7 +59,8 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    /// One that is named on the command line, as `NAME=PROGRAM`; `None` when it is not. Its words are kept until the end of this program.
+    /// A contender given on the command line as `NAME=PROGRAM`; `None` if it does not have that form. Its strings are kept until the end of this
+    /// program.
     pub(crate) fn given(text: &str) -> Option<Contender> {
         let kept = |word: &str| -> &'static str { Box::leak(word.to_owned().into_boxed_str()) };
         let (name, program) = text.split_once('=')?;
@@ -71,31 +72,31 @@ impl Contender {
 
 const JSON_BODY_BYTES: usize = 27;
 
-/// Bytes of a value where stores are compared: the usual size.
+/// Bytes of a value in comparisons of stores: a usual size.
 pub(crate) const VALUE_BYTES: usize = 100;
 
 /// The size of the file of workload (d): an ordinary small page.
 pub(crate) const FILE_BYTES: usize = 1_406;
 
 pub(crate) const FLOOR_KEPT: Contender = floor("kept", JSON_BODY_BYTES);
-/// Keeps also the connections of clients that ask for it by name.
+/// Also keeps connections of clients that send `Connection: keep-alive`.
 pub(crate) const FLOOR_PERSISTENT: Contender = floor("persistent", JSON_BODY_BYTES);
 pub(crate) const FLOOR_PIPELINED: Contender = floor("pipelined", JSON_BODY_BYTES);
 pub(crate) const FLOOR_SHORT: Contender = floor("short", JSON_BODY_BYTES);
-/// Answers every command of RESP with the same value.
+/// Answers every RESP command with the same value.
 pub(crate) const FLOOR_RESP: Contender = floor("resp", VALUE_BYTES);
 /// Sends each message to all connections.
 pub(crate) const FLOOR_HUB: Contender = floor("hub", 0);
-/// Answers at every millisecond: so it decides the pace, and no client that keeps up with it.
+/// Answers once per millisecond: it sets the rate, whichever client keeps up with it.
 pub(crate) const FLOOR_TICKING: Contender = floor("ticking", JSON_BODY_BYTES);
-/// Stands still for a tenth of every second.
+/// Stalls for a tenth of every second.
 pub(crate) const FLOOR_STALLING: Contender = floor("stalling", JSON_BODY_BYTES);
-/// Asks of epoll what a server does.
+/// Uses epoll as a server does.
 pub(crate) const FLOOR_EDGED: Contender = floor_named("edged", "edged");
-/// Execute functions of one and a half lines of code for each request.
+/// Execute functions of one and a half cache lines of code for each request.
 pub(crate) const FLOOR_WALKING_96: Contender = floor_named("96 functions", "walking-96");
 pub(crate) const FLOOR_WALKING_192: Contender = floor_named("192 functions", "walking-192");
-/// Sends as many body bytes as the file has, so that only the serving differs.
+/// Sends as many body bytes as the file has, so that only serving the file differs.
 pub(crate) const FLOOR_FILE: Contender = floor("kept", FILE_BYTES);
 pub(crate) const JSON: Contender = Contender { name: OURS, start: Start::Example("json") };
 pub(crate) const CHAT: Contender = Contender { name: OURS, start: Start::Example("chat") };
@@ -108,7 +109,7 @@ pub(crate) const NATS: Contender = Contender { name: "nats", start: Start::Nats 
 pub(crate) const NCHAN: Contender = Contender { name: "nchan", start: Start::Nchan };
 pub(crate) const NGINX: Contender = Contender { name: "nginx", start: Start::Nginx };
 
-/// The name of the contender that targets are about.
+/// The contender that targets are about.
 pub(crate) const OURS: &str = "velodrome";
 
 const fn channels(name: &'static str, protocol: &'static str) -> Contender {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::{process, workspace};
 
-/// The highest core number that is looked at.
+/// The highest core number that is considered.
 const CORES_MAX: usize = 1024;
 
 /// The core of the server and the core of the load.
@@ -22,7 +22,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Takes the first two cores this process may use, and moves this process to the second.
+    /// Takes the first two cores that this process may use, and moves this process to the second.
     pub(crate) fn take() -> Result<Cores, Failure> {
         let allowed = rustix::thread::sched_getaffinity(None).map_err(std::io::Error::from)?;
         let mut numbers = (0..CORES_MAX.min(CpuSet::MAX_CPU)).filter(|core| allowed.is_set(*core));
@@ -49,7 +49,7 @@ pub(crate) fn raise_descriptor_limit() -> u64 {
     rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// What a reader must know to compare a report with another.
+/// The facts about the host that are needed to compare reports.
 pub(crate) fn facts(cores: &Cores, descriptors: u64) -> Value {
     json!({
         "kernel": read("/proc/sys/kernel/osrelease"),
@@ -99,7 +99,7 @@ fn processor() -> String {
     line.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name).to_owned()
 }
 
-/// What the kernel does against each weakness of the processor that it has.
+/// The kernel's mitigations for the vulnerabilities of this processor.
 fn mitigations() -> Value {
     let mut found = serde_json::Map::new();
     let Ok(entries) = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities") else {
@@ -114,7 +114,7 @@ fn mitigations() -> Value {
     Value::Object(found)
 }
 
-/// The first line a program says about itself; empty when it is not there.
+/// The first line of a program's version output; empty if it is not installed.
 fn said(program: &str, words: &[&str]) -> String {
     let program = process::find(program).unwrap_or_else(|| program.into());
     let Ok(output) = Command::new(program).args(words).current_dir(workspace::root()).output()

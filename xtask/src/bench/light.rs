@@ -1,6 +1,6 @@
-//! The light client of `crates/floor`: how it is called and what it says.
+//! The light client of `crates/floor`: its command line and the parsing of its output.
 //!
-//! Never decides when it is used: for a few connections, where wrk costs more than the servers.
+//! Does not decide when it is used: for few connections, where wrk costs more than the servers.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
 use crate::bench::workload::Between;
 
-/// No warm-up of its own: every server is warm before the first round, and its processor time has to be
-/// divided by all requests it answered.
+/// No warm-up of its own: every server is warm before the first round, and its CPU time must
+/// be divided by all requests it answered.
 const WARM_UP_SECONDS: &str = "0";
 
-/// What a reader of its figures has to know.
+/// A note for the reader of its figures.
 pub(crate) fn note(between: Between) -> &'static str {
     match between {
         Between::Spins => {
@@ -31,7 +31,7 @@ pub(crate) fn note(between: Between) -> &'static str {
     }
 }
 
-/// The words that start it.
+/// Its command line.
 pub(crate) fn words(
     program: &Path,
     address: SocketAddr,
@@ -55,7 +55,7 @@ pub(crate) fn words(
     ]
 }
 
-/// Reads its line.
+/// Parses its line.
 pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     let line: Value = serde_json::from_str(text.trim()).ok()?;
     let micros = |key: &str| Some(line[key].as_f64()? / 1_000.0);
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     Some((count, sample))
 }
 
-/// Reads the line of `floor-fan`: it counts deliveries.
+/// Parses the line of `floor-fan`, which counts deliveries.
 pub(crate) fn read_fan(text: &str) -> Option<Count> {
     let line: Value = serde_json::from_str(text.trim()).ok()?;
     Some(Count {

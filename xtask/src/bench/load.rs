@@ -1,8 +1,7 @@
-//! The load generators: how those of the distribution are called and what they say; the light client
-//! is a module of its own.
+//! The load generators of the distribution: their command lines and the parsing of their output.
+//! The light client has a module of its own.
 //!
-//! Owns their command lines and the reading of their output. Never pins anything: this tool already
-//! runs on the load's core, and its children with it.
+//! Never pins anything: this tool already runs on the load's core, and its children with it.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,10 +16,10 @@ use crate::client;
 use crate::failure::Failure;
 use crate::process;
 
-/// Requests a second that ab will not reach, so that its time limit ends it and not its count.
+/// A request rate that ab does not reach, so that its time limit ends it and not its count.
 pub(super) const APACHE_BENCH_RATE_MAX: u64 = 80_000;
 
-/// A request with a body of JSON.
+/// A request with a JSON body.
 pub(crate) fn post(address: SocketAddr, path: &str, json: &str) -> String {
     let length = json.len();
     format!(
@@ -29,7 +28,7 @@ pub(crate) fn post(address: SocketAddr, path: &str, json: &str) -> String {
     )
 }
 
-/// Why this load cannot run here, if so.
+/// The reason why this load cannot run here, if there is one.
 pub(crate) fn missing(load: Load) -> Option<&'static str> {
     match load {
         Load::ApacheBench { .. } if !process::is_installed("ab") => {
@@ -44,7 +43,7 @@ pub(crate) fn missing(load: Load) -> Option<&'static str> {
     }
 }
 
-/// The words that start a generator against a server. A script it needs is written first.
+/// The command line of a generator for a server. A script that it needs is written first.
 pub(crate) fn words(
     load: Load,
     address: SocketAddr,
@@ -83,7 +82,7 @@ pub(crate) fn words(
     })
 }
 
-/// The words that start the client of a broadcast server whose members speak this protocol.
+/// The command line of the client of a broadcast server whose members use this protocol.
 pub(crate) fn fan_words(
     (members, lines): (u32, u32),
     address: SocketAddr,
@@ -97,7 +96,7 @@ pub(crate) fn fan_words(
     Ok(vec![program, address.to_string(), protocol.to_owned(), members, lines, seconds])
 }
 
-/// Runs a generator against the server and reads what it counted, and what else it measured.
+/// Runs a generator against the server; returns its counts and its other figures.
 pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failure> {
     let plain = |count: Count| (count, Sample::new());
     let (name, rest) = words.split_first().ok_or_else(|| Failure::Work("no words".to_owned()))?;

@@ -1,6 +1,6 @@
 //! One measurement of one server under one workload.
 //!
-//! Owns what is read before and after, and what is divided by what.
+//! Owns which accounts are read before and after, and the divisions.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
 
-/// Time for a server to come to rest before its memory is read.
+/// Time for a server to become idle before its memory is read.
 const REST: Duration = Duration::from_millis(500);
 
-/// What stays the same over all measurements of a workload.
+/// The constants of all measurements of a workload.
 pub(crate) struct Measuring<'a> {
     pub(crate) workload: &'static Workload,
     pub(crate) site: &'a Site,
@@ -29,7 +29,7 @@ pub(crate) struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// The requests a second one server answers when each connection asks again at once.
+    /// The requests per second of one server in a closed loop.
     pub(crate) fn closed_loop_maximum(
         &self,
         server: &Running,
@@ -40,7 +40,7 @@ impl Measuring<'_> {
         Ok(load::run(self.workload.load, &words)?.0.per_second)
     }
 
-    /// The command that loads a server, as a reader could give it.
+    /// The command that loads a server, for the reader.
     pub(crate) fn load_command(&self, server: &Running, duration: Duration) -> String {
         match self.workload.load {
             Load::Idle { connections } => format!("{connections} connections of our own, held"),
@@ -51,7 +51,7 @@ impl Measuring<'_> {
         }
     }
 
-    /// Loads the server without keeping the numbers.
+    /// Loads the server and discards the figures.
     pub(crate) fn warm_up(
         &self,
         server: &Running,
@@ -113,7 +113,7 @@ impl Measuring<'_> {
         Ok(sample)
     }
 
-    /// The words of the generator; of the open loop with its rate, or in a closed loop to find the maximum.
+    /// The command line of the generator; of the open loop with its rate, or in a closed loop to find the maximum.
     fn words(
         &self,
         server: &Running,
@@ -139,7 +139,7 @@ impl Measuring<'_> {
         if count < wanted {
             println!("only {count} connections: the descriptor limit is {}", self.descriptors);
         }
-        // What a first request allocates belongs to the process, not to a connection.
+        // What the first request allocates belongs to the process, not to a connection.
         let first = client::hold(server.address, self.workload.path, 1)?;
         std::thread::sleep(REST);
         let family = server.family();
@@ -158,7 +158,7 @@ impl Measuring<'_> {
     }
 }
 
-/// Microseconds spent between two readings, and the share of them outside the kernel.
+/// CPU microseconds between two readings, and the share of them in user mode.
 fn used(before: Spent, after: Spent) -> (f64, f64) {
     let user = after.user_ticks.saturating_sub(before.user_ticks);
     let system = after.system_ticks.saturating_sub(before.system_ticks);

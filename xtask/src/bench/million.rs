@@ -1,7 +1,7 @@
-//! `cargo xtask bench million`: very many connections to the store of one machine, all of them open, and lookups spread over them.
+//! `cargo xtask bench million`: very many open connections to a store on one machine, and lookups spread over them.
 //!
-//! Method: server and generator on this machine, each thread with a descriptor table of its own; a million keys; an open loop. A rate whose result is not
-//! valid is followed by a lower one. Owns what fits into this machine, and the reading of the kernel's memory. Never raises a limit.
+//! Method: server and generator on this machine, each thread with a descriptor table of its own; a million keys; an open loop. After a rate whose
+//! result is invalid a lower one is tried. Owns the scale that fits into this machine, and the reading of the kernel's memory. Never raises a limit.
 
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
@@ -23,7 +23,7 @@ use crate::server::{self, leashed};
 /// Connections unless `--connections` says otherwise.
 const CONNECTIONS: u64 = 1_000_000;
 
-/// Lookups a second, unless `--rates` says otherwise, until one is answered as it should be.
+/// Lookups per second that are tried in turn until one is valid, unless `--rates` says otherwise.
 const RATES: [&str; 4] = ["100000", "50000", "25000", "10000"];
 
 /// Seconds of each rate unless `--seconds` says otherwise.
@@ -32,19 +32,19 @@ const SECONDS: u64 = 60;
 /// Keys of the store.
 const KEYS: u64 = 1_000_000;
 
-/// Memory of the kernel and of both programs for a connection with both of its ends, as measured (2.6 to 10 KiB, by kernel), rounded up.
+/// Memory of the kernel and of both programs per connection with both of its ends, as measured (2.6 to 10 KiB, by kernel), rounded up.
 const CONNECTION_BYTES: u64 = 11 * 1024;
 
-/// Memory that is left to everything else.
+/// Memory that is left to other programs.
 const SPARE_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Descriptors of each table that are not filled: connections are spread over tables by a hash.
+/// The part of each descriptor table that stays free: a hash spreads connections unevenly over tables.
 const SPARE_DESCRIPTORS_PART: u64 = 8;
 
-/// Time between two looks at the memory of the kernel.
+/// Time between two readings of the kernel's memory.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What is asked of this machine.
+/// The scale of the run on this machine.
 struct Scale {
     connections: u64,
     /// Threads of the server and of the generator, each.
@@ -119,7 +119,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     write("million", place.as_deref(), &text, &value)
 }
 
-/// What fits into so much memory and tables of so many descriptors.
+/// The scale that fits into this much memory and tables with this many descriptors.
 fn scale(wanted: u64, available_bytes: u64, descriptors: u64) -> Scale {
     let fits = available_bytes.saturating_sub(SPARE_BYTES) / CONNECTION_BYTES;
     let connections = wanted.min(fits).max(1);
@@ -141,7 +141,7 @@ fn scaled(scale: &Scale, wanted: u64) -> String {
     text
 }
 
-/// One rate: a server that is started anew, filled, and asked over all connections. The report, and the memory that the kernel had more.
+/// One rate: a server that is started anew, filled, and loaded over all connections. Returns the report, and the additional memory of the kernel.
 fn measure(
     site: &Site,
     scale: &Scale,
@@ -149,7 +149,7 @@ fn measure(
 ) -> Result<(Value, f64), Failure> {
     let folder = site.folder().join("million");
     std::fs::create_dir_all(folder.join("site"))?;
-    // Each scheduler gets its share of the bound, and a hash does not spread connections evenly.
+    // Each scheduler gets its share of the limit, and a hash does not spread connections evenly.
     let bound = scale.connections + scale.connections / SPARE_DESCRIPTORS_PART;
     let configuration = format!("[limits]\nconnections = {bound}\n");
     std::fs::write(folder.join("site/velodrome.toml"), configuration)?;
@@ -171,7 +171,7 @@ fn measure(
         "bench store {address} --json --hold -c {} -t {} --rate {rate} -d {seconds}s --keys {KEYS} --timeout 30s",
         scale.connections, scale.threads
     );
-    // A report is longer than what a pipe holds while nobody reads it.
+    // Files, because a report is longer than the capacity of a pipe.
     let (said, complaint) = (folder.join("report.json"), folder.join("complaint"));
     let mut command = Command::new(&velodrome);
     command.args(line.split(' ')).stdout(File::create(&said)?).stderr(File::create(&complaint)?);
@@ -220,7 +220,7 @@ fn row(rate: &str, report: &Value, kernel_bytes: f64) -> Vec<String> {
     ]
 }
 
-/// Memory that the kernel has for itself: its objects, and the buffers of sockets.
+/// The kernel's own memory: its objects, and the buffers of sockets.
 fn kernel_bytes() -> Result<f64, Failure> {
     let text = std::fs::read_to_string("/proc/meminfo")?;
     let named = |name: &str| kilobytes(&text, name).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: measurements. The others are modules of their names; here is `floor`, what our
-//! servers cost above the do-nothing floor, beside nginx.
+//! `cargo xtask bench`: measurements. The others are in modules of their names; this one is `floor`, the cost of our
+//! servers above the do-nothing floor, beside nginx.
 //!
 //! Method: the server on one core, the load on another; contenders take turns within a round, so that
-//! a slow minute of the machine hits all of them; medians over rounds, and ratios within the run only.
+//! a slow minute of the machine affects all of them; medians over rounds, and ratios within the run only.
 //! Owns the order of the work. Never prints a number without its spread.
 
 mod accounting;
@@ -40,7 +40,7 @@ use sample::Sample;
 use site::Site;
 use workload::{Runs, WORKLOADS, Workload};
 
-/// Rounds unless `--rounds` says otherwise: many and short, as a machine that others share changes its mind within seconds.
+/// Rounds unless `--rounds` says otherwise: many and short, because the speed of a shared machine changes within seconds.
 const ROUNDS: u64 = 20;
 
 /// Seconds of each measurement unless `--seconds` says otherwise: with the rounds 20 s for each contender.
@@ -58,17 +58,17 @@ const SPARE_DESCRIPTORS: u64 = 200;
 /// The open loop runs at this share of the slowest contender's closed-loop maximum.
 const OPEN_LOOP_SHARE: f64 = 0.5;
 
-/// How a run is done.
+/// The settings of a run.
 struct Plan {
     rounds: u64,
     duration: Duration,
     warm_up: Duration,
     workloads: Vec<&'static Workload>,
-    /// Servers from elsewhere that take part.
+    /// Additional servers given on the command line.
     guests: Vec<Contender>,
-    /// The words after the verb.
+    /// The arguments after the verb.
     words: String,
-    /// Where the report goes besides the target folder.
+    /// Where the report is written besides the target folder.
     place: Option<PathBuf>,
 }
 
@@ -138,11 +138,11 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
 }
 
 fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
-    // Builds first: they may use every core, and from then on this process has one.
+    // Builds first: a build may use every core, and from then on this process has one.
     let site = Site::prepare(&plan.workloads)?;
     let cores = host::Cores::take()?;
     let descriptors = host::raise_descriptor_limit();
-    // Read before the load: the load average is to tell what else ran.
+    // Read before the load, so that the load average shows what else ran.
     let facts = host::facts(&cores, descriptors);
     let mut text = heading(&plan, &cores, &facts);
     print!("{text}");
@@ -164,7 +164,7 @@ fn floor(name: &str, plan: Plan) -> Result<(), Failure> {
     report::write(name, plan.place.as_deref(), &text, &report)
 }
 
-/// How the run is done and on what: a table without it says nothing.
+/// The settings and the host, without which a table means nothing.
 fn heading(plan: &Plan, cores: &host::Cores, facts: &serde_json::Value) -> String {
     let mut text = format!(
         "cargo xtask bench {}\nserver on core {}, load on core {}; {} rounds of {} s, contenders in a new random order each; \
@@ -211,11 +211,11 @@ fn run_workload(
                 outcome.note_load(&measuring.load_command(&server, plan.duration));
                 running.push((*contender, server));
             }
-            // One that cannot run (not written yet, not installed) is named, and the others go on.
+            // A contender that cannot run (not installed, not built) is reported, and the others continue.
             Err(failure) => outcome.skip(contender.name, failure.to_string()),
         }
     }
-    // One rate for all in the open loop, or their tails could not be compared.
+    // The same rate for all in the open loop, otherwise their tails could not be compared.
     let mut slowest = f64::INFINITY;
     keep(&mut running, &mut outcome, |_, server| {
         slowest = slowest.min(measuring.closed_loop_maximum(server, plan.warm_up)?);
@@ -228,7 +228,7 @@ fn run_workload(
     let rounds = if workload.is_memory() { plan.rounds.min(MEMORY_ROUNDS) } else { plan.rounds };
     let mut random = fastrand::Rng::with_seed(rounds);
     for _ in 0..rounds {
-        // What one does to the next (caches, the clock of the core) is not always the same pair's.
+        // So that effects on the next contender (caches, the clock of the core) do not always affect the same one.
         random.shuffle(&mut running);
         keep(&mut running, &mut outcome, |contender, server| {
             if workload.is_memory() {
@@ -241,8 +241,8 @@ fn run_workload(
     outcome
 }
 
-/// Does something with each server that still takes part. One that fails is named and ended, so that
-/// an hour of measuring is not lost to it.
+/// Runs a function with each server that still takes part. A server that fails is reported and ended, so that
+/// the figures of the others are not lost.
 fn keep(
     running: &mut Vec<(Contender, Running)>,
     outcome: &mut Comparison,

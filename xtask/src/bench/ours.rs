@@ -1,6 +1,6 @@
-//! `velodrome bench http` as the load of a benchmark: how it is called, and what its report says.
+//! `velodrome bench http` as the load of a benchmark: its command line, and the parsing of its JSON.
 //!
-//! Owns its command line and the reading of its JSON. Never starts it.
+//! Never starts it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::failure::Failure;
 
-/// The words that start it: one thread, because it has one core. `way` is what the load is besides.
+/// Its command line: one thread, because it has one core. `way` has the other flags of the load.
 pub(crate) fn words(
     site: &Site,
     address: SocketAddr,
@@ -29,7 +29,7 @@ pub(crate) fn words(
     Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
 }
 
-/// What it counted, and what else it measured.
+/// Its counts, and its other figures.
 pub(crate) fn read(text: &str) -> Option<(Count, Sample)> {
     let report: Value = serde_json::from_str(text).ok()?;
     let run = &report["runs"][0];

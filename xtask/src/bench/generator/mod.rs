@@ -1,6 +1,6 @@
-//! `cargo xtask bench generator`: what `velodrome bench http` costs itself, beside other generators.
+//! `cargo xtask bench generator`: the CPU cost of `velodrome bench http`, beside other generators.
 //!
-//! Method: the floor on one core, the generators one after the other on another, in turn within a round;
+//! Method: the floor on one core, the generators on another, taking turns within a round;
 //! medians over rounds, and ratios within the run only. Owns the order of the work.
 
 pub(super) mod program;
@@ -23,13 +23,13 @@ use crate::failure::Failure;
 
 use scenario::{SCENARIOS, Scenario};
 
-/// What a reader has to know.
+/// A note for the reader of the report.
 const NOTE: &str = "us/req: processor time of the whole generator, as the kernel counted it, for each request it reports. \
                     spun: the part of ours that looked for work in vain, which us/req holds too. Start and end of the \
                     program are in us/req: of ours, which looks for the server's processes and reads the host's facts, some \
                     tens of milliseconds of each run, of the others a few. Longer runs (--seconds) make it less.";
 
-/// A generator with the server it loads.
+/// A generator and the server it loads.
 struct Pair {
     name: &'static str,
     words: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
     let chosen = choose(&only)?;
-    // Builds first: they may use every core, and from then on this process has one.
+    // Builds first: a build may use every core, and from then on this process has one.
     let site = Site::with_programs([FLOOR_KEPT.start, SERVE.start].into_iter())?;
     let cores = Cores::take()?;
     let facts = host::facts(&cores, host::raise_descriptor_limit());
@@ -123,7 +123,7 @@ fn compare(
                     outcome.add(name, sample);
                     true
                 }
-                // One that fails is named, and the others go on.
+                // A generator that fails is reported, and the others continue.
                 Err(failure) => {
                     outcome.skip(name, failure.to_string());
                     false

@@ -1,6 +1,6 @@
-//! The generators: how each is called for a scenario and what it says.
+//! The generators: the command line for a scenario, and the parsing of their output.
 //!
-//! Owns their command lines and the reading of their output. Never starts one.
+//! Never starts one.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::bench::workload::Load;
 use crate::failure::Failure;
 use crate::process;
 
-/// Requests a second over kept connections that ab will not reach, so that its time limit ends it.
+/// A request rate over kept connections that ab does not reach, so that its time limit ends it.
 const APACHE_BENCH_KEPT_RATE_MAX: u64 = 300_000;
 
-/// What to install for the generators of the distribution.
+/// The packages of the distribution's generators.
 const INSTALL: &str = "apt: wrk nghttp2-client apache2-utils";
 
-/// Why a generator cannot take part, if so.
+/// The reason why a generator cannot take part, if there is one.
 pub(crate) fn missing(name: &str, load: Load) -> Option<String> {
     let reason = match (name, load) {
         ("ab" | "oha", Load::Pipelined { .. }) => "it does not pipeline",
@@ -37,7 +37,7 @@ pub(crate) fn missing(name: &str, load: Load) -> Option<String> {
     Some(reason.to_owned())
 }
 
-/// The words that start a generator.
+/// The command line of a generator.
 pub(crate) fn words(
     name: &str,
     scenario: &Scenario,
@@ -92,7 +92,7 @@ fn split(line: &str) -> impl Iterator<Item = String> {
     line.split_whitespace().map(str::to_owned)
 }
 
-/// What a generator counted, and what else it measured.
+/// The counts of a generator, and its other figures.
 pub(crate) fn read(name: &str, text: &str) -> Option<(Count, Sample)> {
     match name {
         "wrk" => {
@@ -108,7 +108,7 @@ pub(crate) fn read(name: &str, text: &str) -> Option<(Count, Sample)> {
     }
 }
 
-/// A time of wrk in microseconds.
+/// A time printed by wrk, in microseconds.
 fn micros(word: &str) -> Option<f64> {
     let units = [("us", 1.0), ("ms", 1_000.0), ("s", 1_000_000.0), ("m", 60_000_000.0)];
     let (number, factor) =
@@ -141,7 +141,7 @@ fn read_oha(text: &str) -> Option<Count> {
     };
     let statuses = counts("statusCodeDistribution");
     let unwanted = statuses.iter().filter(|(status, _)| !status.starts_with('2'));
-    // What was under way when the time was over is no error.
+    // Requests in flight at the end are not errors.
     let errors = counts("errorDistribution");
     let errors = errors.iter().filter(|(name, _)| !name.contains("deadline"));
     Some(Count {

@@ -1,6 +1,6 @@
-//! What generators are compared in, and the targets of ours, as data.
+//! The scenarios in which generators are compared, and our targets, as data.
 //!
-//! Never runs anything. The server is the floor throughout.
+//! Never runs anything. The server is always the floor.
 
 use crate::bench::contender::{Contender, FLOOR_KEPT, FLOOR_PERSISTENT, FLOOR_PIPELINED};
 use crate::bench::contender::{FLOOR_SHORT, FLOOR_STALLING, FLOOR_TICKING, OURS, Start};
@@ -8,15 +8,15 @@ use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
 use crate::bench::workload::{Load, Runs, Workload};
 
-/// Ours as a closed loop, where it is compared with itself at a rate.
+/// Our generator as a closed loop, to compare it with itself at a rate.
 pub(crate) const OURS_CLOSED: &str = "velodrome closed";
 
-/// What a generator is asked to do.
+/// The load of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// As fast as answers come.
+    /// As fast as answers arrive.
     Closed,
-    /// Ours at a rate, the others as fast as answers come.
+    /// Ours at a rate, the others as fast as answers arrive.
     Paced { per_second: u32 },
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) task: Task,
-    /// Contenders are generators here, each with the server that it loads.
+    /// The contenders are generators here, each with the server that it loads.
     pub(crate) workload: Workload,
 }
 
@@ -40,7 +40,7 @@ const fn generator(name: &'static str, start: Start) -> Contender {
     Contender { name, start }
 }
 
-/// ab alone may need a server that tells it to keep the connection.
+/// Only ab may need a server that announces that it keeps the connection.
 const fn all(start: Start, for_ab: Start) -> [Contender; 5] {
     [
         generator("wrk", start),
@@ -83,7 +83,7 @@ const STALLED: &[Contender] = &[
     generator(OURS_CLOSED, FLOOR_STALLING.start),
 ];
 
-/// Every comparison, in the order they run.
+/// All scenarios, in the order they run.
 pub(crate) static SCENARIOS: &[Scenario] = &[
     scenario(
         "kept",
@@ -118,7 +118,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
             Metric::SentLateP99,
             &[
                 target(Metric::SentLateP99, Against::Itself, Bound::AtMost(50.0)),
-                // Waiting for a free connection is no lateness: a pace that was not kept shows here.
+                // Waiting for a free connection does not count as late: a rate that was not kept shows here.
                 target(Metric::Rate, Against::Itself, Bound::AtLeast(49_500.0)),
             ],
         ),

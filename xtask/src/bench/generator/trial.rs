@@ -1,6 +1,6 @@
-//! One measurement of one generator: its processor time, the server's core, its count.
+//! One measurement of one generator: its CPU time, the server's core, its counts.
 //!
-//! Owns the child's account. Never judges.
+//! Owns the CPU accounting of the child. Never judges.
 
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,10 +21,10 @@ use crate::failure::Failure;
 use crate::process::{self, Guarded};
 use crate::server;
 
-/// A generator that has sent nothing for so long never will.
+/// A generator that has sent nothing after this time has failed.
 const FIRST_REQUEST_LIMIT: Duration = Duration::from_secs(10);
 
-/// The shell says what the kernel counted for its child when that has ended: exact, to the millisecond.
+/// The shell prints the CPU time of its child when that has ended: exact to the millisecond.
 const TIMED: &str = "TIMEFORMAT='%3U %3S'; time \"$@\"";
 
 /// A floor for this generator.
@@ -49,8 +49,8 @@ pub(crate) fn start_server(
     Running::launch(name, address, &request, &words, site, cores)
 }
 
-/// A request as this generator sends it: the floor counts pipelined ones by their length, and does not
-/// answer a shorter one of somebody else. Every port here has five digits, so that Host is always as long.
+/// A request as this generator sends it: the floor counts pipelined requests by their length, so it does not
+/// answer a shorter one of another client. All ports here have five digits, so that Host always has the same length.
 #[expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 fn request_of(name: &str, scenario: &Scenario, site: &Site) -> Result<Vec<u8>, Failure> {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -63,7 +63,7 @@ fn request_of(name: &str, scenario: &Scenario, site: &Site) -> Result<Vec<u8>, F
     let mut request = Vec::new();
     let mut open = Vec::new();
     process::wait_until(FIRST_REQUEST_LIMIT, || {
-        // Whoever connects first and sends nothing only asks whether there is a server.
+        // A generator may first connect without sending, to see whether there is a server.
         while let Ok((stream, _)) = listener.accept() {
             open.extend(stream.set_nonblocking(true).map(|()| stream));
         }
@@ -111,13 +111,13 @@ pub(crate) fn measure(
         (Metric::Errors, count.errors as f64),
     ]);
     if task == Task::Closed {
-        // With a warm-up the account holds requests that the count does not.
+        // With a warm-up the CPU time includes requests that the count does not.
         sample.insert(Metric::CpuMicros, micros / count.requests as f64);
     }
     Ok(sample)
 }
 
-/// Runs a program to its end; the last line of its errors is what it spent.
+/// Runs a program to its end; the last line of its standard error is its CPU time.
 pub(crate) fn timed(words: &[String]) -> Result<Output, Failure> {
     let mut command = Command::new("bash");
     command.env("LC_ALL", "C").args(["-c", TIMED, "bash"]).args(words).stdin(Stdio::null());
@@ -131,7 +131,7 @@ pub(crate) fn spent_micros(text: &str) -> Option<f64> {
     Some((user + system) * 1_000_000.0)
 }
 
-/// Where a server listens is all that a reader has to change in a command.
+/// The command for the reader, in which only the server's address needs to be changed.
 pub(crate) fn shown(words: &[String], address: SocketAddr) -> String {
     words.join(" ").replace(&address.to_string(), "ADDRESS")
 }
