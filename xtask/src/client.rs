@@ -1,6 +1,6 @@
-//! Connections of the tool itself: asking whether a server answers, and holding many idle ones.
+//! Connections of the tool itself: to see whether a server answers, and to hold many idle ones.
 //!
-//! Owns blocking and non-blocking client sockets. Never parses more of an answer than its status line.
+//! Owns blocking and non-blocking client sockets. Parses nothing of an answer but its status line.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -12,16 +12,16 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::failure::Failure;
 
-/// What every good answer starts with.
+/// The beginning of every good answer.
 pub(crate) const GOOD_START: &[u8] = b"HTTP/1.1 200";
 
 /// Bytes taken by one receive.
 pub(crate) const RECEIVE_BYTES: usize = 64 * 1024;
 
-/// An answer that takes longer than this counts as none.
+/// An answer that takes longer than this counts as missing.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// A socket connected to the server, blocking, with answers due in time.
+/// A blocking socket connected to the server, with a receive timeout.
 pub(crate) fn connect(address: SocketAddr) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -51,7 +51,7 @@ pub(crate) fn exchange(socket: &OwnedFd, request: &[u8]) -> Result<Vec<u8>, Fail
     Err(Failure::Work(format!("a wrong answer: {:?}", String::from_utf8_lossy(start))))
 }
 
-/// Whether a head and as many bytes as it announces are there.
+/// Whether a header and as many bytes as it announces have been received.
 fn is_whole(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
@@ -62,7 +62,7 @@ fn is_whole(answer: &[u8]) -> bool {
     length.is_none_or(|length| body.len() >= length)
 }
 
-/// One request on a connection of its own, which must be answered with 200.
+/// Sends one request on a connection of its own, which must be answered with 200.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<(), Failure> {
     let socket = connect(address).map_err(std::io::Error::from)?;
     exchange(&socket, request).map(|_| ())
@@ -90,7 +90,7 @@ pub(crate) fn hold(address: SocketAddr, path: &str, count: u64) -> Result<Vec<Ow
     Ok(held)
 }
 
-/// How many of the held connections the server has closed.
+/// The number of held connections that the server has closed.
 pub(crate) fn closed_count(held: &[OwnedFd]) -> usize {
     let mut byte = [0; 1];
     let open = |socket: &&OwnedFd| {
@@ -99,7 +99,7 @@ pub(crate) fn closed_count(held: &[OwnedFd]) -> usize {
     held.len() - held.iter().filter(open).count()
 }
 
-/// Whether nobody listens at an address.
+/// Whether nothing listens at an address.
 pub(crate) fn is_free(address: SocketAddr) -> bool {
     let flags = SocketFlags::CLOEXEC;
     let bound = || -> Result<(), Errno> {
@@ -112,7 +112,7 @@ pub(crate) fn is_free(address: SocketAddr) -> bool {
     bound().is_ok()
 }
 
-/// The request every load sends, byte for byte what wrk sends by itself.
+/// The request of every load, byte for byte the one of wrk.
 pub(crate) fn request(address: SocketAddr, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n")
 }

@@ -1,15 +1,15 @@
-//! Why a verb did not succeed, and the exit status that says so.
+//! Why a verb failed, and its exit status.
 //!
-//! Never holds details of one verb: a message is made where the fault is known.
+//! Has no details of single verbs: a message is written where the fault is known.
 
 use std::fmt;
 
-/// The outcome of a verb that did not succeed.
+/// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The work was done and found fault with the project, or a program it needs failed.
+    /// The project has a fault, or a program that the verb needs failed.
     Work(String),
-    /// The command line makes no sense.
+    /// The command line is wrong.
     Usage(String),
 }
 

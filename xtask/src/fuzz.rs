@@ -1,8 +1,8 @@
 //! `cargo xtask fuzz`: random input for every codec, for a given time.
 //!
-//! Owns the choice of the engine: libFuzzer through cargo-fuzz on nightly where both are there, else
-//! the stable driver of the fuzz package, which mutates the same seeds. Never owns a check: those are
-//! plain functions in fuzz/src.
+//! Owns the choice of the engine: libFuzzer through cargo-fuzz on nightly if both are installed, otherwise
+//! the stable driver of the fuzz package, which mutates the same seeds. The checks are functions
+//! in fuzz/src.
 
 use std::process::Command;
 
@@ -17,9 +17,9 @@ const SECONDS: u64 = 60;
 /// How the driver is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Build {
-    /// As the tests, with which it shares what is built: for a minute of runs.
+    /// Like the tests, with which it shares its build: for runs of a minute.
     AsTests,
-    /// With all optimisations: for hours.
+    /// With all optimisations: for runs of hours.
     Optimised,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         let target = target.ok_or(Failure::Usage("--replay needs a target".to_owned()))?;
         return drive(&[&target, "--replay", &file], Build::Optimised);
     }
-    // A seed belongs to the stable driver: libFuzzer numbers its runs in its own way.
+    // Seeds are those of the stable driver: libFuzzer numbers its runs differently.
     if stable || seed.is_some() {
         return drive_for(target.as_deref(), seconds, seed, Build::Optimised);
     }
@@ -61,14 +61,14 @@ pub(crate) fn run_all(seconds: u64) -> Result<(), Failure> {
 /// A cargo command on the fuzz package, a workspace of its own.
 pub(crate) fn cargo(verb: &str) -> Result<Command, Failure> {
     let root = workspace::root();
-    // The root's lock file to begin with, so that both workspaces build the same versions.
+    // Starts from the root's lock file, so that both workspaces build the same versions.
     let lock = root.join("fuzz/Cargo.lock");
     if !lock.exists() {
         std::fs::copy(root.join("Cargo.lock"), lock)?;
     }
     let mut command = workspace::cargo();
     command.args([verb, "--manifest-path"]).arg(root.join("fuzz/Cargo.toml"));
-    // Cargo finds there the crates that the tests have built, and does not build them again.
+    // Cargo finds the crates that the tests have built there, and does not build them again.
     command.arg("--target-dir").arg(workspace::target_folder()?);
     Ok(command)
 }

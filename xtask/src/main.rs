@@ -1,6 +1,6 @@
 //! The project's own tools, run as `cargo xtask VERB`.
 //!
-//! Owns the parsing of the verb and the exit status. Never holds the work of a verb: that is in the
+//! Owns the parsing of the verb and the exit status. The work of a verb is in the
 //! module of its name.
 #![expect(
     clippy::print_stdout,

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
-/// Milliseconds a child gets to end after it was asked to; then it is killed.
+/// Milliseconds that a child has to end after it was told to. Beyond: it is killed.
 const END_GRACE_MS: u64 = 3_000;
 
-/// Milliseconds between two looks at something that is waited for.
+/// Milliseconds between two checks of a condition that is waited for.
 const LOOK_INTERVAL_MS: u64 = 10;
 
 /// Runs a command to its end with its output shown; an error names it.
@@ -23,7 +23,7 @@ pub(crate) fn run(command: &mut Command, name: &str) -> Result<(), Failure> {
     Err(Failure::Work(format!("{name} failed ({status})")))
 }
 
-/// Where a program of that name is. Servers lie in folders that only root has on its path.
+/// The path of a program. Servers are in directories that only root has in its PATH.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders)
@@ -37,7 +37,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }
 
-/// Looks again and again until `done`, or until the time is over; says which.
+/// Checks repeatedly until `done` returns true or the time is over; returns whether it did.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     while !done() {
@@ -49,7 +49,7 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
     true
 }
 
-/// A child that is ended, with all its descendants, when this value goes away.
+/// A child that is ended, with all its descendants, when dropped.
 pub(crate) struct Guarded {
     child: Child,
 }
@@ -85,7 +85,7 @@ impl Drop for Guarded {
         let family = self.family();
         signal(&family[..1], rustix::process::Signal::TERM);
         wait_until(Duration::from_millis(END_GRACE_MS), || self.has_ended());
-        // Grandchildren end with their parent; whoever did not, and is still one of ours, is killed.
+        // Grandchildren end with their parent; one that did not, and is still a descendant, is killed.
         if !self.has_ended() {
             signal(&family, rustix::process::Signal::KILL);
         }
@@ -95,12 +95,12 @@ impl Drop for Guarded {
     }
 }
 
-/// Sends a signal to processes of ours.
+/// Sends a signal to processes that this tool started.
 pub(crate) fn signal(ids: &[u32], signal: rustix::process::Signal) {
     for id in ids {
         let process = i32::try_from(*id).ok().and_then(rustix::process::Pid::from_raw);
         if let Some(process) = process {
-            // It may have ended in between, which is what was wanted.
+            // It may have ended in the meantime, which is the goal.
             let _ = rustix::process::kill_process(process, signal);
         }
     }

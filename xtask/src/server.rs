@@ -1,4 +1,4 @@
-//! A server that is started to be measured or tried: an address for it, its start, and the wait until it answers.
+//! A server that is started for a measurement or a test: its address, its start, and the wait until it answers.
 //!
 //! Never touches a server that it did not start.
 
@@ -12,19 +12,19 @@ use crate::client;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
 
-/// The first port tried; below the range the kernel takes client ports from.
+/// The first port that is tried; below the kernel's range of ephemeral ports.
 const FIRST_PORT: u16 = 21_000;
 
-/// Ports tried before giving up.
+/// Ports that are tried before giving up.
 const PORTS: u16 = 200;
 
-/// A server that does not answer for so long after its start does not take part.
+/// A server that does not answer within this time after its start does not take part.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// Characters of a server's own complaint that are shown.
+/// Characters of a server's error output that are shown.
 const COMPLAINT_CHARACTERS: usize = 300;
 
-/// An address where nobody listens.
+/// An address at which nothing listens.
 pub(crate) fn free_address() -> Result<SocketAddr, Failure> {
     (FIRST_PORT..FIRST_PORT + PORTS)
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
@@ -42,7 +42,7 @@ pub(crate) fn leashed(words: &[&str]) -> Command {
     command
 }
 
-/// Starts a server and waits until it answers this request, or takes a connection where there is none; what it says goes into a log.
+/// Starts a server and waits until it answers this request, or accepts a connection if there is none; its output goes into a log.
 pub(crate) fn start(
     mut command: Command,
     name: &str,
@@ -69,7 +69,7 @@ pub(crate) fn start(
     Ok(guarded)
 }
 
-/// The end of what a server said on stderr.
+/// The end of a server's standard error.
 fn complaint(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let text = text.trim().replace('\n', " | ");

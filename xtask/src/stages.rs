@@ -1,6 +1,6 @@
-//! `cargo xtask test`: everything that has to hold before a change goes in, stage by stage.
+//! `cargo xtask test`: all checks of a change, stage by stage.
 //!
-//! Owns the order of the stages and the closing line. Never owns what a stage checks.
+//! Owns the order of the stages and the closing line. The checks are elsewhere.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::{fuzz, tidy};
 /// Seconds of random input, over all targets, unless `--seconds` says otherwise.
 const FUZZ_SECONDS: u64 = 60;
 
-/// What of `crates/sys` Miri can run: the rest asks the kernel for what Miri does not have.
+/// The tests of `crates/sys` that Miri can run: the others need system calls that Miri does not have.
 const MIRI_TESTS: [&str; 7] =
     ["-p", "velodrome-sys", "--lib", "--test", "ring", "--test", "allocation"];
 
@@ -91,7 +91,7 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
     match stage {
         Stage::Format => {
             cargo("fmt", &["fmt", "--all", "--check"])?;
-            // The fuzz package is a workspace of its own and has to be asked for.
+            // The fuzz package is a workspace of its own.
             cargo("fmt", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
         }
         Stage::Clippy => {
@@ -100,7 +100,7 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
             cargo("clippy", &[&ours[..], &deny].concat())?;
             process::run(fuzz::cargo("clippy")?.args(deny), "cargo clippy on fuzz")
         }
-        // As the tests are built, whose dependencies have other features: else they would build nearly all of it once more.
+        // Built as for the tests, whose dependencies have other features: otherwise nearly everything would be built twice.
         Stage::Build => cargo("build", &["test", "--workspace", "--no-run"]),
         Stage::Tests => {
             let mut ours = workspace::cargo();
@@ -118,7 +118,7 @@ fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), F
     }
 }
 
-/// The unsafe code that needs no kernel, where an interpreter watches every access.
+/// Runs the unsafe code that needs no kernel in an interpreter that checks every access.
 fn run_miri(tally: &mut Tally) -> Result<(), Failure> {
     let version = workspace::nightly_cargo().args(["miri", "--version"]).output();
     if !version.is_ok_and(|output| output.status.success()) {

@@ -1,6 +1,6 @@
-//! Runs the tests and counts what came of them.
+//! Runs the tests and counts their results.
 //!
-//! Owns the reading of the test harness's output. A test that cannot run here prints
+//! Owns the parsing of the test harness's output. A test that cannot run here prints
 //! `SKIPPED <test>: <reason>` and returns; it counts as skipped, not as passed.
 
 use std::collections::BTreeMap;
@@ -9,25 +9,25 @@ use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 
-/// What became of the tests so far.
+/// The results so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     passed: u64,
     failed: u64,
     ignored: u64,
-    /// Tests that said so, which the harness counts as passed.
+    /// Tests that printed SKIPPED, which the harness counts as passed.
     skipped: BTreeMap<String, String>,
     /// Stages that cannot run here.
     skipped_stages: BTreeMap<String, String>,
 }
 
 impl Tally {
-    /// A stage failed: at least one thing is wrong even if no test says so.
+    /// A stage failed, even if no test did.
     pub(crate) fn note_failed_stage(&mut self) {
         self.failed = self.failed.max(1);
     }
 
-    /// A stage cannot run here: counted like a test that cannot.
+    /// A stage cannot run here: it counts like a skipped test.
     pub(crate) fn note_skipped_stage(&mut self, stage: &str, reason: &str) {
         self.skipped_stages.insert(stage.to_owned(), reason.to_owned());
     }
@@ -68,7 +68,7 @@ fn count(counts: &str, word: &str) -> u64 {
         .sum()
 }
 
-/// Which lines of the harness a reader wants to see.
+/// Which lines of the harness are shown.
 struct Display {
     in_successes: bool,
 }
@@ -87,9 +87,9 @@ impl Display {
     }
 }
 
-/// Runs tests by a `cargo test` command, shows what matters, and counts.
+/// Runs tests by a `cargo test` command, shows the relevant lines, and counts.
 pub(crate) fn run_tests(command: &mut Command, tally: &mut Tally) -> Result<(), Failure> {
-    // `--show-output` because the lines of skipped tests come from tests that returned well.
+    // `--show-output`, because tests that print SKIPPED pass.
     let mut child =
         command.args(["--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().expect("the pipe was asked for above");

@@ -1,4 +1,4 @@
-//! What came of a workload: as a table for people and as JSON for later comparison.
+//! The result of a workload: as a table for the reader and as JSON for later comparison.
 //!
 //! Owns ratios and the judgement of targets. Never measures.
 
@@ -14,13 +14,13 @@ use crate::bench::workload::Workload;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// What became of one contender.
+/// The result of one contender.
 struct Entry {
     name: &'static str,
-    /// One sample for each round; empty when it did not take part.
+    /// One sample per round; empty if it did not take part.
     samples: Vec<Sample>,
     skipped: Option<String>,
-    /// How it was started; empty when it was not.
+    /// The command that started it; empty if it was not started.
     command: String,
 }
 
@@ -34,11 +34,11 @@ impl Entry {
     }
 }
 
-/// What became of a workload.
+/// The result of a workload.
 pub(crate) struct Comparison {
     workload: &'static Workload,
     entries: Vec<Entry>,
-    /// How the load was called for the last contender; the others differ by the address.
+    /// The command of the load for the last contender; for the others only the address differs.
     load: String,
 }
 
@@ -47,7 +47,7 @@ struct Ratios {
     of_medians: f64,
     /// The median of the ratios within each round.
     of_rounds: f64,
-    /// Where that lies with a probability of 95 %.
+    /// The 95 % confidence interval of that.
     interval: Option<(f64, f64)>,
 }
 
@@ -63,10 +63,10 @@ impl Ratios {
     }
 }
 
-/// How a target came out.
+/// The result of a target.
 struct Judgement {
     text: String,
-    /// None when one of the two did not take part.
+    /// `None` if one of the two did not take part.
     met: Option<bool>,
     value: f64,
 }
@@ -76,7 +76,7 @@ impl Comparison {
         Comparison::with_guests(workload, &[])
     }
 
-    /// With others besides the workload's own contenders.
+    /// With contenders besides the workload's own.
     pub(crate) fn with_guests(workload: &'static Workload, guests: &[Contender]) -> Comparison {
         let entry =
             |name| Entry { name, samples: Vec::new(), skipped: None, command: String::new() };
@@ -117,17 +117,17 @@ impl Comparison {
         self.entries.iter().find(|entry| entry.name == name && !entry.samples.is_empty())
     }
 
-    /// What ratios refer to.
+    /// The contender that ratios refer to.
     fn base(&self) -> &'static str {
         self.workload.contenders.first().map_or("", |contender| contender.name)
     }
 
-    /// Programs that did not take part or did not go on.
+    /// Contenders that did not take part or failed.
     pub(crate) fn skipped_count(&self) -> usize {
         self.entries.iter().filter(|entry| entry.skipped.is_some()).count()
     }
 
-    /// How one stands to another in a metric.
+    /// The ratios of two contenders in a metric.
     fn ratios(ours: &Entry, theirs: &Entry, metric: Metric) -> Ratios {
         let of_rounds: Vec<f64> = ours
             .values(metric)
@@ -142,7 +142,7 @@ impl Comparison {
         }
     }
 
-    /// The metrics that any contender has, in their fixed order.
+    /// The metrics of all contenders, in their fixed order.
     fn metrics(&self) -> Vec<Metric> {
         let samples = self.entries.iter().flat_map(|entry| &entry.samples);
         let mut metrics: Vec<Metric> = samples.flat_map(|sample| sample.keys().copied()).collect();
@@ -189,7 +189,7 @@ impl Comparison {
         for entry in self.entries.iter().filter(|entry| !entry.samples.is_empty()) {
             let mut row = vec![entry.name.to_owned()];
             row.extend(metrics.iter().map(|metric| match entry.median(*metric) {
-                // This contender does not say it.
+                // This contender does not have the metric.
                 median if median.is_nan() => "-".to_owned(),
                 median => metric.show(median),
             }));
@@ -244,7 +244,7 @@ impl Comparison {
         }
     }
 
-    /// Our value, or its ratio of medians, as the target asks.
+    /// Our value, or its ratio of medians, depending on the target.
     fn value(&self, target: &Target) -> Option<f64> {
         let ours = self.entry(OURS)?;
         match target.against {
@@ -322,8 +322,8 @@ pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Writes a run's JSON below the target folder, and where it was asked for: the JSON again to a place
-/// whose name ends so, else the text.
+/// Writes a run's JSON below the target folder, and to the requested file: as JSON if its name ends with
+/// `.json`, otherwise as text.
 pub(super) fn write(
     bench: &str,
     wanted: Option<&Path>,
@@ -347,7 +347,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A folder below the target folder for what one run leaves behind; gone with this value.
+/// A folder below the target folder for the files of one run; removed when dropped.
 pub(super) struct Scratch {
     folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! A server that is compared, while it runs on a core of its own.
+//! A server that is compared, while it runs on its own core.
 //!
 //! Owns the child processes and how each is started. Never measures.
 
@@ -15,12 +15,12 @@ use crate::failure::Failure;
 use crate::process::Guarded;
 use crate::server::{self, leashed};
 
-/// A contender that runs, pinned to the server core.
+/// A running contender, pinned to the server's core.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    /// What members of a broadcast say to it.
+    /// The protocol of members of a broadcast.
     pub(crate) protocol: &'static str,
-    /// The words that started it, without what pins it.
+    /// The command that started it, without the pinning.
     pub(crate) command: String,
     guarded: Guarded,
 }
@@ -47,7 +47,7 @@ impl Running {
         Ok(Running { protocol: contender.start.protocol(), ..running })
     }
 
-    /// Starts a server by its words and waits until it answers this request.
+    /// Starts a server by its command line and waits until it answers this request.
     pub(crate) fn launch(
         name: &str,
         address: SocketAddr,
@@ -63,7 +63,7 @@ impl Running {
         Ok(Running { address, protocol: "lines", command: words.join(" "), guarded })
     }
 
-    /// The process ids that its cost is the sum of.
+    /// The ids of the processes whose cost is counted.
     pub(crate) fn family(&self) -> Vec<u32> {
         self.guarded.family()
     }

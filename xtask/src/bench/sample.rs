@@ -1,54 +1,54 @@
-//! What one measurement yields, and the statistics over several.
+//! The values of one measurement, and the statistics over several.
 //!
-//! Owns the list of metrics. Never knows where a number came from.
+//! Owns the list of metrics. Does not know where a number came from.
 
 use std::collections::BTreeMap;
 
-/// Everything that is measured, each in one unit.
+/// All metrics, each with one unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Metric {
     /// Requests per second.
     Rate,
-    /// Processor time per request, exact, in microseconds: of all threads of the server, or of the generator
-    /// where generators are compared.
+    /// CPU time per request, exact, in microseconds: of all threads of the server, or of the generator
+    /// if generators are compared.
     CpuMicros,
-    /// The part of it outside the kernel, by the ratio of clock ticks.
+    /// The part of it in user mode, by the ratio of clock ticks.
     UserMicros,
     SystemMicros,
     /// Percent of the server's core that was not idle.
     ServerCoreBusy,
     LoadCoreBusy,
-    /// Percent of both cores that the hypervisor gave to others.
+    /// Steal time in percent of both cores.
     Steal,
-    /// Failed requests, of whatever kind the load reports.
+    /// Failed requests of all kinds that the load reports.
     Errors,
     /// Growth of resident memory per connection.
     ResidentBytes,
-    /// The part of it that belongs to no file.
+    /// The anonymous part of it.
     AnonymousBytes,
     /// Microseconds from when a request was due (open loop) or sent (closed loop) to its answer.
     LatencyP50,
     LatencyP99,
     LatencyP999,
     LatencyMax,
-    /// Microseconds from when a request was due to its send, as our own generator says.
+    /// Microseconds from when a request was due to its sending, as our own generator reports.
     SentLateP99,
-    /// The part of a generator's processor time per request that looked for work in vain, as it says.
+    /// The part of a generator's CPU time per request that was spent polling without result, as it reports.
     SpunMicros,
-    /// Looks of the spinning client that found nothing, per request: near zero, the client was the limit.
+    /// Polls of the spinning client that found nothing, per request: near zero, the client was the bottleneck.
     LooksInVain,
-    /// Processor time of a whole program.
+    /// CPU time of a whole program.
     CpuSeconds,
-    /// The most memory of its own that a program had, in MB.
+    /// Peak anonymous memory of a program, in MB.
     PeakMegabytes,
-    /// Growth of resident memory per page that waits.
+    /// Growth of resident memory per waiting page.
     WaitingBytes,
-    /// Answers that another page gave meanwhile.
+    /// Answers of the harmful page in the same time.
     AskedBeside,
 }
 
 impl Metric {
-    /// Its heading in a table, its key in a report, and the decimals it deserves.
+    /// Its heading in a table, its key in a report, and its decimals.
     fn form(self) -> (&'static str, &'static str, usize) {
         match self {
             Metric::Rate => ("req/s", "requests_per_second", 0),
@@ -91,7 +91,7 @@ impl Metric {
 /// The numbers of one measurement.
 pub(crate) type Sample = BTreeMap<Metric, f64>;
 
-/// The median of some numbers; not a number when there are none.
+/// The median; NaN for an empty slice.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -106,10 +106,10 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// Fewest rounds that say how exactly a ratio is known.
+/// Fewest rounds for a confidence interval.
 const INTERVAL_ROUNDS_MIN: usize = 5;
 
-/// Within which the median of ratios of rounds lies with a probability of 95 %: the percentile bootstrap (Efron, "Bootstrap methods", 1979).
+/// The 95 % confidence interval of the median of ratios of rounds: the percentile bootstrap (Efron, "Bootstrap methods", 1979).
 /// Whole rounds are drawn, because what a round has in common (a slow minute of the machine) is in both of its measurements.
 pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
     if ratios.len() < INTERVAL_ROUNDS_MIN {
@@ -134,7 +134,7 @@ pub(crate) fn spread(values: &[f64]) -> (f64, f64) {
     (smallest, largest)
 }
 
-/// What a generator counted.
+/// The counts of a generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Count {
     pub(crate) requests: u64,

@@ -1,5 +1,5 @@
-//! What the contenders need on disk: programs built in release, the folder they serve, nginx's
-//! configuration. In a temporary folder below the target folder, gone when the run ends.
+//! The files of the contenders: programs built in release, the folder they serve, nginx's
+//! configuration. In a temporary folder below the target folder, removed when the run ends.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::process;
 use crate::workspace;
 
-/// Connections nginx makes room for; more than any workload opens, fewer than the usual limit.
+/// Connections that nginx is configured for; more than any workload opens, fewer than the usual limit.
 pub(crate) const NGINX_CONNECTIONS: u32 = 19_000;
 
 /// The folder of a run and the folder of the programs.
@@ -20,7 +20,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Builds what the workloads need and writes what the servers serve.
+    /// Builds what the workloads need and writes the files of the servers.
     pub(crate) fn prepare(workloads: &[&Workload]) -> Result<Site, Failure> {
         let contenders = workloads.iter().flat_map(|workload| workload.contenders);
         let site = Site::with_programs(contenders.map(|contender| contender.start))?;
@@ -33,7 +33,7 @@ impl Site {
         Ok(site)
     }
 
-    /// The same for servers that are no part of a workload.
+    /// The same for servers that are not part of a workload.
     pub(crate) fn with_programs(wanted: impl Iterator<Item = Start>) -> Result<Site, Failure> {
         let target = workspace::target_folder()?;
         let folder = target.join(format!("bench/site-{}", std::process::id()));
@@ -59,7 +59,7 @@ impl Site {
         &self.folder
     }
 
-    /// What file servers serve.
+    /// The folder that file servers serve.
     pub(crate) fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
@@ -73,7 +73,7 @@ impl Site {
         built(self.programs.join("floor-load"))
     }
 
-    /// The client of broadcast servers, the floor's hub among them.
+    /// The client of broadcast servers, including the floor's hub.
     pub(crate) fn floor_fan(&self) -> Result<PathBuf, Failure> {
         built(self.programs.join("floor-fan"))
     }
@@ -86,7 +86,7 @@ impl Site {
         built(self.programs.join("velodrome"))
     }
 
-    /// Writes nginx's configuration for that port; returns the words that start it.
+    /// Writes nginx's configuration for that port; returns its command line.
     pub(crate) fn nginx(&self, port: u16) -> Result<Vec<String>, Failure> {
         let folder = self.folder.join(format!("nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
@@ -114,7 +114,7 @@ pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Builds one program in release. One that does not build is missed later, by its contender alone.
+/// Builds one program in release. If it does not build, only its contender is reported later.
 fn build(start: Start) {
     let words: &[&str] = match start {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
@@ -143,7 +143,7 @@ fn built(program: PathBuf) -> Result<PathBuf, Failure> {
     Err(Failure::Work(format!("{} was not built", program.display())))
 }
 
-/// A page of exactly so many bytes.
+/// A page of exactly this many bytes.
 fn page() -> String {
     let mut page = String::from("<!doctype html>\n<title>A page</title>\n<p>");
     let end = "</p>\n";
@@ -153,12 +153,12 @@ fn page() -> String {
     page + end
 }
 
-/// The files belong to whoever runs this; a worker under another name could not read them.
+/// The files belong to the user of this tool; a worker under another user could not read them.
 pub(crate) fn nginx_user() -> &'static str {
     if rustix::process::geteuid().is_root() { "user root;\n" } else { "" }
 }
 
-/// Where nginx may write: not where the distribution's own does.
+/// The directories that nginx may write to: not those of the distribution's own instance.
 pub(crate) fn nginx_spools(folder: &str) -> String {
     ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .into_iter()

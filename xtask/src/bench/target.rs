@@ -1,17 +1,17 @@
-//! What our server should reach, beside others or by itself.
+//! The targets of our server, relative to others or absolute.
 //!
 //! Owns the kinds of targets. `report` judges them.
 
 use crate::bench::sample::Metric;
 
-/// What a target holds our value against.
+/// What our value is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Against {
     /// The median of the named contender in the same run.
     Contender(&'static str),
-    /// The same: how much more ours is.
+    /// The same, as a difference.
     Above(&'static str),
-    /// Nothing: the number itself counts.
+    /// Nothing: the value is absolute.
     Itself,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Bound {
     AtLeast(f64),
 }
 
-/// What our server should reach.
+/// A target of our server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) metric: Metric,

@@ -10,12 +10,12 @@ use crate::bench::contender::{
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
 
-/// What loads the server.
+/// The load on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
     /// wrk, closed loop, kept alive.
     Kept { connections: u32 },
-    /// Our own light client, closed loop, kept alive: for so few connections that wrk is the limit.
+    /// Our own light client, closed loop, kept alive: for so few connections that wrk is the bottleneck.
     Few { connections: u32, between: Between },
     /// wrk, each connection sending that many requests at once.
     Pipelined { connections: u32, depth: usize },
@@ -23,20 +23,20 @@ pub(crate) enum Load {
     Short { connections: u32 },
     /// ab, which opens a connection for every request.
     ApacheBench { connections: u32 },
-    /// So many connections opened, one request answered on each, then nothing.
+    /// This many connections, one request answered on each, then idle.
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: u32 },
     /// A broadcast: one member sends this many lines at once. Each delivery counts as a request.
     Fan { members: u32, lines: u32 },
-    /// None: the program itself is what is measured.
+    /// None: the program itself is measured.
     None,
 }
 
-/// What the light client does until an answer is there.
+/// What the light client does until an answer arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Between {
-    /// Looks again and again: its own waking up is no part of what is measured.
+    /// Polls: its own wake-up is not part of the measurement.
     Spins,
     /// Sleeps in epoll, as most clients do.
     Sleeps,
@@ -45,9 +45,9 @@ pub(crate) enum Between {
 /// When a workload runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
-    /// In every run that does not choose, and when its letter is named.
+    /// In every run without a selection, and when its letter is given.
     Always,
-    /// Only when its whole name is.
+    /// Only when its whole name is given.
     WhenNamed,
 }
 
@@ -59,15 +59,15 @@ pub(crate) struct Workload {
     pub(crate) path: &'static str,
     pub(crate) load: Load,
     pub(crate) runs: Runs,
-    /// In the order of a round; the first is what ratios refer to.
+    /// In the order of a round; ratios refer to the first.
     pub(crate) contenders: &'static [Contender],
-    /// What ratios are made of.
+    /// The metric of the ratios.
     pub(crate) main_metric: Metric,
     pub(crate) targets: &'static [Target],
 }
 
 impl Workload {
-    /// Whether `--only wanted` means this workload: by its name, or by the letter it starts with if it
+    /// Whether `--only wanted` selects this workload: by its name, or by its first letter if it
     /// always runs.
     pub(crate) fn answers_to(&self, wanted: &str) -> bool {
         let letter = self.name.split('-').next();
@@ -85,7 +85,7 @@ const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
 
 const FAN_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.04)];
 
-/// Deliveries, against a hub that sends each message to all connections.
+/// Deliveries, compared with a hub that sends each message to all connections.
 const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
     Workload {
         name,
@@ -101,7 +101,7 @@ const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
 
 const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
 
-/// Deliveries of a channel to so many subscribers, against a hub that sends each message to all connections, and other servers.
+/// Deliveries of a channel to this many subscribers, compared with a hub that sends each message to all connections, and other servers.
 const fn channel(
     name: &'static str,
     title: &'static str,
@@ -147,7 +147,7 @@ const FILE_TARGETS: &[Target] = &[
     },
 ];
 
-/// A file of some size, against nginx with `sendfile`.
+/// A file of this size, compared with nginx with `sendfile`.
 const fn file(name: &'static str, title: &'static str, path: &'static str) -> Workload {
     Workload {
         name,
@@ -187,8 +187,8 @@ const fn sleeping(connections: u32) -> Load {
     Load::Few { connections, between: Between::Sleeps }
 }
 
-/// One of the workloads with few connections. At ten a server has always something to do, and what
-/// counts at one and four, how it waits, no longer does: so ten has no target.
+/// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it always has
+/// work, so ten has no target.
 const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) -> Workload {
     let targets = match load {
         Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
@@ -206,7 +206,7 @@ const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) ->
     }
 }
 
-/// Every workload, in the order they run.
+/// All workloads, in the order they run.
 pub(crate) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "a",
@@ -366,7 +366,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         "a message of 100 bytes to 19,000 subscribers, one at a time",
         (19_000, 1),
         &[FLOOR_HUB, SOCKETS],
-        // A message reaches the last in 1.15 times the time at most.
+        // A message reaches the last subscriber in at most 1.15 times the time.
         &[Target {
             metric: Metric::Rate,
             against: Against::Contender("floor"),

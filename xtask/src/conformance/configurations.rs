@@ -1,27 +1,27 @@
-//! The configuration of each server: as small as what it has to offer allows, with the deadlines for slow clients at a
-//! second, and nothing else changed that the requirements look at.
+//! The configuration of each server: as small as its offers allow, with the deadlines for slow clients at one
+//! second, and otherwise without changes that affect the requirements.
 //!
-//! Who hands bodies on does so on a connection of its own: ours gives up idle ones after a second, and who sends a body
-//! on one at that moment would fail by our doing.
+//! A proxy uses a connection of its own for each body: ours closes idle connections after a second, and a body sent on
+//! one at that moment would fail because of our server.
 //!
-//! Each function writes what its server reads and gives the words of its command line.
+//! Each function writes its server's configuration and returns its arguments.
 
 use std::net::SocketAddr;
 
 use crate::conformance::site::Site;
 use crate::failure::Failure;
 
-/// The largest body in bytes that a path takes which sends bodies back, here and in the service of ours.
+/// The largest body in bytes that the echo path accepts, here and in our own service.
 const BODY_LIMIT_BYTES: u32 = 65_536;
 
-/// Who is where.
+/// The addresses of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Addresses {
-    /// Of the server that is started.
+    /// The server under test.
     pub(crate) own: SocketAddr,
-    /// Of `velodrome serve` with the files.
+    /// `velodrome serve` with the files.
     pub(crate) files: SocketAddr,
-    /// Of the service that sends bodies back.
+    /// The echo service.
     pub(crate) echo: SocketAddr,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn serve(site: &Site, address: SocketAddr) -> Result<Vec<String>, Fai
     ])
 }
 
-/// The nginx of the suite's own test, so that what is a known deviation there is one here.
+/// The nginx configuration of the suite's own test, so that a known deviation there is one here.
 const NGINX: &str = include_str!("../../../crates/conformance/tests/nginx_server/nginx.conf");
 
 /// nginx as in the suite's own test.
@@ -58,7 +58,7 @@ pub(crate) fn nginx(site: &Site, addresses: &Addresses) -> Result<Vec<String>, F
     Ok(["-p", &folder, "-e", "stderr", "-c", &config].map(str::to_owned).to_vec())
 }
 
-/// Apache serves files, and hands bodies on.
+/// Apache serves files and proxies bodies.
 pub(crate) fn apache2(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
     let Addresses { own, echo, .. } = addresses;
     let folder = site.folder().display();
@@ -93,7 +93,7 @@ ProxyPass /echo http://{echo}/echo disablereuse=on
     Ok(["-f", &config, "-D", "FOREGROUND"].map(str::to_owned).to_vec())
 }
 
-/// Caddy serves files, and hands bodies on.
+/// Caddy serves files and proxies bodies.
 pub(crate) fn caddy(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
     let Addresses { own, echo, .. } = addresses;
     let (ip, port, files) = (own.ip(), own.port(), site.files());
@@ -133,7 +133,7 @@ http://:{port} {{
     Ok(["run", "--adapter", "caddyfile", "--config", &config].map(str::to_owned).to_vec())
 }
 
-/// HAProxy hands everything on.
+/// HAProxy proxies everything.
 pub(crate) fn haproxy(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {
     let Addresses { own, files, echo } = addresses;
     let text = format!(

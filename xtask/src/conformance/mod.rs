@@ -1,7 +1,7 @@
-//! `cargo xtask conformance`: the HTTP/1.1 requirements on our server and on others that are installed.
+//! `cargo xtask conformance`: the HTTP/1.1 requirements on our server and on other installed ones.
 //!
-//! Owns the order: start a server, let `velodrome bench conformance` try it, end it, next one. A server that is not
-//! there is told as skipped. Never judges: that is the suite's part.
+//! Owns the order: start a server, run `velodrome bench conformance` on it, end it, next one. A server that is not
+//! installed is reported as skipped. The suite judges.
 
 mod configurations;
 mod servers;
@@ -19,13 +19,13 @@ use servers::{OTHERS, OURS, Ours, Running, Server};
 use site::Site;
 use table::{Case, Column, Verdict};
 
-/// Where the tables stand.
+/// The document with the tables.
 const DOCUMENT: &str = "docs/conformance.md";
 
-/// After so long a server has to have given up on a slow client; they are all told a second.
+/// The deadline at which a server must have given up on a slow client; all are configured for one second.
 const SLOW_DEADLINE: &str = "--slow-deadline=2500ms";
 
-/// Times that the suite is played against each server.
+/// How often the suite is run on each server.
 const ROUNDS: usize = 5;
 
 /// Runs the verb.
@@ -86,7 +86,7 @@ fn choose(only: &[String]) -> Result<Vec<&'static Server>, Failure> {
     Ok(OTHERS.iter().filter(wanted).collect())
 }
 
-/// A file server takes no bodies, so what it cannot be tried for is tried with a service that does.
+/// A file server accepts no bodies, so the requirements about bodies are tested with a service that does.
 fn own_column(ours: &Ours, programs: &Path) -> Result<Column, Failure> {
     let mut cases = play(OURS, &ours.files, programs)?;
     let others = play("reflect", &ours.echo, programs)?;
@@ -104,8 +104,8 @@ fn own_column(ours: &Ours, programs: &Path) -> Result<Column, Failure> {
     })
 }
 
-/// Plays the suite several times: what races inside a server, or on a busy machine, is told apart from what it never
-/// does.
+/// Runs the suite several times: failures that depend on a race are told apart from those that always
+/// occur.
 fn play(name: &str, server: &Running, programs: &Path) -> Result<Vec<Case>, Failure> {
     let mut cases = play_once(name, server, programs)?;
     for _ in 1..ROUNDS {
@@ -121,11 +121,11 @@ fn play_once(name: &str, server: &Running, programs: &Path) -> Result<Vec<Case>,
     let mut command = Command::new(programs.join("velodrome"));
     command.args(["bench", "conformance", &server.address.to_string(), "--json", SLOW_DEADLINE]);
     let output = command.args(&server.offers).output()?;
-    // What was sent and received, for who wants to know why.
+    // What was sent and received, for the analysis of failures.
     let folder = workspace::target_folder()?.join("conformance");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(format!("{name}.json")), &output.stdout)?;
-    // Status 1 says that a requirement is not met, which is what is asked here.
+    // Status 1 means that a requirement is not met, which is a valid result here.
     table::read_cases(&output.stdout).ok_or_else(|| {
         let complaint = String::from_utf8_lossy(&output.stderr);
         Failure::Work(format!("{name}: no report: {}", complaint.trim()))

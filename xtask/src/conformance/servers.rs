@@ -1,4 +1,4 @@
-//! The servers that are tried: what each offers, how it is started and what version it is.
+//! The servers under test: what each offers, how it is started, and its version.
 //!
 //! Owns the processes. Never touches a server that it did not start.
 
@@ -33,18 +33,18 @@ pub(crate) const OURS: &str = "velodrome";
 
 /// A server of the distribution.
 pub(crate) struct Server {
-    /// The name, of its program too.
+    /// Its name, which is also that of its program.
     pub(crate) name: &'static str,
-    /// How it is started, as a reader of the table should know.
+    /// How it is started, for the reader of the table.
     pub(crate) note: &'static str,
-    /// The word that asks for its version.
+    /// The argument that prints its version.
     version: &'static str,
     offers: &'static [&'static [Offer]],
-    /// Writes its configuration and gives the words behind the program.
+    /// Writes its configuration and returns its arguments.
     command: fn(&Site, &Addresses) -> Result<Vec<String>, Failure>,
 }
 
-/// The others.
+/// The other servers.
 pub(crate) const OTHERS: [Server; 4] = [
     Server {
         name: "nginx",
@@ -78,15 +78,15 @@ pub(crate) const OTHERS: [Server; 4] = [
     },
 ];
 
-/// A server that runs; it ends with this value.
+/// A running server; it ends when dropped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
-    /// The flags that say what it offers.
+    /// The `--offers` flags.
     pub(crate) offers: Vec<String>,
     _guarded: Guarded,
 }
 
-/// Our server with files, and our service that sends bodies back.
+/// Our server with files, and our echo service.
 pub(crate) struct Ours {
     pub(crate) files: Running,
     pub(crate) echo: Running,
@@ -112,7 +112,7 @@ impl Ours {
 }
 
 impl Server {
-    /// Where the program lies and its version, or nothing where it is not installed.
+    /// The path of its program and its version, or `None` if it is not installed.
     pub(crate) fn installed(&self) -> Option<(PathBuf, String)> {
         let program = process::find(self.name)?;
         let version = version_of(&program, self.version)?;
@@ -144,7 +144,7 @@ fn launch(
     let program = program.display().to_string();
     let mut command = server::leashed(&[&program]);
     command.args(words);
-    // A server that keeps things beside its configuration keeps them here.
+    // A server that writes files beside its configuration writes them here.
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         command.env(variable, site.folder());
     }
@@ -161,7 +161,7 @@ fn version_of(program: &Path, word: &str) -> Option<String> {
     version_in(&String::from_utf8_lossy(&text))
 }
 
-/// The first word that begins with a digit, whatever stands before it.
+/// The first word that begins with a digit.
 fn version_in(text: &str) -> Option<String> {
     let mut words = text.split(|byte: char| byte.is_whitespace() || byte == '/');
     words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)

@@ -1,5 +1,5 @@
-//! What the servers are given: the files they serve and their configurations, in a folder that goes away with the
-//! run.
+//! The files of the servers: those they serve and their configurations, in a folder that is removed after
+//! the run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 /// 200 times the word packed, by gzip.
 const PACKED_GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\x48\x4c\xce\x4e\x4d\x51\x28\x18\xa5\x46\xa9\x51\x6a\x94\x1a\xa5\xe8\x43\x01\x00\xe7\x28\x76\xa7\x78\x05\x00\x00";
 
-/// Seconds since 1970 at which the files were written: long ago, so that the date is a strong validator (RFC 9110
-/// section 8.8.2.2), on a day of one digit.
+/// The modification time of the files, in seconds since 1970: long ago, so that the date is a strong validator (RFC 9110
+/// section 8.8.2.2), on a day with one digit.
 const MODIFIED_S: u64 = 1_609_835_696;
 
 /// The folder of a run.
@@ -21,7 +21,7 @@ pub(crate) struct Site {
 impl Site {
     /// Writes everything that all servers serve.
     pub(crate) fn prepare() -> Result<Site, Failure> {
-        // Outside the project: a server that changes its user has to get there.
+        // Outside of the project: a server that changes its user must be able to reach it.
         let name = format!("velodrome-conformance-{}", std::process::id());
         let site = Site { folder: std::env::temp_dir().join(name) };
         let files = site.files();
@@ -51,12 +51,12 @@ impl Site {
         &self.folder
     }
 
-    /// What is served.
+    /// The folder that is served.
     pub(crate) fn files(&self) -> PathBuf {
         self.folder.join("files")
     }
 
-    /// Writes a configuration and gives its path.
+    /// Writes a configuration and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<String, Failure> {
         let path = self.folder.join(name);
         std::fs::write(&path, text)?;

@@ -1,4 +1,4 @@
-//! The outcome of several servers as tables of Markdown, and their place in a document.
+//! The results of several servers as Markdown tables, and their place in a document.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The line behind which the tables stand in the document, and the one before which they end.
+/// The lines in the document between which the tables are.
 const BEGIN: &str = "<!-- written by cargo xtask conformance --write -->";
 const END: &str = "<!-- end of what is written -->";
 
-/// How one server did.
+/// The results of one server.
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -23,14 +23,14 @@ pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) section: String,
     pub(crate) level: String,
-    /// Failed only where it failed in every round.
+    /// Failed only if it failed in every round.
     pub(crate) outcome: Verdict,
     /// Whether rounds differed.
     unsteady: bool,
 }
 
 impl Case {
-    /// Takes in another round.
+    /// Adds another round.
     pub(crate) fn join(&mut self, other: &Case) {
         if other.id == self.id && other.outcome != self.outcome {
             self.unsteady = true;
@@ -63,7 +63,7 @@ pub(crate) fn read_cases(json: &[u8]) -> Option<Vec<Case>> {
     report["cases"].as_array()?.iter().map(case).collect()
 }
 
-/// All that is to be said of these servers.
+/// The tables of these servers.
 pub(crate) fn markdown(columns: &[Column], date: &str) -> String {
     let mut text = format!("Tried on {date}:\n\n");
     for column in columns {

@@ -1,6 +1,6 @@
 //! Whether all servers answer a page with the same text.
 //!
-//! Owns one connection per question, and what of an answer differs by nature. Never measures.
+//! Owns one connection per request, and the parts of an answer that legitimately differ. Never measures.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use rustix::net::RecvFlags;
 use crate::client::{self, GOOD_START, RECEIVE_BYTES};
 use crate::failure::Failure;
 
-/// What a reader has to know.
+/// A note for the reader of the report.
 pub(crate) const NOTE: &str = "Before each comparison all servers answered the same text, apart from what differs by nature: the order of arguments \
     and fields (tables of Lua have none), the case of field names and blanks after commas in their values (yaws writes its own), the server's \
     address in Host, and blank lines. nginx sends it in chunks, as pages without a length are sent there; the others say a length.";
@@ -42,7 +42,7 @@ pub(crate) fn fetch(
     })
 }
 
-/// The body of a good answer that is there as a whole.
+/// The body of a complete and good answer.
 fn body_of(answer: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
@@ -68,13 +68,13 @@ fn unchunked(mut rest: &str) -> Option<String> {
     }
 }
 
-/// The text without what differs by nature. Only of a list is the order left open.
+/// The text without legitimate differences. Only lists may have another order.
 fn normal(text: &str, address: SocketAddr) -> Vec<String> {
     let text = text.replace(&address.to_string(), "ADDRESS");
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let mut lines: Vec<String> = lines
         .map(|line| {
-            // Of an item the name may differ in case, and the value in blanks after commas.
+            // In an item the name may differ in case, and the value in spaces after commas.
             match line.strip_prefix("<li>").and_then(|item| item.split_once(": ")) {
                 Some((name, value)) => {
                     format!("<li>{}: {}", name.to_ascii_lowercase(), value.replace(", ", ","))
@@ -93,7 +93,7 @@ fn is_item(line: &str) -> bool {
     line.starts_with("<li>")
 }
 
-/// The first line in which the second text is another than the first.
+/// The first line in which the second text differs from the first.
 pub(crate) fn difference(
     wanted: (&str, SocketAddr),
     answered: (&str, SocketAddr),

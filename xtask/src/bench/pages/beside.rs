@@ -1,6 +1,6 @@
-//! A page that does harm, and what others notice of it: their response times, in an open loop.
+//! A harmful page, and its effect on others: their response times, in an open loop.
 //!
-//! Owns the client that asks for the page again and again. Never asks for it twice at the same time.
+//! Owns the client that requests the page repeatedly. Never has two such requests in flight.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -23,7 +23,7 @@ use crate::bench::workload::{Load, Workload};
 use crate::client::{self, RECEIVE_BYTES};
 use crate::failure::Failure;
 
-/// Compares a server that is asked for the page with one that is not.
+/// Compares a server that also gets requests for the harmful page with one that does not.
 pub(crate) fn compare(
     workload: &'static Workload,
     harm: &Harm,
@@ -96,7 +96,7 @@ fn measure(
     Ok(sample)
 }
 
-/// Asks for the page that does harm, and as soon as it was answered again; how often it was.
+/// Requests the harmful page, again after each answer; returns the number of requests.
 fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u64, Failure> {
     let request = match harm.body {
         HarmBody::None => client::request(address, harm.path),
@@ -109,7 +109,7 @@ fn ask_until(address: SocketAddr, harm: &Harm, is_over: &AtomicBool) -> Result<u
         client::send(&socket, request.as_bytes())?;
         let received = match rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) {
             Ok((_, received)) => received,
-            // A page that does harm may be the last to be served.
+            // The server may end the connection of a harmful page.
             Err(Errno::AGAIN | Errno::CONNRESET) if harm.status.is_none() => continue,
             Err(error) => return Err(std::io::Error::from(error).into()),
         };

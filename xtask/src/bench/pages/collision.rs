@@ -1,9 +1,9 @@
 //! Numbers that collide in a table of LuaJIT, whose hash of numbers has no seed (`hashnum` and `hashrot`, lj_tab.c and
 //! lj_tab.h of LuaJIT 2.1).
 //!
-//! Owns the way back from a hash to the numbers. Never chooses numbers by chance: each run has the same.
+//! Owns the computation from a hash back to the numbers. Uses no randomness: each run has the same numbers.
 
-/// Numbers that have one hash: a body of them is smaller than what a server takes.
+/// How many numbers with the same hash; as JSON they fit into a request body.
 const NUMBERS: usize = 16_000;
 
 /// The hash they all have.
@@ -16,23 +16,23 @@ pub(super) fn json() -> String {
 }
 
 fn colliding(count: usize) -> impl Iterator<Item = f64> {
-    // A step that is odd comes to every value before one comes again.
+    // A step that is odd reaches every value before one repeats.
     (0_u32..).map(|at| at.wrapping_mul(0x9e37_79b1)).filter_map(number_of).take(count)
 }
 
-/// The number whose hash is [`HASH`] after the steps of `hashrot` with this value in its lower half at their end.
+/// The number whose hash is [`HASH`], if the lower half is this value after the steps of `hashrot`.
 fn number_of(low: u32) -> Option<f64> {
     // The steps are: l ^= h; h = rol(h, 14); l -= h; h = rol(h, 5); h ^= l; h -= rol(l, 13).
     let high = (HASH.wrapping_add(low.rotate_left(13)) ^ low).rotate_right(5);
     let low = low.wrapping_add(high);
     let high = high.rotate_right(14);
     let low = low ^ high;
-    // The upper half was shifted left by one, which takes the sign away.
+    // The upper half was shifted left by one, which removes the sign.
     if high & 1 == 1 {
         return None;
     }
     let number = f64::from_bits(u64::from(high >> 1) << 32 | u64::from(low));
-    // Whole numbers may be keys of another kind.
+    // Integers may be keys of another kind.
     (number.is_normal() && number.fract() != 0.0).then_some(number)
 }
 

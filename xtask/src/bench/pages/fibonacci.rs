@@ -1,6 +1,6 @@
 //! The same recursive function in our engine, as native and as byte code, and in C, without and with optimisation.
 //!
-//! Owns the programs. Times are the kernel's: the whole program, its start included.
+//! Owns the programs. Times are the kernel's, for the whole program including its start.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,7 +21,7 @@ const SOURCE: &str = include_str!("sources/fib.c");
 /// fib(40), where fib(0) is 0.
 const RESULT: &str = "102334155";
 
-/// Builds all programs. One that cannot be built is missed later.
+/// Builds all programs. A program that cannot be built is reported later.
 pub(crate) fn build(site: &Site) -> Result<(), Failure> {
     if let Err(failure) =
         workspace::build_release(&["--package", "velodrome-script", "--example", "fib"])
@@ -49,7 +49,7 @@ fn place_of(name: &str, site: &Site) -> PathBuf {
     site.folder().join(format!("fib{}", flag_of(name).unwrap_or_default()))
 }
 
-/// Runs the programs in turn, each so many times the function.
+/// Runs the programs in turn; each computes the function this many times.
 pub(crate) fn compare(
     workload: &'static Workload,
     times: u32,
@@ -112,7 +112,7 @@ fn measure(words: &[String], times: u32, conditions: &Conditions) -> Result<Samp
     Ok(Sample::from([(Metric::CpuSeconds, micros / 1_000_000.0)]))
 }
 
-/// Whether the function was computed so many times, and right.
+/// Whether the function was computed this many times, and correctly.
 fn is_right(text: &str, times: u32) -> bool {
     text.lines().eq((0..times).map(|_| RESULT))
 }

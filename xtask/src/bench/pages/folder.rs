@@ -1,6 +1,6 @@
-//! What the servers of pages need on disk, each in its own language, and the words that start them.
+//! The files of the servers of pages, each in its own language, and the servers' command lines.
 //!
-//! Owns the sources' places below the folder of the run. Never starts anything.
+//! Owns the locations of the sources below the folder of the run. Never starts anything.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MODULE_FOLDERS: [&str; 2] = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/m
 /// Where Debian keeps yaws.
 const YAWS_FOLDER: &str = "/usr/lib/yaws/ebin";
 
-/// Pages of ours.
+/// Our pages.
 const OURS: [(&str, &str); 6] = [
     ("hello.page.html", include_str!("sources/hello.page.html")),
     ("light.page.html", include_str!("sources/light.page.html")),
@@ -26,7 +26,7 @@ const OURS: [(&str, &str); 6] = [
     ("receive.page.html", include_str!("sources/receive.page.html")),
 ];
 
-/// Pages of ours that do harm.
+/// Our harmful pages.
 const HARM: [(&str, &str); 11] = [
     ("loop.page.html", include_str!("sources/harm/loop.page.html")),
     ("bomb.page.html", include_str!("sources/harm/bomb.page.html")),
@@ -41,7 +41,7 @@ const HARM: [(&str, &str); 11] = [
     ("collide.page.html", include_str!("sources/harm/collide.page.html")),
 ];
 
-/// The same for nginx, with the modules they share.
+/// The pages for nginx, with the modules they share.
 const LUA: [(&str, &str); 6] = [
     ("hello.lua", include_str!("sources/hello.lua")),
     ("light.lua", include_str!("sources/light.lua")),
@@ -51,7 +51,7 @@ const LUA: [(&str, &str); 6] = [
     ("part.lua", include_str!("sources/part.lua")),
 ];
 
-/// The same for yaws.
+/// The pages for yaws.
 const YAWS: [(&str, &str); 5] = [
     ("hello.yaws", include_str!("sources/hello.yaws")),
     ("light.yaws", include_str!("sources/light.yaws")),
@@ -60,7 +60,7 @@ const YAWS: [(&str, &str); 5] = [
     ("receive.yaws", include_str!("sources/receive.yaws")),
 ];
 
-/// Writes what every server serves.
+/// Writes the files of every server.
 pub(crate) fn write(site: &Site) -> Result<(), Failure> {
     write_all(&site.folder().join("ours"), &OURS)?;
     write_all(&site.folder().join("ours/harm"), &HARM)?;
@@ -82,7 +82,7 @@ fn write_all(folder: &Path, files: &[(&str, &str)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words that start a server of pages.
+/// The command line of a server of pages.
 pub(crate) fn words(
     start: Start,
     site: &Site,
@@ -137,12 +137,12 @@ fn nginx_configuration(folder: &Path, modules: &str, port: u16) -> String {
         .replace("PORT", &port.to_string())
 }
 
-/// What `yaws --interactive` starts, without the shell that it is for.
+/// What `yaws --interactive` starts, without its shell.
 fn yaws(site: &Path, port: u16) -> Result<Vec<String>, Failure> {
     if !process::is_installed("erl") || !Path::new(YAWS_FOLDER).is_dir() {
         return Err(skipped("yaws", "yaws"));
     }
-    // It keeps files of its own: each start has a folder.
+    // It writes files of its own, so each start has a folder.
     let home = site.join(format!("yaws-{port}"));
     std::fs::create_dir_all(home.join("log"))?;
     let configuration = home.join("yaws.conf");
@@ -169,7 +169,7 @@ fn shown(path: PathBuf) -> String {
     path.display().to_string()
 }
 
-/// The path of a page at this server.
+/// The path of a page on this server.
 pub(crate) fn path_at(start: Start, path: &str) -> String {
     if start != Start::Yaws {
         return path.to_owned();

@@ -1,7 +1,7 @@
 //! `cargo xtask bench pages`: pages of ours beside nginx with its Lua module, yaws and a handler in Rust.
 //!
 //! Method: the server on one core, the load on another; contenders take turns within a round; medians over rounds, and
-//! ratios within the run only. Owns the order of the work; what each comparison does is a module of its own.
+//! ratios within the run only. Owns the order of the work; each comparison is in a module of its own.
 
 mod answer;
 mod beside;
@@ -30,11 +30,11 @@ use crate::server;
 
 use scenario::{SCENARIOS, Scenario, Task};
 
-/// How often a program computes the function, and how often with `--full`.
+/// How often a program computes the function, by default and with `--full`.
 const FIBONACCI_TIMES: u32 = 1;
 const FIBONACCI_TIMES_FULL: u32 = 5;
 
-/// What stays the same over all comparisons of a run.
+/// The constants of all comparisons of a run.
 #[derive(Clone, Copy)]
 struct Conditions<'a> {
     rounds: u64,
@@ -46,7 +46,7 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Starts a server of pages, which must answer this one.
+    /// Starts a server of pages, which must answer this page.
     fn start(&self, contender: &Contender, path: &str) -> Result<Running, Failure> {
         let address = server::free_address()?;
         let words = folder::words(contender.start, self.site, address)?;
@@ -68,7 +68,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
     let chosen = choose(&only)?;
-    // Builds first: they may use every core, and from then on this process has one.
+    // Builds first: a build may use every core, and from then on this process has one.
     let site = prepare(&chosen)?;
     let cores = Cores::take()?;
     let descriptors = host::raise_descriptor_limit();
@@ -101,7 +101,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     report::write("pages", place.as_deref(), &text, &value)
 }
 
-/// Builds what the comparisons need and writes what the servers serve.
+/// Builds what the comparisons need and writes the files of the servers.
 fn prepare(chosen: &[&Scenario]) -> Result<Site, Failure> {
     let contenders = chosen.iter().flat_map(|scenario| scenario.workload.contenders);
     let site = Site::with_programs(contenders.map(|contender| contender.start))?;

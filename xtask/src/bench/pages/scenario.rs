@@ -1,4 +1,4 @@
-//! What pages are compared in, and the targets of ours, as data.
+//! The comparisons of pages, and our targets, as data.
 //!
 //! Never runs anything.
 
@@ -23,22 +23,22 @@ pub(crate) const BYTE_CODE: &str = "byte code";
 pub(crate) const C_PLAIN: &str = "gcc -O0";
 pub(crate) const C_OPTIMISED: &str = "gcc -O2";
 
-/// Ours without a page that does harm.
+/// Ours without a harmful page.
 pub(crate) const UNDISTURBED: &str = "undisturbed";
 
-/// Pages that sleep or wait for a message at the same time.
+/// Pages that sleep or wait for a message concurrently.
 const WAITING_PAGES: u64 = 10_000;
 
-/// Pages that fetch at the same time: a scheduler has 1,024 fetches under way.
+/// Pages that fetch concurrently: a scheduler allows 1,024 fetches.
 const FETCHING_PAGES: u64 = 1_000;
 
-/// Requests a second beside a page that does harm.
+/// Requests per second beside a harmful page.
 pub(crate) const BESIDE_PER_SECOND: u32 = 1_000;
 
-/// What a request says of itself, besides what wrk always says.
+/// Header fields of a request, in addition to those of wrk.
 type Fields = &'static [(&'static str, &'static str)];
 
-/// As a browser does it.
+/// The fields of a browser.
 const BROWSER: Fields = &[
     ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
     ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
@@ -52,29 +52,29 @@ const BROWSER: Fields = &[
     ("Priority", "u=0, i"),
 ];
 
-/// What is done in a comparison.
+/// The kind of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// A page is asked for, with these fields.
+    /// A page is requested with these fields.
     Page(Fields),
-    /// Programs compute.
+    /// Programs compute a function.
     Fibonacci,
-    /// Pages wait, for this.
+    /// Pages wait for this.
     Waiting(WaitsFor),
-    /// A page does harm while another is asked for.
+    /// A harmful page is requested beside the measured one.
     Beside(Harm),
 }
 
-/// A page that is asked for again and again, beside the one that is measured.
+/// A page that is requested repeatedly beside the measured one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Harm {
     pub(crate) path: &'static str,
     pub(crate) body: HarmBody,
-    /// How it is answered, where only one answer is right.
+    /// Its status, if only one is right.
     pub(crate) status: Option<u16>,
 }
 
-/// What such a page is sent.
+/// The request body of such a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HarmBody {
     None,
@@ -84,9 +84,9 @@ pub(crate) enum HarmBody {
 /// What a waiting page waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
-    /// Time, or a message that nobody sends.
+    /// Time, or a message that nothing sends.
     Itself,
-    /// The answer of another server, which never comes.
+    /// The answer of another server that never answers.
     SilentServer,
 }
 
@@ -178,7 +178,7 @@ const fn waiting(
     }
 }
 
-/// The hello page 1,000 times a second, while one client asks for another again and again.
+/// The hello page 1,000 times per second, while one client requests another page repeatedly.
 const fn beside(
     name: &'static str,
     title: &'static str,
@@ -206,7 +206,7 @@ const fn beside(
                     against: Against::Itself,
                     bound: Bound::AtMost(0.0),
                 },
-                // A rate that was not kept, or a page that was never asked for, would show here.
+                // A rate that was not kept, or a harmful page that was never requested, shows here.
                 Target {
                     metric: Metric::Rate,
                     against: Against::Itself,
@@ -230,7 +230,7 @@ const fn short(connections: u32) -> Load {
     Load::Short { connections }
 }
 
-/// Every comparison, in the order they run.
+/// All comparisons, in the order they run.
 pub(crate) static SCENARIOS: &[Scenario] = &[
     page("a-1", "hello page, 1 connection", kept(1)),
     page("a-10", "hello page, 10 connections", kept(10)),

@@ -1,6 +1,6 @@
-//! Pages that are asked for again and again: what each server spends on a request.
+//! The CPU time of servers per request of a page.
 //!
-//! Owns that all contenders answer the same text before anything counts.
+//! Owns that all contenders answer the same text before anything is measured.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::bench::workload::Workload;
 use crate::bench::{WARM_UP_SECONDS, keep};
 use crate::failure::Failure;
 
-/// What a request says of itself besides what wrk always says.
+/// Header fields of a request, in addition to those of wrk.
 type Fields = &'static [(&'static str, &'static str)];
 
 /// Compares the servers under one load.
@@ -49,7 +49,7 @@ pub(crate) fn compare(
     outcome
 }
 
-/// Starts whoever can be started; the others are named.
+/// Starts all servers that can be started; the others are reported.
 fn start_all(
     workload: &'static Workload,
     conditions: &Conditions,
@@ -68,7 +68,7 @@ fn start_all(
     running
 }
 
-/// Ends whoever answers with another text than the first does.
+/// Ends the servers that answer another text than the first one.
 fn agree(
     running: &mut Vec<(Contender, Running)>,
     workload: &Workload,
@@ -116,7 +116,7 @@ fn with_fields(mut words: Vec<String>, fields: Fields) -> Vec<String> {
     words
 }
 
-/// The load of a server, as a reader could give it.
+/// The command of a load, for the reader.
 fn load_shown(
     workload: &Workload,
     fields: Fields,

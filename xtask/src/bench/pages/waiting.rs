@@ -1,7 +1,7 @@
-//! The memory of pages that wait, besides their connections.
+//! The memory of waiting pages, without that of their connections.
 //!
-//! Method: a fresh server; so many connections, each with one page answered; then a page that waits on each of them. What
-//! the server's resident memory grows by from one to the other is the pages'. Never counts a page that does not wait.
+//! Method: a new server; this many connections, each with one page answered; then a page that waits on each of them. The
+//! growth of the server's resident memory in between is the pages'. A page that does not wait is not counted.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -22,22 +22,22 @@ use crate::client::{self, RECEIVE_BYTES};
 use crate::failure::Failure;
 use crate::process;
 
-/// The page that is answered first, on each connection.
+/// The page that is answered first on each connection.
 const FIRST: &str = "/hello";
 
-/// Between two readings of what a server has spent.
+/// Time between two readings of the server's CPU time.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// A server that spends less between two readings (5 % of the time) has come to rest.
+/// A server that uses less CPU between two readings (5 % of the time) is idle.
 const REST_NANOSECONDS: u64 = 15_000_000;
 
-/// Connections that the silent server has the kernel complete.
+/// Connections to the silent server that the kernel completes.
 const BACKLOG: i32 = 4096;
 
-/// It must be at rest before the pages go on by themselves.
+/// It must be idle before the pages go on by themselves.
 const REST_LIMIT: Duration = Duration::from_secs(10);
 
-/// Measures each server from a fresh start, in turn.
+/// Measures each server, newly started, in turn.
 pub(crate) fn compare(
     workload: &'static Workload,
     waits_for: WaitsFor,
@@ -72,7 +72,7 @@ pub(crate) fn compare(
     outcome
 }
 
-/// A fresh server, its command and what its pages take.
+/// Measures a new server; returns its command and the memory of its pages.
 fn measure_one(
     contender: &Contender,
     workload: &Workload,
@@ -99,7 +99,7 @@ fn measure(
     let family = server.family();
     let held = client::hold(server.address, &folder::path_at(contender.start, FIRST), count)?;
     let request = client::request(server.address, &folder::path_at(contender.start, path));
-    // What the first page of its kind takes (a compilation, if nothing else) is no other's.
+    // What the first page of its kind allocates (such as for its compilation) does not count for the others.
     let first = client::connect(server.address).map_err(std::io::Error::from)?;
     client::send(&first, request.as_bytes())?;
     rest(&family)?;
@@ -113,12 +113,12 @@ fn measure(
     let answered = client::closed_count(&held);
     Ok(Sample::from([
         (Metric::WaitingBytes, (after as f64 - before as f64) / count.max(1) as f64),
-        // Whoever has an answer, or is closed, does not wait.
+        // A page that has answered, or whose connection is closed, does not wait.
         (Metric::Errors, answered as f64),
     ]))
 }
 
-/// A listener that takes connections and never answers: the kernel completes them, and nobody accepts them.
+/// A listener that never answers: the kernel completes connections, and nothing accepts them.
 struct SilentServer {
     port: u16,
     _listener: OwnedFd,
@@ -136,7 +136,7 @@ impl SilentServer {
     }
 }
 
-/// Waits until a server has nothing to do.
+/// Waits until a server is idle.
 fn rest(family: &[u32]) -> Result<(), Failure> {
     let mut before = accounting::spent(family).nanoseconds;
     let mut spent = 0;
@@ -153,7 +153,7 @@ fn rest(family: &[u32]) -> Result<(), Failure> {
     Err(Failure::Work(format!("does not come to rest: {busy_ms} ms in {} ms", LOOK.as_millis())))
 }
 
-/// Takes what is left of an answer that has no length.
+/// Reads the rest of an answer without a length.
 fn drain(socket: &OwnedFd) {
     let mut buffer = [0; RECEIVE_BYTES];
     while let Ok((_, 1..)) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) {}

@@ -1,6 +1,6 @@
-//! How many writes the disk takes: what durable writes are held against.
+//! How many writes per second the disk takes: what durable writes are compared with.
 //!
-//! Owns that one measurement.
+//! Owns that measurement.
 
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
-/// How long it is tried.
+/// How long it is measured.
 const TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of a write: a page.
 const BYTES: usize = 4096;
 
-/// Writes of a page that are on the disk, one after the other, per second.
+/// Durable writes of a page, one after the other, per second.
 pub(crate) fn syncs_per_second(folder: &Path) -> Result<f64, Failure> {
     let path = folder.join("syncs");
     let mut file = File::create(&path)?;

@@ -1,4 +1,4 @@
-//! How fast rows are imported, and how much memory that takes.
+//! The rate and memory of an import.
 //!
 //! Owns the file of rows. Never starts a server.
 
@@ -13,10 +13,10 @@ use crate::bench::sample::{Metric, Sample};
 use crate::bench::site::Site;
 use crate::failure::Failure;
 
-/// Time between two looks at the memory of the import.
+/// Time between two readings of the import's memory.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Imports so many rows, from a file that lies in memory as it was just written.
+/// Imports this many rows, from a file that is still in the page cache.
 pub(crate) fn measure(rows: u64, site: &Site) -> Result<Sample, Failure> {
     let (program, folder) = (site.velodrome()?, site.folder().join("import"));
     std::fs::create_dir_all(&folder)?;
@@ -45,7 +45,7 @@ fn ended_well(child: &mut Child) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::Work(format!("it ended with {status}"))) }
 }
 
-/// Memory of its own that a process has; pages of the store's file are the kernel's.
+/// Anonymous memory of a process; pages of the store's file are the kernel's.
 fn resident_bytes(id: u32) -> Option<f64> {
     let text =
         std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status")).ok()?;

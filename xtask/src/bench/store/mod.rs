@@ -1,6 +1,6 @@
 //! `cargo xtask bench store`: the store next to redis-server and memcached, and above the do-nothing floor.
 //!
-//! Method: as `bench floor`. `velodrome bench store` is the load and reads the server's processor time; every value that a store gives is held
+//! Method: as in `bench floor`. `velodrome bench store` is the load and reads the server's CPU time; every value that a store returns is checked
 //! against its key. Owns the order of the work.
 
 mod disk;
@@ -28,7 +28,7 @@ use scenario::{SCENARIOS, Scenario, Task};
 /// Rounds of scenarios that start their servers anew each time.
 const FRESH_ROUNDS: u64 = 3;
 
-/// How the work is done.
+/// The settings of a run.
 struct Conditions<'a> {
     rounds: u64,
     seconds: u64,
@@ -126,7 +126,7 @@ fn compare(scenario: &'static Scenario, conditions: &Conditions<'_>) -> Comparis
     outcome
 }
 
-/// A store that has its keys; and how it is loaded.
+/// Starts a filled store; returns it with the command of its load.
 fn prepared(
     contender: &Contender,
     task: Task,
@@ -142,7 +142,7 @@ fn prepared(
     Ok((server, words.join(" ")))
 }
 
-/// What the load of a task is.
+/// The load flags of a task.
 fn way(task: Task, seconds: u64) -> String {
     match task {
         Task::Read { keys, connections, pipeline } => {
@@ -173,7 +173,7 @@ fn measure(
     read(&report, task).ok_or_else(|| Failure::Work(format!("it measured nothing: {report}")))
 }
 
-/// Runs `velodrome bench store`; what it reports, also where that is not valid.
+/// Runs `velodrome bench store`; returns its report, even if it is invalid.
 fn ask(words: &[String]) -> Result<Value, Failure> {
     let (program, rest) =
         words.split_first().ok_or_else(|| Failure::Work("no program is named".to_owned()))?;

@@ -1,4 +1,4 @@
-//! What stores are compared in, as data.
+//! The comparisons of stores, as data.
 //!
 //! Never runs anything. A new comparison is an entry here.
 
@@ -10,19 +10,19 @@ use crate::bench::workload::{Load, Runs, Workload};
 /// Keys of the scenarios that read.
 pub(crate) const KEYS: u64 = 1_000_000;
 
-/// Keys that are hot: they stay in the caches of the core.
+/// Hot keys: they stay in the caches of the core.
 pub(crate) const HOT_KEYS: u64 = 1_000;
 
-/// What is done with a store.
+/// The operation of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Keys are read, so many of them, over so many connections with so many requests on their way.
+    /// Reads of this many keys, over this many connections with this many requests in flight.
     Read { keys: u64, connections: u32, pipeline: u32 },
-    /// Keys are written.
+    /// Writes of keys.
     Write { connections: u32 },
-    /// Connections are held that ask for nothing.
+    /// Idle connections.
     Idle { connections: u32 },
-    /// So many rows are imported.
+    /// An import of this many rows.
     Import { rows: u64 },
 }
 
@@ -39,7 +39,7 @@ const fn store(sync: &'static str) -> Contender {
     Contender { name: OURS, start: Start::Store { sync } }
 }
 
-/// Ours with a log, next to ours without.
+/// Ours with a log, next to ours without one.
 const LOGGED: Contender = Contender { name: "log", start: Start::Store { sync: "log" } };
 
 const fn redis(fsync: &'static str) -> Contender {
@@ -110,7 +110,7 @@ const fn write(
     Scenario { workload, task: Task::Write { connections } }
 }
 
-/// All of them.
+/// All comparisons.
 pub(crate) const SCENARIOS: &[Scenario] = &[
     read(("get-hot-50", "GET of a thousand hot keys, 50 connections"), (HOT_KEYS, 50, 1), HOT),
     read(("get-50", "GET of a million keys, 50 connections"), (KEYS, 50, 1), RANDOM),

@@ -1,6 +1,6 @@
-//! Stores that are compared: what each needs on disk, the words that start it, and its keys.
+//! Stores that are compared: their configurations, command lines and keys.
 //!
-//! Owns their configurations and that each has a folder of its own. Never measures.
+//! Owns the configurations and that each has a folder of its own. Never measures.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::bench::site::{Site, shown};
 use crate::failure::Failure;
 use crate::server;
 
-/// Starts a store that is empty.
+/// Starts an empty store.
 pub(crate) fn start(contender: &Contender, site: &Site, cores: &Cores) -> Result<Running, Failure> {
     let address = server::free_address()?;
     let folder = folder(contender.name, site)?;
@@ -70,7 +70,7 @@ fn folder(name: &str, site: &Site) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// What `velodrome bench store` is called with for this server.
+/// The command line of `velodrome bench store` for this server.
 pub(crate) fn words(
     start: Start,
     address: SocketAddr,
@@ -81,7 +81,7 @@ pub(crate) fn words(
         Start::Memcached => format!("memcached://{address}"),
         _ => address.to_string(),
     };
-    // The floor sends the same bytes whatever is asked.
+    // The floor sends the same bytes for every request.
     let unchecked = if matches!(start, Start::Floor { .. }) { " --unchecked" } else { "" };
     let line = format!("bench store {place} -t 1 --json --value {VALUE_BYTES} {way}{unchecked}");
     let velodrome = shown(&site.velodrome()?);
