@@ -1,4 +1,4 @@
-//! Goal: an operator sees what runs and can change it, and nobody else can. Method: `velodrome ctl`, raw requests to the
+//! Goal: an operator sees the state of the server and can change it, and nobody else can. Method: `velodrome ctl`, raw requests to the
 //! control socket, and a scrape of the metrics as Prometheus does it.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -115,7 +115,7 @@ fn many_questions_at_once_are_all_answered() {
     }
 }
 
-/// A server with metrics at an address of its own.
+/// A server with metrics at a separate address.
 fn with_metrics() -> (Server, SocketAddr) {
     let (listener, address) = used_port();
     drop(listener);
@@ -125,7 +125,7 @@ fn with_metrics() -> (Server, SocketAddr) {
     (server, address)
 }
 
-/// The samples of a scrape: series to value. Fails for a line that Prometheus would not read.
+/// The samples of a scrape: series to value. Fails for a line that Prometheus would refuse.
 fn samples(scrape: &str) -> BTreeMap<String, f64> {
     let is_name = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')

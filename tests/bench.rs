@@ -1,5 +1,5 @@
-//! Goal: `velodrome bench` says what is true of a server and ends with the status that says the same. Method: the built
-//! binary against a server that is there, against one that is not HTTP, and with wrong words.
+//! Goal: `velodrome bench` reports the truth about a server and exits with the matching status. Method: the built
+//! binary against a running server, against one that is not HTTP, and with wrong arguments.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -56,13 +56,13 @@ fn exchanges_are_shown_to_who_asks_for_them() {
 
 #[test]
 fn a_server_that_breaks_a_rule_is_told_so() {
-    // It says yes to everything.
+    // A server that accepts everything.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            // Whatever was sent is answered alike, and who went away is not missed.
+            // Every request gets the same answer; errors of clients that have closed are ignored.
             let _received = stream.read(&mut [0; 4096]);
             let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         }
@@ -144,7 +144,7 @@ fn results_are_compared_and_the_status_says_what_came_of_it() {
         let (code, text) = compared(&[&first, &second]);
         assert_eq!(code, Some(status), "{name}: {text}");
         assert!(text.contains(told), "{name}: {text}");
-        // A command that prints a result is as good as the file.
+        // A command that prints a result is equivalent to the file.
         let (one, other) = (format!("cat {first}"), format!("cat {second}"));
         let (code, text) = compared(&[&one, &other, "--rounds=1", "--aa", "--json"]);
         assert_eq!(code, Some(status), "{name}: {text}");
@@ -190,7 +190,7 @@ fn a_knee_is_searched_step_by_step() {
     let server = Plan::new().file("a.txt", "x").start();
     let url = format!("http://{}/a.txt", server.address());
     let words = ["bench", "knee", &url, "--rate=100:200", "-d=50ms", "--warmup=0s", "-c=2", "-t=1"];
-    // Nothing is answered within a microsecond: broken from the start, unless the generator was too slow to say so.
+    // No answer takes less than a microsecond: the objective is missed from the start, unless the generator was too slow to say so.
     let output = run(Command::new(PROGRAM).args(words).args(["--slo=max=1us", "--json"]));
     let told: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();
     let expected = if told["found"]["end"] == "broken_from_start" { 0 } else { 3 };
@@ -206,14 +206,14 @@ fn a_knee_is_searched_step_by_step() {
     assert!(printed_by(&output).contains("p50 of response time"), "{}", printed_by(&output));
 }
 
-/// Begins a verb that is to be interrupted.
+/// Starts a verb that is to be interrupted.
 fn begun(words: &[&str]) -> Child {
     let mut command = Command::new(PROGRAM);
     command.arg("bench").args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
-/// Interrupts it as a service manager does: it alone hears of it.
+/// Interrupts it as a service manager does: only its process gets the signal.
 fn interrupted(mut child: Child) -> (Option<i32>, serde_json::Value) {
     let kill = format!("kill -TERM {}", child.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
@@ -230,7 +230,7 @@ fn an_interrupted_comparison_tells_the_rounds_that_were_whole() {
     let folder = server.directory();
     folder.write("result.json", result(&server).to_string());
     let result = folder.join("result.json").display().to_string();
-    // B does not come to an end in its second round, and says when it has begun.
+    // B does not end in its second round, and tells when it has begun.
     let (first, second) = (folder.join("first"), folder.join("second"));
     let slow = format!(
         "test -e {0} && echo $$ > {1} && exec sleep 3600; touch {0}; cat {result}",

@@ -1,5 +1,5 @@
-//! Goal: `velodrome bench hold` opens hundreds of connections, keeps them in use, and says what they cost. Method: the
-//! built binary against our server and against nobody.
+//! Goal: `velodrome bench hold` opens hundreds of connections, keeps them in use, and reports their cost. Method: the
+//! built binary against our server and against a port at which nothing listens.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -12,10 +12,10 @@ use std::process::Command;
 use serde_json::Value;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
-/// Runs of which one has to be undisturbed.
+/// Runs of which one must be undisturbed.
 const TRIES: usize = 10;
 
-/// What it printed as JSON, and its exit status.
+/// Its JSON output and exit status.
 fn hold(words: &str) -> (Value, Option<i32>) {
     let output =
         run(Command::new(PROGRAM).args(["bench", "hold", "--json"]).args(words.split(' ')));
@@ -28,7 +28,7 @@ fn hundreds_of_connections_are_held_and_asked() {
     let server = Plan::new().file("a.txt", "hello").start();
     let words = format!("{}/a.txt -c 400 -t 2 -d 1s --rate 400", server.address());
     let answered = |report: &Value| report["runs"][0]["requests"]["answered"].as_u64().unwrap();
-    // A host that gives the core to others makes a run shorter: one has to be undisturbed.
+    // A host that gives the core to others makes a run shorter: one must be undisturbed.
     let (mut report, mut status) = hold(&words);
     for _ in 1..TRIES {
         if answered(&report) > 300 {
@@ -42,7 +42,7 @@ fn hundreds_of_connections_are_held_and_asked() {
     assert!(answered(&report) > 300, "{report}");
     assert!(held["opened_per_s"].as_f64().unwrap() > 0.0, "{report}");
     assert!(held["server_bytes_per_connection"].as_f64().is_some(), "{report}");
-    // A loaded host makes a right measurement an invalid one.
+    // On a loaded host a correct measurement can be invalid.
     let is_valid = report["verdict"]["state"] == "valid";
     assert_eq!(status, Some(if is_valid { 0 } else { 3 }), "{report}");
 }

@@ -1,5 +1,5 @@
-//! Goal: `velodrome bench http` ends with the status that says what came of them, whatever they meet. Method:
-//! the built binary against servers of every kind, none among them, and wrong words.
+//! Goal: `velodrome bench http` exits with the right status in every situation. Method: the built binary against
+//! servers of every kind, without a server, and with wrong arguments.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -18,24 +18,24 @@ use server::directory::Directory;
 use server::patience::until;
 use server::{PROGRAM, Plan, errors_of, printed_by, run};
 
-/// `velodrome bench` with these words, separated by blanks.
+/// `velodrome bench` with these arguments, separated by spaces.
 fn bench(words: &str) -> Output {
     run(Command::new(PROGRAM).arg("bench").args(words.split(' ')))
 }
 
-/// The JSON it printed, and its exit status.
+/// Its JSON output and exit status.
 fn measured(words: &str) -> (Value, Option<i32>) {
     let output = bench(&format!("{words} --json"));
     let report = serde_json::from_slice(&output.stdout);
     (report.unwrap_or_else(|error| panic!("{error}: {output:?}")), output.status.code())
 }
 
-/// The status that belongs to the verdict of a report.
+/// The exit status for the verdict of a report.
 fn status_of(report: &Value) -> Option<i32> {
     Some(if report["verdict"]["state"] == "valid" { 0 } else { 3 })
 }
 
-/// A server that answers whatever it is sent with these bytes, and how often it did.
+/// A server that answers every request with these bytes, and the number of its answers.
 fn answering(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicU64>) {
     serving(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
 }
@@ -68,7 +68,7 @@ fn a_right_server_is_measured() {
     let address = server.address();
     let words = format!("http {address}/a.txt -c 4 -t 1 -d 600ms --warmup 0s --expect-body hello");
     let (report, status) = measured(&words);
-    // A loaded host makes a right measurement an invalid one.
+    // On a loaded host a correct measurement can be invalid.
     assert_eq!(status, status_of(&report), "{report}");
     let requests = &report["runs"][0]["requests"];
     assert!(requests["answered"].as_u64().unwrap() > 0, "{report}");
@@ -83,7 +83,7 @@ fn a_right_server_is_measured() {
 fn a_condition_that_is_met_is_exit_status_5() {
     let (address, _) = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     let words = format!("http {address} -c 2 -t 1 -d 300ms --warmup 0s --expect-status 200,404");
-    // A loaded host makes a right measurement an invalid one: what is INVALID is 3, whatever the conditions.
+    // On a loaded host a correct measurement can be invalid: then the status is 3, whatever the conditions.
     let expected = |report: &Value, met| if status_of(report) == Some(0) { met } else { 3 };
     for (condition, is_met) in [("rate<1", false), ("max>0ms", true), ("failed>0%", false)] {
         let (report, status) = measured(&format!("{words} --fail-if {condition}"));
@@ -169,7 +169,7 @@ fn nothing_answered_is_no_result() {
 #[test]
 fn what_was_wrong_is_told_with_its_mend() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    // The kernel takes connections for it, and nobody reads them.
+    // The kernel accepts connections for it, and nothing reads them.
     let unread = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = unread.local_addr().unwrap();
     let not_found = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").0;
@@ -256,7 +256,7 @@ fn what_cannot_be_asked_is_said_before_the_run() {
     }
 }
 
-/// Starts `velodrome bench` with these words and JSON, and sends it a signal as soon as the server was asked often enough.
+/// Starts `velodrome bench` with these arguments and JSON, and sends it a signal when the server has had enough requests.
 fn interrupted(words: &str, signal: &str, asked: &AtomicU64, enough: u64) -> (Value, Option<i32>) {
     let mut command = Command::new(PROGRAM);
     command.arg("bench").args(words.split(' ')).arg("--json");
@@ -298,7 +298,7 @@ fn an_interrupted_warm_up_measured_nothing() {
 
 #[test]
 fn an_interrupted_opening_tells_how_far_it_came() {
-    // The first connection stands, as it is answered, and then ends: once the client closes it, it knows. The others wait.
+    // The first connection is answered and then ends: the server knows once the client closes it. The others wait.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let closed = Arc::new(AtomicU64::new(0));

@@ -1,5 +1,5 @@
-//! Goal: `velodrome bench store` fills a store, asks it, and counts what it finds, and a store that gives wrong values or errors has no valid figures.
-//! Method: the built binary against itself, redis-server and memcached.
+//! Goal: `velodrome bench store` fills a store, reads it, and counts what it finds, and a store that returns wrong values or errors has no valid
+//! figures. Method: the built binary against itself, redis-server and memcached.
 #![expect(clippy::disallowed_types, reason = "a test has processes of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -14,7 +14,7 @@ use server::channel::{connect, resp, say};
 use server::patience::until;
 use server::{PROGRAM, Plan, Server, errors_of, has, printed_by, run};
 
-/// `velodrome bench store` with these words.
+/// `velodrome bench store` with these arguments.
 fn bench(address: &str, words: &str) -> Output {
     let words = words.split_whitespace();
     run(Command::new(PROGRAM).args(["bench", "store", address, "-t", "1"]).args(words))
@@ -31,15 +31,15 @@ fn site(config: &str) -> Server {
     plan.argument(&store).config(config).start()
 }
 
-/// What became of the requests of the only run.
+/// The counts of requests of the only run.
 fn requests(report: &Value) -> &Value {
     &report["runs"][0]["requests"]
 }
 
-/// A number of requests, and no time: the figures are not what matters here.
+/// A number of requests instead of a time: the figures do not matter here.
 const FEW: &str = "--warmup 0s -d 10s --requests";
 
-/// A store of another make.
+/// Another store.
 struct Guest(Child);
 
 impl Drop for Guest {
@@ -75,7 +75,7 @@ fn a_store_is_filled_and_every_value_is_what_was_written() {
     let heard = say(&mut redis, b"DBSIZE\r\nGET key:000000000499\r\n", b"xxx\r\n");
     let value = format!("000000000499{}", "x".repeat(28));
     assert_eq!(String::from_utf8(heard).unwrap(), format!(":500\r\n$40\r\n{value}\r\n"));
-    // Twice as many keys as there are: half of them are missing.
+    // Twice as many keys as exist: half of them are missing.
     let report = measured(&address, &format!("{FEW} 2000 --keys 1000 --value 40 --pipeline 16"));
     let (found, missing) = (&requests(&report)["found"], &requests(&report)["missing"]);
     assert_eq!(found.as_u64().unwrap() + missing.as_u64().unwrap(), 2000);

@@ -8,7 +8,7 @@ mod board;
 use board::Board;
 use world::{ClientId, Stage};
 
-/// The data of the events that a client got.
+/// The data of the events that a client received.
 fn heard(stage: &mut Stage<Board>, client: ClientId) -> Vec<String> {
     stage.rest();
     let text = stage.received(client);

@@ -1,5 +1,5 @@
-//! Goal: browsers get what channels promise them. Method: Chromium shows a page that tells what it heard by publishing it; where Chromium is
-//! not installed the tests are skipped and say so.
+//! Goal: browsers get what channels promise. Method: Chromium loads a page that reports what it received by publishing it; without
+//! Chromium the tests are skipped and say so.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -23,7 +23,7 @@ fn site(page: &str) -> Server {
     plan.start()
 }
 
-/// A browser that shows the site's page, until this is dropped.
+/// A browser that shows the site's page, until it is dropped.
 fn browse(server: &Server, query: &str) -> Ending {
     let profile = format!("--user-data-dir={}", server.directory().join("profile").display());
     let page = format!("http://{}/{query}", server.address());
@@ -37,7 +37,7 @@ fn browse(server: &Server, query: &str) -> Ending {
         "--disable-sync",
         "--disable-extensions",
         "--disable-dev-shm-usage",
-        // Without it Chromium ends when the page is loaded.
+        // Without this, Chromium ends when the page is loaded.
         "--remote-debugging-port=0",
     ];
     let mut command = Command::new("chromium");
@@ -45,7 +45,7 @@ fn browse(server: &Server, query: &str) -> Ending {
     Ending(command.spawn().unwrap())
 }
 
-/// What the page published as its message of this number.
+/// The page's message with this number.
 fn told(server: &Server, number: usize) -> Value {
     until("what the page heard", || {
         let polled = server.get("/channels/chat.out?wait=1");
@@ -54,7 +54,7 @@ fn told(server: &Server, number: usize) -> Value {
     })
 }
 
-/// Subscribes twice in turn and publishes; tells what it heard by publishing it.
+/// Subscribes twice in turn and publishes; reports what it received by publishing it.
 const COMES_BACK: &str = r#"<!doctype html><script src="/velodrome.js"></script><script>
 const channels = new Velodrome();
 const heard = [];
@@ -86,8 +86,8 @@ fn the_client_for_browsers_comes_back_and_misses_nothing() {
     assert_eq!(told["refused"], "the channel's rules do not allow it");
 }
 
-/// Reads one channel by an event stream and by a WebSocket, as a user. Tells when both have heard the first message, how the socket was
-/// closed, and what the stream has heard when the second message has come.
+/// Subscribes to one channel with an event stream and a WebSocket, as a user. Reports when both have received the first message, how the socket was
+/// closed, and what the stream has received when the second message has arrived.
 const SENT_AWAY: &str = r#"<!doctype html><script>
 const heard = [];
 const tell = (data) => fetch("/channels/chat.out", { method: "POST", body: JSON.stringify(data), headers: { "Content-Type": "application/json" } });
@@ -126,7 +126,7 @@ fn a_browser_learns_why_its_socket_was_closed_and_its_event_stream_comes_back() 
     let _browser = browse(&server, &query);
     assert_eq!(told(&server, 0), "both are here");
     assert_eq!(order(&server, &json!({ "disconnect": "ann" })), json!({}));
-    // While the stream is away: it waits some seconds before it comes back.
+    // While the stream is disconnected: it waits some seconds before it reconnects.
     assert_eq!(post(&server, "/channels/chat.in", b"second"), 200);
     let reason = "disconnected by the server";
     assert_eq!(told(&server, 1), json!({ "code": 4003, "reason": reason, "wasClean": true }));

@@ -1,4 +1,4 @@
-//! Goal: the commands that speak of channels, `check --explain` and `bench channel`, tell what is. Method: the built program.
+//! Goal: the commands about channels, `check --explain` and `bench channel`, report the truth. Method: the built program.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]

@@ -1,5 +1,5 @@
-//! Goal: the module of a channel says what clients may do there, by every protocol, and is asked once for each subscription and message.
-//! Method: plain sockets; the module tells another channel what it was asked.
+//! Goal: the module of a channel decides what clients may do there, with every protocol, and is called once for each subscription and message.
+//! Method: plain sockets; the module publishes its calls on another channel.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -57,7 +57,7 @@ fn site(schedulers: u16) -> Server {
     plan.start()
 }
 
-/// What the module was asked so far.
+/// The calls of the module so far.
 fn asked(server: &Server) -> Vec<String> {
     let answer = server.get("/channels/asked?since=0&wait=0");
     let told: Value = serde_json::from_slice(&answer.body).unwrap();
@@ -129,7 +129,7 @@ fn readers_are_asked_once_for_each_subscription() {
     assert_eq!(upgrade("room.cookie", ""), "401");
     let long = format!("X-Long: {}\r\n", "x".repeat(5_000));
     assert_eq!(upgrade("room.a", &long), "431");
-    // A long poll that waits for a message is not asked again when there is one.
+    // For a long poll that waits for a message, the module is not called again when there is one.
     let mut client = server.client();
     client.send("GET /channels/room.slow.poll?wait=20 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     until("the question", || asked(&server).iter().any(|told| told.contains("poll")).then_some(()));
@@ -193,7 +193,7 @@ fn a_plain_socket_ends_with_a_message_that_is_refused() {
         say(&mut socket, &[frame("no"), frame("never")].concat(), b"publishing is not allowed");
     assert!(!told.windows(5).any(|part| part == b"never"));
     assert_eq!(asked(&server).len(), 2, "{:?}", asked(&server));
-    // A client that goes while its module is asked takes the question with it.
+    // If a client closes while its module runs, the call is dropped.
     let mut socket = websocket(&server, "/channels/room.a");
     say(&mut socket, &frame("fine"), b"fine");
     socket.write_all(&frame("stuck")).unwrap();
@@ -234,7 +234,7 @@ fn redis_clients_are_asked_about_each_channel() {
             "SUBSCRIBE room.slow.peer /room.slow.peer",
         ];
         assert_eq!(asked(&server), wanted);
-        // A program with a key is not asked about.
+        // The module is not called for a program with a key.
         let order =
             format!("AUTH \"{API_KEY}\"\r\nRESET\r\nAUTH \"{API_KEY}\"\r\nPUBLISH room.ann x\r\n");
         let mut client = connect(resp(&server));

@@ -1,4 +1,4 @@
-//! Goal: pages and their processes listen to channels as any client does, and give back what they had. Method: the built server with two
+//! Goal: pages and their processes can subscribe to channels as clients do, and release what they held. Method: the built server with two
 //! schedulers.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -13,12 +13,12 @@ use server::{Plan, Server};
 
 const CONFIG: &str = "[[channel]]\npattern = \"*\"\nhistory = 5\n";
 
-/// Sends what it hears to its client, until that is `end`.
+/// Sends what it receives to its client, until that is `end`.
 const HEAR: &str = "<% local messages = channel.subscribe(request.query.of) response:write('listens;') response:flush() \
     for value, about in messages do response:write(json.encode(value), ' ', about.offset, ';') response:flush() \
     if value == 'end' then break end end messages:close() response:write(select(2, messages:receive())) %>";
 
-/// A process that answers each message on another channel with what it is about.
+/// A process that answers each message on the channel that the message names.
 const ECHO: &str = "<% spawn(function() for value in channel.subscribe('ask') do \
     if value == 'end' then return end channel.publish('told', { told = value }) end end) %>ok";
 

@@ -1,5 +1,5 @@
-//! Goal: a program with a key publishes in batches, asks who is there, and sends users away; subscribers see who comes and leaves. Method:
-//! the built server with two schedulers, so that what is asked for lives on another one as well.
+//! Goal: a program with a key publishes in batches, lists who is present, and disconnects users; subscribers see who joins and leaves. Method:
+//! the built server with two schedulers, so that requests also need the other one.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -25,7 +25,7 @@ fn site() -> Server {
     plan.argument("--schedulers=2").start()
 }
 
-/// A socket of a user that has subscribed to a channel, and heard this.
+/// A socket of a user that has subscribed to a channel and received this.
 fn user(server: &Server, name: &str, channel: &str, heard: &str) -> TcpStream {
     let mut socket = websocket(server, "/channels");
     let claims = format!("\"sub\":\"{name}\",\"info\":{{\"of\":\"{name}\"}}");
@@ -50,7 +50,7 @@ fn subscribers_see_who_comes_and_leaves() {
         say(&mut ann, b"", b"\"joined\":\"bob\",\"info\":{\"of\":\"bob\"}}");
         let joined = b"event: joined\ndata: {\"user\":\"bob\",\"info\":{\"of\":\"bob\"}}\n\n";
         say(&mut events, b"", joined);
-        // A second time is no other user.
+        // A second connection is not another user.
         let again = user(&server, "bob", channel, "\"subscribed\"");
         let found = order(&server, &json!({ "members": channel }));
         assert_eq!((&found["total"], &found["subscribers"]), (&json!(2), &json!(4)), "{found}");
@@ -106,7 +106,7 @@ fn a_program_publishes_in_batches_and_reads_what_there_was() {
     let answer = order(&server, &json!({ "publish": "plain", "data": 1 }));
     assert_eq!(answer, json!({ "since": "0-0", "receivers": 0 }));
     assert_eq!(order(&server, &json!([])), json!([]));
-    // A thousand, in any number of turns.
+    // A thousand orders, in any number of turns.
     let many: Vec<_> =
         (0..1000).map(|_| json!({ "publish": "room.a", "data": "x".repeat(800) })).collect();
     let answers = order(&server, &json!(many));
@@ -165,7 +165,7 @@ fn a_program_sends_a_user_away() {
     let mut rest = Vec::new();
     redis.read_to_end(&mut rest).unwrap();
     say(&mut bob, b"", b"\"left\":\"ann\"}");
-    // It may come back, as long as its token is good.
+    // The user may reconnect while the token is valid.
     say(&mut ann, &frame("{\"subscribe\":\"room.a\"}"), b"\"subscribed\"");
     assert_eq!(order(&server, &json!({ "disconnect": "ann" })), json!({}));
     say(&mut ann, b"", b"\x0f\xa3disconnected by the server");
@@ -177,7 +177,7 @@ fn a_program_sends_a_user_away() {
 
 #[test]
 fn what_is_published_once_a_user_was_sent_away_does_not_reach_it() {
-    // The user has a stream on each scheduler, in all likelihood.
+    // The user very likely has a stream on each scheduler.
     let server = site();
     let token = token("\"sub\":\"ann\"", 3600);
     let request = format!(

@@ -1,5 +1,5 @@
-//! Goal: a thousand clients that come and go, and lose what was on its way to them, get every message once and in order. Method: plain
-//! sockets against two schedulers; some read what they are sent, others leave without reading and come back with the position they had.
+//! Goal: a thousand clients that disconnect and reconnect, and lose bytes in flight, get every message once and in order. Method: plain
+//! sockets against two schedulers; some read everything, others close without reading and reconnect with their last position.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -16,14 +16,14 @@ const CLIENTS: usize = 1_000;
 const ROUNDS: usize = 4;
 const MESSAGES: usize = 25;
 
-/// What one client has.
+/// The state of one client.
 struct Client {
     since: String,
     offsets: Vec<u64>,
 }
 
 impl Client {
-    /// Comes back from where it is.
+    /// Reconnects with its position.
     fn join(&self, server: &Server) -> TcpStream {
         let mut socket = websocket(server, "/channels");
         let order = format!("{{\"subscribe\":\"chat\",\"since\":\"{}\"}}", self.since);
@@ -31,12 +31,12 @@ impl Client {
         socket
     }
 
-    /// Reads up to this text, and takes what it hears.
+    /// Reads up to this text, and stores the messages.
     fn read(&mut self, socket: &mut TcpStream, end: &str) {
         let last = format!("\"data\":\"{end}\"");
         let heard = say(socket, b"", last.as_bytes());
         let heard = String::from_utf8_lossy(&heard);
-        // What came behind it is lost with the connection.
+        // Bytes after it are lost with the connection.
         let text = &heard[..heard.find(&last).unwrap()];
         assert!(!text.contains("\"recovered\":false"), "{text}");
         let (_, subscribed) = text.split_once("\"since\":\"").unwrap();
@@ -68,7 +68,7 @@ fn a_thousand_clients_that_come_back_miss_nothing() {
             assert_eq!(post(&server, "/channels/chat", text.as_bytes()), 200);
         }
         for (at, (client, socket)) in clients.iter_mut().zip(&mut sockets).enumerate() {
-            // In each round others leave without reading, or in the middle; in the last one all read.
+            // In each round others close without reading, or in the middle; in the last one all read.
             let until = match (at + round) % 3 {
                 _ if round + 1 == ROUNDS => MESSAGES,
                 0 => continue,

@@ -1,4 +1,4 @@
-//! Goal: what a client may do with a channel is what its token says, by every protocol, and only while it lasts. Method: plain sockets,
+//! Goal: a client may do on a channel what its token says, with every protocol, and only while the token is valid. Method: plain sockets,
 //! with tokens that are signed here.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -51,7 +51,7 @@ fn requests_need_the_token_that_the_rules_ask_for() {
         assert_eq!(status("POST", path, shown), (code, challenge.to_owned()), "{path} {shown:?}");
     }
     assert_eq!(status("POST", &format!("/channels/chat.ann?token={good}"), None).0, 200);
-    // Readers: all three.
+    // Reading requires all three.
     assert_eq!(status("GET", "/channels/chat.ann", None).0, 401);
     assert_eq!(status("GET", "/channels/chat.ann", Some(&good)).0, 200);
     let events = [("Accept", "text/event-stream")];
@@ -81,7 +81,7 @@ fn a_socket_shows_a_token_and_later_another_one() {
     told("{\"subscribe\":\"open\"}", "{\"subscribed\":\"open\"");
     told("{\"publish\":\"chat.a\",\"data\":1,\"id\":3}", "do not allow it\"");
     told("{\"publish\":\"chat.ann\",\"data\":1,\"id\":4}", "\"receivers\":0,\"id\":4}");
-    // The next one names fewer, and lasts for a moment.
+    // The next one names fewer channels, and is valid for a moment.
     let order = format!("{{\"token\":\"{}\"}}", token("\"subscribe\":[\"chat.b\"]", 2));
     told(
         &order,
@@ -112,7 +112,7 @@ fn what_stands_on_a_token_ends_with_it() {
     let mut rest = Vec::new();
     events.read_to_end(&mut rest).unwrap();
     redis.read_to_end(&mut rest).unwrap();
-    // What asks for none goes on.
+    // A channel that requires no token continues.
     say(&mut open, &frame("still there"), b"still there");
 }
 

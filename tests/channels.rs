@@ -1,5 +1,5 @@
-//! Goal: channels work from the built server with the clients people use. Method: curl, redis-cli, Node's WebSocket suite and
-//! Autobahn's cases (the Python package kosoku), each skipped and said so where it is not installed; the rest by plain sockets.
+//! Goal: channels of the built server work with the clients people use. Method: curl, redis-cli, Node's WebSocket suite and
+//! Autobahn's cases (the Python package kosoku), each reported as skipped if it is not installed; the rest with plain sockets.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -109,7 +109,7 @@ fn requests_that_the_rules_refuse_are_told_why() {
 
 #[test]
 fn a_server_that_stops_closes_sockets_and_streams_and_answers_polls() {
-    // On one scheduler, so that each channel is known once.
+    // On one scheduler, so that each channel is counted once.
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");
     let mut server = plan.argument("--schedulers=1").start();
     let mut socket = websocket(&server, "/channels/echo");
@@ -144,7 +144,7 @@ fn a_reload_keeps_subscribers_and_changes_their_rules() {
     server.directory().write("velodrome.toml", closed);
     assert!(server.ctl(&["reload"]).status.success());
     assert_eq!(post(&server, "/channels/echo", b"x"), 403);
-    // A client that publishes all the same is told why, and closed.
+    // A client that publishes nevertheless is told why, and closed.
     let heard = say(&mut socket, &frame("x"), b"publishing is not allowed");
     assert_eq!(heard[..4], *b"\x88\x1b\x03\xf0");
 }
@@ -154,7 +154,7 @@ fn a_publisher_that_publishes_too_often_is_told() {
     let config = "[[channel]]\npattern = \"*\"\nrate = 1\n";
     let plan = Plan::new().config(config).argument("--listen-resp=127.0.0.1:0");
     let server = plan.argument("--schedulers=1").start();
-    // Each would have to take a second to be admitted.
+    // Each would have to wait a second to be admitted.
     let mut answers = (0..20).map(|_| ask(&server, "POST", "/channels/a", &[], b"x"));
     let refused = answers.find(|answer| answer.status != 200).unwrap();
     assert_eq!((refused.status, field(&refused, "retry-after")), (429, "1"));
@@ -224,7 +224,7 @@ fn redis_cli_publishes_and_subscribes() {
 
 #[test]
 fn a_subscription_that_is_confirmed_gets_what_is_published_then() {
-    // On two schedulers, so that names have their home here and there.
+    // On two schedulers, so that names are owned by both.
     let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");
     let server = plan.argument("--schedulers=2").start();
     let address = resp(&server);
@@ -262,7 +262,7 @@ fn the_cases_of_the_autobahn_suite_pass() {
     let server = site();
     let url = format!("ws://{}/channels/echo", server.address());
     let reports = server.directory().join("reports").display().to_string();
-    // All but performance (9) and compression (12, 13).
+    // All except performance (9) and compression (12, 13).
     let words = ["-x", "9.*", "-x", "12.*", "-x", "13.*", "-o", &reports, &url];
     let output = run(Command::new("kosoku").args(words));
     let printed = printed_by(&output);

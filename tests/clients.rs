@@ -1,5 +1,5 @@
-//! Goal: the clients people use get what they ask for. Method: curl, Python's http.client and h11, Node's fetch, Chromium.
-//! A client that is not installed is skipped, and said so.
+//! Goal: the clients people use work. Method: curl, Python's http.client and h11, Node's fetch, Chromium.
+//! A client that is not installed is reported as skipped.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use server::patience::until;
 use server::{Plan, Server, errors_of, has, printed_by, run};
 
-/// Debian's Python, which has Debian's h11; another one on the path may not.
+/// Debian's Python, which has Debian's h11; another one in the PATH may not.
 const PYTHON: &str = "/usr/bin/python3";
 
 fn prose() -> String {
@@ -34,12 +34,12 @@ fn url(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.address())
 }
 
-/// curl with these words, bounded in time.
+/// curl with these arguments and a time limit.
 fn curl(words: &[&str]) -> Output {
     run(Command::new("curl").args(["--silent", "--show-error", "--max-time", "20"]).args(words))
 }
 
-/// What curl prints; fails when it does.
+/// curl's output; panics if it fails.
 fn curl_prints(words: &[&str]) -> String {
     let output = curl(words);
     assert!(output.status.success(), "{words:?}: {output:?}");
@@ -101,7 +101,7 @@ fn curl_uploads_and_learns_what_became_of_it() {
     let code = ["--output", "/dev/null", "--write-out", "%{http_code}"];
     let status = |words: &[&str]| curl_prints(&[&code[..], words].concat());
     assert_eq!(status(&["--data-binary", &upload, &url(&server, "/a.txt")]), "405");
-    // Larger than a route takes: the answer arrives although the body is never read.
+    // Larger than a route allows: the answer arrives although the body is never read.
     assert_eq!(status(&[&expecting[..], &["--data-binary", &huge, &form]].concat()), "413");
     assert_eq!(status(&["--header", "Expect:", "--data-binary", &huge, &form]), "413");
     assert_eq!(status(&["--upload-file", &upload[1..], &url(&server, "/a.txt")]), "405");
@@ -147,7 +147,7 @@ fn pythons_http_client_keeps_its_connection() {
     assert_eq!(printed_by(&output), "done\n", "{}", errors_of(&output));
 }
 
-/// h11 is strict: it refuses every response that is not as the RFC wants it.
+/// h11 is strict: it refuses every response that violates the RFC.
 const H11: &str = "
 import h11, socket, sys
 host, port = sys.argv[1].rsplit(':', 1)
@@ -229,11 +229,11 @@ fn nodes_fetch_gets_everything() {
     let address = server.address().to_string();
     let output = run(Command::new("node").args(["-e", FETCH, &address]));
     assert_eq!(printed_by(&output), "done\n", "{}", errors_of(&output));
-    // One by one they share a connection; only the fifty at once need more.
+    // One by one they share a connection; only the fifty concurrent ones need more.
     assert!(server.count("/network/accepts") < 60, "{}", server.count("/network/accepts"));
 }
 
-/// Chromium without everything that would talk to anybody else.
+/// Chromium without background connections to other hosts.
 fn chromium(server: &Server, words: &[&str]) -> Output {
     let profile = format!("--user-data-dir={}", server.directory().join("profile").display());
     let mut command = Command::new("chromium");
@@ -302,7 +302,7 @@ fn chromium_shows_the_site_of_the_examples() {
     }
 }
 
-/// A page of the examples after a script, which their policy lets in, has sent it a form with these fields: as Chromium
+/// A page of the examples after a script, which their policy allows, has sent it a form with these fields: as Chromium
 /// shows it.
 fn sent_by_chromium(path: &str, file: &str, page: &str, fields: &str) -> String {
     let start = format!(
@@ -338,7 +338,7 @@ fn chromium_posts_a_form_to_a_page() {
     assert!(shown.contains(greeting), "{shown}");
 }
 
-/// What is shown is what the store has, after the redirect.
+/// Chromium shows what the store contains after the redirect.
 #[test]
 fn chromium_writes_into_the_guest_book() {
     if !has("chromium", "chromium_writes_into_the_guest_book") {
@@ -351,7 +351,7 @@ fn chromium_writes_into_the_guest_book() {
     assert!(shown.contains("UTC: Hello &amp; all</div>"), "{shown}");
 }
 
-/// What Chromium shows of a path.
+/// The page at a path as Chromium shows it.
 fn shown(server: &Server, path: &str) -> String {
     let output =
         chromium(server, &["--virtual-time-budget=10000", "--dump-dom", &url(server, path)]);

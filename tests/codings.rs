@@ -1,5 +1,5 @@
-//! Goal: a client gets the coding it takes, from a sibling on disk or made when it is asked for. Method: the built
-//! binary, and gzip and zstd to read what it sends.
+//! Goal: a client gets a coding it accepts, from a sibling file or compressed on request. Method: the built
+//! binary, and gzip and zstd to decode what it sends.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -16,12 +16,12 @@ use server::client::{field, text};
 use server::patience::until;
 use server::{Plan, Server, has};
 
-/// Long enough to be compressed when it is asked for.
+/// Long enough to be compressed on request.
 fn prose() -> String {
     (0..500).map(|line| format!("{line} bottles of beer on the wall\n")).collect()
 }
 
-/// What a program makes of these bytes.
+/// The output of a program for this input.
 fn filtered(program: &str, bytes: &[u8]) -> Vec<u8> {
     let mut command = Command::new(program);
     command.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -94,7 +94,7 @@ fn text_is_compressed_when_asked_for() {
     let plain = server.get("/a.txt");
     assert_eq!((text(&plain), field(&plain, "Content-Encoding")), (prose().as_str(), ""));
     for (coding, program) in [("gzip", "gzip"), ("zstd", "zstd")] {
-        // Who asks first may get it plain, while it is compressed for those who come later.
+        // The first client may get it uncompressed, while it is compressed for later ones.
         let response = until("the compressed text", || {
             let response = get_with(&server, "/a.txt", "Accept-Encoding", coding);
             assert!(["", coding].contains(&field(&response, "Content-Encoding")));
@@ -125,7 +125,7 @@ fn compression_can_be_switched_off() {
     assert_eq!((field(&response, "Content-Encoding"), text(&response)), ("", prose().as_str()));
 }
 
-/// A page that makes so many lines, after what is said first.
+/// A page that prints this many lines after a first text.
 fn lines(first: &str, count: u32) -> String {
     format!("<% {first} for line = 1, {count} do response:write(line, ' bottles\\n') end -%>")
 }

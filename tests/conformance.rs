@@ -21,16 +21,16 @@ use velodrome::http::{
 };
 use velodrome::launch::Speaks;
 
-/// Cases that fail and why that is right. Never a MUST, never an attack; whatever stands here must really fail.
+/// Cases that fail, and why that is right. Never a MUST or an attack; each case here must really fail.
 const DEVIATIONS: &[(&str, &str)] = &[];
 
-/// After this the suite wants slow clients given up; the server's own deadlines are a second.
+/// The suite expects slow clients to be closed after this; the server's own deadlines are one second.
 const SLOW_DEADLINE: Duration = Duration::from_millis(2_500);
 
-/// The largest body that the echo takes.
+/// The largest body that the echo accepts.
 const ECHO_BYTES: u64 = 65_536;
 
-/// What the echo's file says of itself, so that no case lacks anything.
+/// Validators of the echo's file, so that every case can be run.
 const VALIDATORS: &[u8] = b"Content-Type: text/plain\r\nETag: \"sample\"\r\n\
     Last-Modified: Tue, 05 Jan 2021 08:34:56 GMT\r\n";
 
@@ -78,7 +78,7 @@ fn options(only: Vec<String>) -> Options {
     Options { slow_deadline: Some(SLOW_DEADLINE), only, ..Options::default() }
 }
 
-/// The names of the cases that want their body back.
+/// The names of the cases that need an echo.
 fn needing_echo() -> Vec<String> {
     let suite = Suite::embedded().unwrap();
     let wants =
@@ -87,7 +87,7 @@ fn needing_echo() -> Vec<String> {
     cases.map(|case| case.id.clone()).collect()
 }
 
-/// What did not go as it should, told at length.
+/// Failures and unexpected skips, in detail.
 fn surprises(report: &Report, on_skipped: impl Fn(&str, &str)) -> Vec<String> {
     let mut surprises = Vec::new();
     for case in &report.cases {
@@ -121,7 +121,7 @@ fn file_server() -> Server {
     plan.directory.write("outside.txt", "outside\n");
     let site = plan.directory.join("site");
     symlink(plan.directory.join("outside.txt"), site.join("link.txt")).unwrap();
-    // Old enough to be a strong validator (RFC 9110 section 8.8.2.2), with a day of one digit.
+    // Old enough to be a strong validator (RFC 9110 section 8.8.2.2), on a day with one digit.
     let modified = UNIX_EPOCH + Duration::from_secs(1_609_835_696);
     for name in ["sample.txt", "packed.txt", "packed.txt.gz"] {
         let file = File::options().append(true).open(site.join(name)).unwrap();
@@ -144,10 +144,10 @@ fn file_target(server: &Server) -> Target {
     target
 }
 
-/// Sends bodies back.
+/// Echoes bodies.
 struct Echo;
 
-/// What never happens.
+/// A message type without values.
 enum NoMessage {}
 
 impl Application for Echo {
@@ -180,7 +180,7 @@ impl Application for Echo {
     }
 }
 
-/// The address of an echo, which serves until the test process ends.
+/// The address of an echo service, which runs until the test process ends.
 fn echo_service() -> SocketAddr {
     let (listener, address) = used_port();
     drop(listener);

@@ -1,5 +1,5 @@
-//! Goal: a server that has run out of descriptors waits for better times: it neither spins nor ends nor floods its log,
-//! and is back within a second. Method: a low limit, and connections that are held.
+//! Goal: a server without free descriptors waits for some: it neither spins nor exits nor floods its log,
+//! and recovers within a second. Method: a low limit, and connections that are held open.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -14,14 +14,14 @@ use server::client::{Client, head, text};
 use server::patience::{until, within};
 use server::{Plan, Server, has, run};
 
-/// One scheduler, so that the limit is reached by few connections. Its table is its own, and the control socket's is not
+/// One scheduler, so that few connections reach the limit. It has its own descriptor table, so the control socket is not
 /// affected.
 const CONFIG: &str = "schedulers = 1\n[pages]\ndeadline = \"10m\"\n";
 
 /// Connections that a test opens: more than the limit of descriptors.
 const CONNECTIONS: usize = 400;
 
-/// A request that waits: it is at work.
+/// A request that waits, so its connection is in use.
 const WAIT: &str = "<% sleep(tonumber(request.query.seconds)) -%>waited";
 
 fn limited(limit: u32) -> Server {
@@ -34,14 +34,14 @@ fn limited(limit: u32) -> Server {
         .start()
 }
 
-/// Connections whose requests wait for their answer: they are at work, so none is closed in favour of another.
+/// Connections whose requests wait for their answer: they are in use, so none is closed in favour of another.
 fn occupy(server: &Server) -> Vec<Client> {
     let mut clients = Vec::new();
     for number in 0..CONNECTIONS {
-        // The first has its answer while all others wait.
+        // The first one is answered while all others wait.
         let seconds = if number == 0 { 4 } else { 500 };
         let asked = head("GET", &format!("/wait?seconds={seconds}"), &[]);
-        // The kernel takes connections that the server does not, up to the backlog.
+        // The kernel completes connections that the server does not accept, up to the backlog.
         let mut client = server.client();
         client.send(&asked).unwrap();
         clients.push(client);
@@ -49,22 +49,22 @@ fn occupy(server: &Server) -> Vec<Client> {
     clients
 }
 
-/// Processor time of a process so far, in clock ticks of a hundredth of a second.
+/// CPU time of a process, in clock ticks of a hundredth of a second.
 fn processor_ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // The name may hold blanks; what counts comes behind its bracket: fields 14 and 15 of proc(5).
+    // The name may contain spaces; fields 14 and 15 of proc(5) follow its bracket.
     let behind = stat.rsplit_once(')').unwrap().1;
     let fields: Vec<&str> = behind.split_whitespace().collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
-/// The limit is known from the start: so many connections are never accepted.
+/// The limit is known from the start: this many connections are never accepted.
 #[test]
 fn under_a_low_limit_it_waits_and_recovers() {
     wait_and_recover(limited(300));
 }
 
-/// The limit is met in the kernel, as when all processes together have used up what there is.
+/// The limit is found in the kernel, as when all processes together have used up all descriptors.
 #[test]
 fn out_of_descriptors_it_waits_and_recovers() {
     if !has("prlimit", "out_of_descriptors_it_waits_and_recovers") {
@@ -72,7 +72,7 @@ fn out_of_descriptors_it_waits_and_recovers() {
     }
     let server =
         Plan::new().config(CONFIG).file("a.txt", "a\n").file("wait.page.txt", WAIT).start();
-    // The first request opens what is opened once.
+    // The first request opens files that are opened once.
     assert_eq!(text(&server.get("/a.txt")), "a\n");
     let process = format!("--pid={}", server.id());
     let output = run(Command::new("prlimit").args([&process, "--nofile=100:100"]));
@@ -83,7 +83,7 @@ fn out_of_descriptors_it_waits_and_recovers() {
 fn wait_and_recover(mut server: Server) {
     let mut clients = occupy(&server);
     until("accepting to pause", || (server.count("/network/accept_pauses") > 0).then_some(()));
-    // Nothing can come of trying: the processor is left alone.
+    // Retrying is pointless, so the server must not use CPU time.
     let ticks = processor_ticks(server.id());
     let began = Instant::now();
     let told = server.printed_errors();
@@ -93,7 +93,7 @@ fn wait_and_recover(mut server: Server) {
     assert!(server.is_running());
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.contains("accepting pauses") && told.contains("ulimit -n"), "{told}");
-    // Those that were accepted are served all the while.
+    // Connections that were accepted are served in the meantime.
     let response = clients[0].response(conformance::RequestKind::Other).unwrap();
     assert_eq!(text(&response), "waited");
     drop(clients);
@@ -106,7 +106,7 @@ fn wait_and_recover(mut server: Server) {
     assert!(server.wait().success());
 }
 
-/// Connections that do nothing make room for new ones.
+/// Idle connections are closed for new ones.
 #[test]
 fn idle_connections_give_way() {
     let server = limited(300);
@@ -137,7 +137,7 @@ fn the_limit_of_connections_is_kept() {
     assert_eq!(text(&server.get("/a.txt")), "a\n");
 }
 
-/// With few descriptors most of them are for connections; with fewer than that nothing begins.
+/// With few descriptors most of them are for connections; with fewer than that the server does not start.
 #[test]
 fn a_low_limit_of_descriptors_leaves_most_of_them_to_connections() {
     let server = limited(200);

@@ -1,5 +1,5 @@
-//! Goal: a server that is told to stop loses no request. Method: clients as they are in the field, with connections
-//! kept alive, large downloads and slow readers, and a server that drains under them.
+//! Goal: a server that is told to stop loses no request. Method: realistic clients, with kept connections, large downloads
+//! and slow readers, and a server that drains in the meantime.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -21,17 +21,17 @@ use server::{Plan, Server};
 /// Clients that keep their connections, each a thread.
 const CLIENTS: usize = 8;
 
-/// What the clients of a load met.
+/// What the clients of a load counted.
 #[derive(Default)]
 struct Met {
     answers: AtomicU64,
-    /// Connections that the server said it would close, and closed.
+    /// Connections that the server announced to close, and closed.
     goodbyes: AtomicU64,
     stop: AtomicBool,
 }
 
-/// A client that keeps its connection and honours `Connection: close`. It ends when a connection is refused, which is
-/// what a drained server does; every other failure is one.
+/// A client that keeps its connection and obeys `Connection: close`. It ends when a connection is refused, which is
+/// what a drained server does; every other failure is an error.
 fn keep_asking(address: SocketAddr, met: &Met) -> Result<(), String> {
     while !met.stop.load(Ordering::SeqCst) {
         let mut client = match Client::connect(address) {
@@ -105,7 +105,7 @@ fn keep_coming(address: SocketAddr, met: &Met) -> Result<(), String> {
     }
 }
 
-/// Whoever gets a connection gets an answer: closing a listener resets those in its queue, so nobody may be there.
+/// An established connection gets an answer: closing a listener resets those in its queue, so the queue must be empty.
 #[test]
 fn a_drain_under_short_connections_fails_no_request() {
     for round in 0..3 {
@@ -140,7 +140,7 @@ fn a_drain_asked_for_by_ctl_is_the_same() {
     }
 }
 
-/// Sends the head of a request for the large file and takes the first bytes of the answer.
+/// Sends the head of a request for the large file and reads the first bytes of the answer.
 fn begin_download(server: &Server) -> (Client, usize) {
     let mut client = server.client();
     client.send(head("GET", "/large.bin", &[])).unwrap();
@@ -162,7 +162,7 @@ fn what_runs_is_finished_and_what_comes_is_refused() {
     // A request that has begun: its head is not complete yet.
     let mut begun_request = server.client();
     begun_request.send("GET /a.txt HTTP/1.1\r\nHost: a\r\n").unwrap();
-    // A body that is still coming.
+    // A body that is still being sent.
     let mut body = server.client();
     body.send("POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234").unwrap();
     let mut idle = server.client();
@@ -186,7 +186,7 @@ fn what_runs_is_finished_and_what_comes_is_refused() {
     assert_eq!(idle.rest().unwrap(), (Vec::new(), End::Closed), "idle connections are closed");
     assert!(server.is_running(), "the download is not finished");
     let mut whole = vec![0; 20_000_000 - begun];
-    // The head counts too, so the rest is all of this and some more.
+    // This includes the head, so the rest is longer.
     download.stream.read_exact(&mut whole).unwrap();
     assert!(whole.iter().all(|byte| *byte == 7));
     let (_, end) = download.rest().unwrap();
@@ -215,11 +215,11 @@ fn without_connections_a_drain_takes_no_time() {
     let began = Instant::now();
     server.signal("TERM");
     assert!(server.wait().success());
-    // Far below the deadline of 30 s, and below the grace of idle connections too.
+    // Far below the deadline of 30 s, and below the grace period of idle connections too.
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
-/// Requests that wait in the queue of the listener when the drain begins are answered too.
+/// Requests in the queue of the listener when the drain begins are answered too.
 #[test]
 fn connections_that_wait_to_be_accepted_are_not_reset() {
     let mut server = site().argument("--schedulers=1").start();
@@ -248,7 +248,7 @@ fn a_second_signal_does_no_harm() {
     drop(stalled);
 }
 
-/// One byte of a head does not hold a drain up for as long as a head may take, be it sent before or while it drains.
+/// One byte of a head, sent before or during the drain, does not delay the drain for as long as a head may take.
 #[test]
 fn a_head_that_has_begun_gets_two_seconds_of_a_drain() {
     let config =

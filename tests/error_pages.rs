@@ -1,5 +1,5 @@
 //! Goal: an error page is a file without code; a page in its place is refused, and its source is never sent. Method: the
-//! built binary, its verbs `check` and `serve`, a site that is edited under it.
+//! built binary, its verbs `check` and `serve`, and a site that is edited while it is served.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -66,17 +66,17 @@ fn an_error_page_that_is_not_there_is_told_by_check() {
 fn the_source_of_a_page_is_never_sent_for_an_error() {
     let server = Plan::new().config("[error_pages]\n404 = \"/404.html\"\n").start();
     assert!(text(&server.get("/none")).contains("404"));
-    // One that comes later runs where it is asked for; for the error there is the built-in text.
+    // A page that is added later runs if it is requested; for the error the built-in text is sent.
     server.directory().write("site/404.page.html", SOURCE);
     until("the page", || (text(&server.get("/404.html")) == "<p>secret 2").then_some(()));
     let none = server.get("/none");
     assert_eq!(none.status, 404);
     assert!(text(&none).contains("404") && !text(&none).contains("secret"), "{}", text(&none));
-    // It takes over no configuration that has it.
+    // A reload refuses a configuration that names it.
     server.directory().write("velodrome.toml", configuration("[error_pages]\n404 = \"/404\"\n"));
     assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
     assert!(!text(&server.get("/none")).contains("secret"));
-    // A file of the same path is what it was meant to be.
+    // A file with the same path works as intended.
     server.directory().write("site/404.html", "<p>ours");
     server
         .directory()
@@ -85,7 +85,7 @@ fn the_source_of_a_page_is_never_sent_for_an_error() {
     until("the file", || (text(&server.get("/none")) == "<p>ours").then_some(()));
 }
 
-/// What failed is not run once more when the file of its error page was looked up.
+/// A page that failed is not run again when the file of its error page was looked up.
 #[test]
 fn a_page_that_fails_runs_once_whatever_its_error_page_takes() {
     let config = "[error_pages]\n404 = \"/404.txt\"\n500 = \"/500.txt\"\n503 = \"/503.txt\"\n\
@@ -141,7 +141,7 @@ fn a_body_that_is_too_large_for_a_page_is_refused_as_its_host_has_it() {
         for size in [6, 10, 3_000_000] {
             let mut client = server.client();
             let length = size.to_string();
-            // What is not worth to be read is not waited for.
+            // A body that is too large to read is not waited for.
             let sent = if size < 100 { "x".repeat(size) } else { String::new() };
             client.send(head("POST", path, &[("Content-Length", &length)]) + &sent).unwrap();
             let answer = client.response(RequestKind::Other).unwrap();

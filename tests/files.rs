@@ -1,4 +1,4 @@
-//! Goal: what is in the directory is what a client gets: whole, current, in the shape it asked for, and nothing from
+//! Goal: clients get the files of the directory: complete, current, in the form they request, and nothing from
 //! outside. Method: the built binary and a raw client.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -21,15 +21,15 @@ fn get_with(server: &Server, path: &str, name: &str, value: &str) -> Response {
     server.request("GET", path, &[(name, value)])
 }
 
-/// Fails unless every request from a second after the change on gets the new answer. Asks all the time, so that what
-/// is remembered is always in use.
+/// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so that
+/// cached answers are always in use.
 fn assert_seen_within_a_second(server: &Server, path: &str, is_new: impl Fn(&Response) -> bool) {
     let changed = Instant::now();
     until("a second to pass", || {
         let _either = server.get(path);
         (changed.elapsed() >= Duration::from_secs(1)).then_some(())
     });
-    // Often enough to meet every scheduler.
+    // Often enough to reach every scheduler.
     for _ in 0..20 {
         let response = server.get(path);
         assert!(is_new(&response), "{path}: {} {}", response.status, text(&response));
@@ -165,7 +165,7 @@ fn directories_are_listed_for_people_and_programs_where_allowed() {
         .collect();
     assert_eq!(names, ["sub", "<b>&.txt", "file 9.txt", "file 10.txt"]);
     assert_eq!(data["entries"][2]["size"], 5);
-    // Every link of the page leads somewhere.
+    // Every link of the page works.
     let links: Vec<&str> =
         html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(links.len() >= 4, "{links:?}");
@@ -195,7 +195,7 @@ fn error_pages_are_those_of_the_site() {
     assert!(none.field("ETag").is_none(), "an error has no validator: {:?}", none.fields);
     let head = server.request("HEAD", "/nothing", &[]);
     assert_eq!((head.status, field(&head, "Content-Length")), (404, "13"));
-    // A page that is not there is replaced by the built-in text.
+    // A missing error page is replaced by the built-in text.
     let refused = server.request("DELETE", "/errors/none.html", &[]);
     assert_eq!(refused.status, 405);
     assert!(text(&refused).contains("405"), "{}", text(&refused));
@@ -273,7 +273,7 @@ fn names_of_every_kind_are_found_and_impossible_ones_are_not() {
     ] {
         let response = server.get(path);
         if path.starts_with("//") {
-            // Merged, redirected or refused, but never taken as the name of a host.
+            // Merged, redirected or refused, but never interpreted as a host name.
             assert!(!field(&response, "Location").starts_with("//"), "{path}");
         } else {
             assert_eq!(text(&response), body, "{path}");
@@ -319,7 +319,7 @@ fn fields_types_and_caching_are_as_configured() {
     assert!(field(&server.get("/assets/deep/b.js"), "Content-Type").contains("javascript"));
 }
 
-/// A file of holes with numbers in it, so that a part in the wrong place is seen.
+/// A sparse file that contains numbers, so that a part in the wrong place is noticed.
 fn sparse_file(path: &std::path::Path, size: u64) {
     let file = File::create(path).unwrap();
     file.set_len(size).unwrap();
@@ -372,7 +372,7 @@ fn a_large_file_arrives_whole() {
     assert_eq!(part.body[10..18], 99_998_300_u64.to_be_bytes());
 }
 
-/// What has been announced can no longer be sent: the connection ends early, and nobody else notices.
+/// The announced length cannot be sent any more: the connection ends early, and no other one is affected.
 #[test]
 fn a_file_cut_while_it_is_sent_ends_that_connection_only() {
     const SIZE: u64 = 50 * 1024 * 1024;

@@ -1,5 +1,5 @@
-//! Goal: `[log] level` says which of the server's own lines are written, from the start and after a reload. Method: the
-//! built binary is made to have something to say at every level, and what it wrote is counted.
+//! Goal: `[log] level` selects which of the server's own lines are written, from the start and after a reload. Method: the
+//! built binary is made to log at every level, and its lines are counted.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -10,10 +10,10 @@ use server::client::{Client, head};
 use server::patience::until;
 use server::{Plan, Server, configuration};
 
-/// From the one that matters most.
+/// From the most important one.
 const LEVELS: [&str; 4] = ["error", "warn", "info", "debug"];
 
-/// One connection, so that a second one has to wait while the first is at work.
+/// One connection, so that a second one must wait while the first is in use.
 fn at_level(level: &str) -> String {
     format!(
         "schedulers = 1\n[limits]\nconnections = 1\n[pages]\ndeadline = \"1h\"\n[log]\nlevel = \"{level}\"\n"
@@ -24,7 +24,7 @@ fn write_config(server: &Server, text: &str) {
     server.directory().write("velodrome.toml", configuration(text));
 }
 
-/// Two clients, of which one has to wait: reason to warn.
+/// Two clients, of which one must wait: a reason to warn.
 fn crowd(server: &Server) -> [Client; 2] {
     let clients = [server.client(), server.client()].map(|mut client| {
         client.send(head("GET", "/wait", &[])).unwrap();
@@ -34,7 +34,7 @@ fn crowd(server: &Server) -> [Client; 2] {
     clients
 }
 
-/// The levels of what was written, in order of [`LEVELS`], each once.
+/// The levels of the lines, in the order of [`LEVELS`], each once.
 fn levels_of(printed: &str) -> Vec<&'static str> {
     let is_there = |level: &&str| printed.contains(&format!("velodrome: {level}: "));
     LEVELS.into_iter().filter(is_there).collect()
@@ -82,7 +82,7 @@ fn a_reload_changes_the_level() {
     assert_eq!(reload("error"), told, "nothing more is said");
 }
 
-/// A server that does not start says why, whatever it is told to keep to itself later.
+/// A server that does not start prints the reason, whatever its log level is.
 #[test]
 fn why_it_does_not_start_is_told_at_every_level() {
     let config = "[log]\nlevel = \"error\"\naccess = \"missing/access.log\"\n";

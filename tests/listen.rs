@@ -1,5 +1,5 @@
-//! Goal: a server has its address to itself, however another one of ours comes to want it, and gets it back at once; its pollsets poll devices as long as they are told.
-//! Method: the built binary, twice.
+//! Goal: no other server of ours can listen at a server's address, which is free at once when it ends; and its pollsets busy-poll devices for the
+//! configured time. Method: the built binary, twice.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -19,7 +19,7 @@ fn free_port() -> u16 {
     address.port()
 }
 
-/// Whether this host has IPv6; says that a test is cut short when not.
+/// Whether this host has IPv6; prints that a part of the test is skipped if not.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 fn has_ipv6(test: &str) -> bool {
     let has = TcpListener::bind("[::1]:0").is_ok();
@@ -33,7 +33,7 @@ fn site(body: &str) -> Plan {
     Plan::new().file("a.txt", body)
 }
 
-/// What the site at this port of this host answers.
+/// The answer of the site at this host and port.
 fn answer_at(host: &str, port: u16) -> String {
     let address: SocketAddr = format!("{host}:{port}").parse().unwrap();
     text(&Client::connect(address).unwrap().get("/a.txt").unwrap()).to_owned()
@@ -66,7 +66,7 @@ fn another_server_of_ours_is_refused() {
     }
 }
 
-/// A program that listens on both families at once is in the way of either.
+/// A program that listens on both address families conflicts with either.
 #[test]
 fn who_listens_on_both_families_is_noticed() {
     if !has_ipv6("who_listens_on_both_families_is_noticed") {
@@ -94,7 +94,7 @@ fn all_addresses_of_one_family_leave_the_other_alone() {
     assert_eq!(answer_at("[::1]", port), "new");
 }
 
-/// Neither sees the other when it looks: the kernel decides when they begin to listen.
+/// Neither sees the other when it checks: the kernel decides when they begin to listen.
 #[test]
 fn of_two_that_start_at_the_same_time_one_stands() {
     for _ in 0..10 {
@@ -113,7 +113,7 @@ fn of_two_that_start_at_the_same_time_one_stands() {
     }
 }
 
-/// One address that covers another is no stranger to it, in whatever order they are configured.
+/// An address that includes another does not conflict with it, in whatever order they are configured.
 #[test]
 fn an_address_may_have_a_listener_of_its_own_beside_that_of_all() {
     for hosts in [["0.0.0.0", "127.0.0.1"], ["127.0.0.1", "0.0.0.0"]] {
@@ -152,7 +152,7 @@ fn a_killed_server_restarts_at_once_though_connections_are_left() {
     }
 }
 
-/// The epoll of each scheduler is asked for its polling, as `velodrome tune audit` does.
+/// The epoll of each scheduler is asked for its busy-polling time, as `velodrome tune audit` does.
 #[test]
 fn a_scheduler_polls_devices_as_long_as_it_is_told() {
     let probe = Plan::new().argument("--busy-poll=70us");

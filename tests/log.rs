@@ -1,4 +1,4 @@
-//! Goal: the access log tells what happened, cannot be forged by a client, survives rotation, and never holds up a
+//! Goal: the access log is complete, cannot be forged by a client, survives rotation, and never delays a
 //! request. Method: the built binary with its log in a file of the test, a full device, and hostile requests.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -16,7 +16,7 @@ use server::{Plan, Server};
 const COMBINED: &str = "[log]\naccess = \"access.log\"\n";
 const JSON: &str = "[log]\naccess = \"access.log\"\nformat = \"json\"\n";
 
-/// The lines of a log once there are so many.
+/// The lines of a log once there are this many.
 fn lines(server: &Server, name: &str, count: usize) -> Vec<String> {
     until("the lines of the log", || {
         let log = server.directory().text(name);
@@ -58,7 +58,7 @@ fn json_lines_are_objects() {
     assert!(line["time"].as_str().unwrap().ends_with('Z'), "{line}");
 }
 
-/// What a client can put into a field or a target without being refused, and what it would like to break.
+/// Text that a client can put into a field or a target without being refused, and that could break a log.
 const HOSTILE: &[&str] = &[
     "quote\" 200 0 \"-\" \"forged",
     "back\\slash\\",
@@ -80,12 +80,12 @@ fn no_client_can_forge_a_line() {
             let fields = [("User-Agent", *hostile), ("Referer", *hostile)];
             assert_eq!(client.request("GET", "/a.txt", &fields).unwrap().status, 200, "{hostile}");
         }
-        // Bytes that are no text at all.
+        // Bytes that are not text.
         client
             .send(b"GET /a.txt HTTP/1.1\r\nHost: a\r\nUser-Agent: \xff\xfe\xc3\x28\r\n\r\n")
             .unwrap();
         assert_eq!(client.response(conformance::RequestKind::Other).unwrap().status, 200);
-        // What is no request is told as one that was refused.
+        // Bytes that are not a request are logged as a refused one.
         let mut broken = server.client();
         broken.send(b"G\x1b[31mT / HTTP/1.1\r\nX: \"\r\n\r\n").unwrap();
         broken.rest().unwrap();
@@ -103,7 +103,7 @@ fn no_client_can_forge_a_line() {
                 assert!(told.contains(&request), "{request:?}");
             } else {
                 assert!(line.is_ascii(), "{line}");
-                // Three quoted parts, whatever stands in them.
+                // Three quoted parts, whatever they contain.
                 assert_eq!(line.matches('"').count(), 6, "{line}");
             }
         }
@@ -149,7 +149,7 @@ fn the_last_lines_are_written_before_the_end() {
     assert_eq!(log.lines().count(), 50, "{log}");
 }
 
-/// `/dev/full` takes no byte: every write fails as on a full disk.
+/// `/dev/full` accepts no byte: every write fails as on a full disk.
 #[test]
 fn a_full_disk_loses_lines_and_no_request() {
     const REQUESTS: u64 = 300;
@@ -170,7 +170,7 @@ fn a_full_disk_loses_lines_and_no_request() {
     let told = server.printed_errors();
     assert!(told.contains("access log lines are lost"), "{told}");
     assert!(told.lines().count() < 5, "said, but not for every line: {told}");
-    // Room again: a file in the place of the device, and the signal.
+    // Space again: a file in the place of the device, and the signal.
     let path = server.directory().join("access.log");
     std::fs::remove_file(&path).unwrap();
     server.signal("USR1");

@@ -1,5 +1,5 @@
 //! Goal: an application with routes, middleware and modules of its own answers as its files say. Method: the built binary,
-//! the application of `examples/riders`, and one made for its middleware.
+//! the application of `examples/riders`, and one written for its middleware.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]

@@ -1,5 +1,5 @@
-//! Goal: docs/modules.md is true. Method: its modules and pages are put into an application, its configuration is used, its
-//! commands are run against the built binary, and what they print is compared with what it says.
+//! Goal: docs/modules.md is true. Method: its modules and pages become an application, its configuration is used, its
+//! commands are run against the built binary, and their output is compared with the document.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]

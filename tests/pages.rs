@@ -1,5 +1,5 @@
-//! Goal: the pages that the server writes itself look as they should and lead where they say, whatever the site adds to
-//! its answers. Method: the built binary and a raw client; what a browser makes of them was looked at.
+//! Goal: the pages that the server writes itself look right and link right, whatever the site adds to
+//! its answers. Method: the built binary and a raw client; their look in a browser was checked by hand.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -9,7 +9,7 @@ mod server;
 use server::Plan;
 use server::client::{field, text};
 
-/// The style of a page of ours stands in the page, where a site's policy for its own pages would not let it in.
+/// The style of our own page is inline, which a site's policy for its own pages may forbid.
 #[test]
 fn a_policy_of_the_site_is_for_its_own_pages() {
     let config = "[headers]\ncontent-security-policy = \"default-src 'self'\"\nX-Site = \"yes\"\n\

@@ -1,5 +1,5 @@
-//! Goal: docs/pages.md is true. Method: its pages are put into a site, its commands are run against the built binary, and
-//! what it says is printed and logged is compared with what is.
+//! Goal: docs/pages.md is true. Method: its pages become a site, its commands are run against the built binary, and
+//! what is printed and logged is compared with the document.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]

@@ -1,5 +1,5 @@
-//! Request bodies: however the bytes are cut, the same data comes out and the same byte is the first
-//! of the next request; and what we write as chunks is read back.
+//! Request bodies: however the bytes are cut, the same data results and the next request begins at the same
+//! byte; and what we write as chunks is read back.
 
 use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk, write_last_chunk};
 use wire::http::head::Framing;
@@ -61,7 +61,7 @@ pub fn check(data: &[u8]) {
     assert_read_back(data);
 }
 
-/// What came of feeding some pieces of input.
+/// The result of decoding an input in pieces.
 #[derive(Debug, PartialEq, Eq)]
 struct Decoded {
     data: Vec<u8>,
@@ -86,7 +86,7 @@ fn decode(framing: Framing, inputs: &[&[u8]]) -> Decoded {
             let (consumed, piece) = match decoder.next(rest) {
                 Ok(step) => step,
                 Err(refusal) => {
-                    // Where exactly it stopped tells nothing: the connection is closed.
+                    // Where exactly it stopped does not matter: the connection is closed.
                     return Decoded { consumed: 0, end: End::Refused(refusal.reason()), ..decoded };
                 }
             };
@@ -121,12 +121,12 @@ fn assert_framing(framing: Framing, data: &[u8]) {
         let (first, second) = data.split_at(position);
         assert_eq!(decode(framing, &[first, second]), whole, "cut at {position}");
     }
-    // The empty piece first: a body without a byte is over before any comes.
+    // The empty piece first: an empty body ends before any byte arrives.
     let bytes: Vec<&[u8]> = std::iter::once(&data[..0]).chain(data.chunks(1)).collect();
     assert_eq!(decode(framing, &bytes), whole, "byte by byte");
 }
 
-/// What we write must be read as what was meant, and end where it ends.
+/// What we write must be read back with the same data and end.
 fn assert_read_back(data: &[u8]) {
     let mut body = Vec::new();
     let size = 1 + usize::from(data.last().copied().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Configuration files: reading is the same each time, and everything that is wrong is named in one
-//! line with a place that exists.
+//! Configuration files: parsing is deterministic, and every error is one line with an existing
+//! position.
 
 use std::path::Path;
 
@@ -80,7 +80,7 @@ pub const WORDS: &[&[u8]] = &[
     b"\\u0000",
 ];
 
-/// Characters of a message beyond which nobody reads.
+/// Longest message in characters; nobody reads a longer one.
 const MESSAGE_CHARACTERS_MAX: usize = 2_000;
 
 /// Checks the properties of this module for one input.

@@ -1,8 +1,8 @@
-//! A whole HTTP/1.1 connection, from the reads of a socket to the bytes that leave: what is answered depends on the
-//! bytes and never on how they were cut, each request gets its own answer and nobody another's, and every connection
-//! comes to its end.
+//! A whole HTTP/1.1 connection, from the reads of a socket to the bytes that are sent: the answers depend on the
+//! bytes and never on how they were cut, each request gets its own answer, and every connection
+//! ends.
 //!
-//! The last byte 0xFF of an input ends the stream; the bytes behind it say where the stream is cut.
+//! The last byte 0xFF of an input ends the stream; the bytes after it say where the stream is cut.
 
 mod answers;
 mod application;
@@ -72,11 +72,11 @@ pub const WORDS: &[&[u8]] = &[
 /// Ends the stream in an input; the cuts follow.
 const END_OF_STREAM: u8 = 0xFF;
 
-/// What every stream is followed by. A head that comes in drops is looked at when a line ends, not before, so that no
-/// line may stay without its end: what is wrong in it would be refused in one cut and waited for in another.
+/// Follows every stream. A head that arrives byte by byte is parsed when a line ends, so no line may stay
+/// incomplete: an error in it would be refused with one cut and waited for with another.
 const LINE_ENDS: &[u8] = b"\r\n\r\n";
 
-/// Bytes of a stream that one of the clients sends one by one; the rest it sends at once.
+/// Bytes of a stream that one of the clients sends one by one; it sends the rest at once.
 const SINGLE_BYTES_MAX: usize = 2_048;
 
 /// Checks the properties of this module for one input.
@@ -89,7 +89,7 @@ pub fn check(data: &[u8]) {
     let expected = converse(stream);
     let (single, rest) = stream.split_at(stream.len().min(SINGLE_BYTES_MAX));
     let mut stage = Stage::new();
-    // All at once, so that each meets what another's requests leave behind in the parts they share.
+    // All at the same time, so that each meets the leftovers of the others in shared parts.
     let mut clients = [
         Client::new(&stage, vec![stream]),
         Client::new(&stage, cut(stream, cuts)),
@@ -106,7 +106,7 @@ pub fn check(data: &[u8]) {
     assert_ends(&mut stage, &mut clients, &expected);
 }
 
-/// Pieces of the lengths that the cuts say, again and again; two halves without any.
+/// Pieces with the lengths that the cuts say, repeatedly; two halves if there are none.
 fn cut<'s>(stream: &'s [u8], cuts: &[u8]) -> Vec<&'s [u8]> {
     if cuts.is_empty() {
         let (first, second) = stream.split_at(stream.len() / 2);
@@ -125,7 +125,7 @@ fn cut<'s>(stream: &'s [u8], cuts: &[u8]) -> Vec<&'s [u8]> {
     pieces
 }
 
-/// A client with what it has yet to send and all it has received.
+/// A client with the bytes it still has to send and those it has received.
 struct Client<'s> {
     id: ClientId,
     pieces: std::collections::VecDeque<&'s [u8]>,
@@ -137,7 +137,7 @@ impl<'s> Client<'s> {
         Self { id: stage.connect(), pieces: pieces.into(), received: Vec::new() }
     }
 
-    /// Sends one piece and lets the server do all it can.
+    /// Sends one piece and lets the server finish its work.
     fn send_next(&mut self, stage: &mut Stage) {
         if let Some(piece) = self.pieces.pop_front() {
             stage.world.client_send(self.id, piece);
@@ -156,7 +156,7 @@ impl<'s> Client<'s> {
         }
     }
 
-    /// The answers are those expected, and the connection stands when it should. Gives how many final ones there are.
+    /// Checks that the answers are the expected ones, and that the connection is open if it should be. Returns the number of final answers.
     fn assert_answers(&self, stage: &Stage, expected: &Conversation<'_>) -> usize {
         let Answers { interims, finals } = read(&self.received, expected);
         assert!(interims <= expected.expectations, "more was to be continued than was asked");
@@ -182,7 +182,7 @@ impl<'s> Client<'s> {
     }
 }
 
-/// Every connection ends: two with their clients, one by its deadlines, which may be told with a 408.
+/// Checks that every connection ends: two with their clients, one by its deadlines, possibly with a 408.
 fn assert_ends(stage: &mut Stage, clients: &mut [Client<'_>; 3], expected: &Conversation<'_>) {
     let [whole, cut, patient] = clients;
     for client in [whole, cut] {

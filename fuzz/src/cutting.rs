@@ -1,6 +1,6 @@
-//! Where to cut an input: network reads end anywhere, and no cut may change what the bytes mean.
+//! Where to cut an input: network reads end anywhere, and no cut may change the meaning of the bytes.
 
-/// Cuts of one input at most; a long one is cut near both ends and evenly between.
+/// Most cuts of one input; a long one is cut near both ends and evenly between.
 const CUTS_MAX: usize = 96;
 
 /// Positions to cut `length` bytes at, ascending, both ends included.
@@ -18,8 +18,8 @@ pub fn positions(length: usize) -> Vec<usize> {
     positions
 }
 
-/// Asserts that a parser which is asked again with more bytes never goes back on its word: once an
-/// answer other than `partial` is given, it stays.
+/// Asserts that a parser that is called again with more bytes does not change its result: once it is
+/// other than `partial`, it stays.
 pub fn assert_settles<T: PartialEq + std::fmt::Debug>(
     data: &[u8],
     partial: &T,

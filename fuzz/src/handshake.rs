@@ -1,4 +1,4 @@
-//! The opening handshake of a WebSocket: what is accepted has everything that RFC 6455 asks for, as a lenient parser sees it.
+//! The opening handshake of a WebSocket: an accepted one has everything that RFC 6455 requires, as a lenient parser sees it.
 
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
 use wire::websocket;
@@ -45,7 +45,7 @@ pub fn check(data: &[u8]) {
         assert!(data.windows(offer.len()).any(|part| part == offer));
     }
     let Ok(token) = websocket::check(&request) else { return };
-    // A later minor version is taken for 1.1, which the other parser does not.
+    // A later minor version is treated as 1.1, but not by the other parser.
     let line = data.trim_ascii_start().split(|byte| *byte == b'\r').next();
     if !line.is_some_and(|line| line.ends_with(b" HTTP/1.1")) {
         return;

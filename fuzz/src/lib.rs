@@ -1,8 +1,8 @@
-//! What must hold for every input, codec by codec and for a whole connection.
+//! The properties that must hold for every input, for each codec and for a whole connection.
 //!
-//! Each module has one plain function `check(data)` that panics when a property is broken, the inputs
-//! that show the way in, and words worth inserting. Never does I/O, so that libFuzzer and the stable
-//! driver (`src/bin/drive.rs`) can call it a million times.
+//! Each module has one function `check(data)` that panics if a property is violated, example inputs, and
+//! words worth inserting. Without I/O, so that libFuzzer and the stable driver (`src/bin/drive.rs`) can call
+//! it a million times.
 #![forbid(unsafe_code)]
 
 pub mod chunked_body;
@@ -24,14 +24,14 @@ pub mod template;
 pub mod token;
 pub mod websocket;
 
-/// A check with what a fuzzer needs to reach its depths.
+/// A check with the inputs and words that a fuzzer needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The name, which is that of the module and of the file in `fuzz_targets`.
     pub name: &'static str,
-    /// Panics when a property is broken.
+    /// Panics if a property is violated.
     pub check: fn(&[u8]),
-    /// Inputs that show the way in.
+    /// Example inputs.
     pub seeds: &'static [&'static [u8]],
     /// Words worth inserting.
     pub words: &'static [&'static [u8]],

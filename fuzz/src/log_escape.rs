@@ -1,4 +1,4 @@
-//! Escaping for logs, JSON and HTML: the result keeps to its alphabet, can be read back, and does not
+//! Escaping for logs, JSON and HTML: the result has only allowed characters, can be read back, and does not
 //! depend on how the text was cut.
 
 use wire::escape::{escape_html, escape_json, escape_log};

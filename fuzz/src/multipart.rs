@@ -1,5 +1,5 @@
-//! Forms with files: however the bytes are cut, the same parts come out; a boundary is what it may be; and what is
-//! written as a form is read back.
+//! Forms with files: however the bytes are cut, the same parts result; a boundary is valid; and a form that we
+//! write is read back.
 
 use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, Piece};
 
@@ -61,7 +61,7 @@ fn boundary() -> Boundary {
     found.expect("a valid boundary").expect("a form")
 }
 
-/// Name, file name, media type, data, and whether it is whole.
+/// Name, file name, media type, data, and whether it is complete.
 type Part = (Vec<u8>, Option<Vec<u8>>, Vec<u8>, Vec<u8>, bool);
 
 fn read(boundary: &Boundary, inputs: &[&[u8]]) -> Result<(Vec<Part>, bool), MultipartError> {
@@ -99,7 +99,7 @@ fn read(boundary: &Boundary, inputs: &[&[u8]]) -> Result<(Vec<Part>, bool), Mult
     Ok((parts, false))
 }
 
-/// A boundary that was found has a length and characters that a line can begin with.
+/// Checks that a parsed boundary has an allowed length and allowed characters.
 fn assert_boundary(data: &[u8]) {
     if let Ok(Some(boundary)) = Boundary::of_content_type(data) {
         let text = boundary.as_bytes();

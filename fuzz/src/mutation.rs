@@ -1,20 +1,20 @@
 //! Inputs from a seed: pseudo-random numbers, and mutations of given inputs.
 //!
-//! Owns the stable driver's way from (seed, number of the run) to bytes. Never keeps state between
-//! runs, so that any single run can be repeated by its number alone.
+//! Owns how the stable driver computes bytes from a seed and the number of a run. Keeps no state between
+//! runs, so that any run can be repeated by its number.
 
 use crate::Target;
 
-/// Longest input that is made, in bytes; a longer one is cut.
+/// Longest input in bytes. Beyond: it is cut.
 const INPUT_BYTES_MAX: usize = 40 * 1024;
 
-/// Mutations of one input at most.
+/// Most mutations of one input.
 const MUTATIONS_MAX: u64 = 6;
 
-/// Random bytes at most, where an input is made of nothing else.
+/// Most random bytes of an input that consists of nothing else.
 const NOISE_BYTES_MAX: u64 = 64;
 
-/// Bytes that mean something in some grammar here.
+/// Bytes with a meaning in one of the grammars.
 const TELLING: &[u8] = b"\0\t\n\r \"#%&'()*+,-./0123456789:;<=>?@AZ[\\]^_`az{|}~\x7f\x80\xc2\xff";
 
 /// A small generator of pseudo-random numbers (splitmix64): every seed is a good one.
@@ -22,7 +22,7 @@ const TELLING: &[u8] = b"\0\t\n\r \"#%&'()*+,-./0123456789:;<=>?@AZ[\\]^_`az{|}~
 pub struct Random(u64);
 
 impl Random {
-    /// A sequence of its own for a run of a target.
+    /// The sequence of one run of a target.
     pub fn new(seed: u64, target: &str, run: u64) -> Random {
         let mut random = Random(seed);
         for byte in target.bytes() {
@@ -43,7 +43,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 when there is none below.
+    /// A number below `bound`; 0 if there is none.
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next_number() % bound }
     }
@@ -89,7 +89,7 @@ fn noise(random: &mut Random) -> Vec<u8> {
     (0..random.below(NOISE_BYTES_MAX)).map(|_| random.byte()).collect()
 }
 
-/// Words of the target one after the other, with a telling byte here and there.
+/// Words of the target one after the other, with some of the meaningful bytes between them.
 fn sentence(target: &Target, random: &mut Random) -> Vec<u8> {
     let mut data = Vec::new();
     for _ in 0..random.below(12) {
@@ -130,7 +130,7 @@ fn mutate(data: &mut Vec<u8>, target: &Target, random: &mut Random) {
             data.splice(at..end, word);
         }
         _ => {
-            // Many of the same: what bounds are there for.
+            // Repetitions, which limits are for.
             let piece = data[at..end].to_vec();
             let times = 1 << random.below(9);
             data.splice(at..at, piece.repeat(times));
@@ -138,7 +138,7 @@ fn mutate(data: &mut Vec<u8>, target: &Target, random: &mut Random) {
     }
 }
 
-/// The shortest input found that still fails, by leaving out pieces of shrinking size.
+/// The shortest input found that still fails, by leaving out pieces of decreasing size.
 pub fn shrink(data: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut best = data.to_vec();
     let mut piece = best.len() / 2;

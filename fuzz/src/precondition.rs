@@ -1,5 +1,5 @@
-//! Precondition fields: the outcome follows the order of RFC 9110 section 13.2.2, whatever nonsense
-//! the fields hold.
+//! Precondition fields: the outcome follows the order of RFC 9110 section 13.2.2, whatever the fields
+//! contain.
 //!
 //! The first byte of an input picks method and representation, the rest are field lines.
 
@@ -114,7 +114,7 @@ fn assert_outcome(
     }
 }
 
-/// A date that is read is written as one that is read the same.
+/// A parsed date is written so that it is parsed the same.
 fn assert_dates(text: &[u8]) {
     for line in text.split(|byte| *byte == b'\n') {
         let value = line.splitn(2, |byte| *byte == b':').nth(1).unwrap_or_default().trim_ascii();

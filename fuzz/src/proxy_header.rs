@@ -1,4 +1,4 @@
-//! PROXY protocol headers: any cut gives the same answer, and a header takes no byte of what follows.
+//! PROXY protocol headers: any cut gives the same result, and a header takes no byte of what follows.
 
 use wire::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
 use wire::proxy::{Parsed, ProxyError, Source, parse};
@@ -69,7 +69,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// A peer that speaks neither version is told so, and not that its header is too long.
+/// A peer that uses neither version gets that error, not that its header is too long.
 fn assert_fair(error: ProxyError, data: &[u8]) {
     let speaks = data.first().is_some_and(|byte| matches!(byte, b'P' | b'\r'));
     assert!(speaks || error == ProxyError::Signature, "{error:?}");

@@ -1,5 +1,5 @@
-//! `Range` fields: whatever is asked for lies within the representation, costs no more than it, and
-//! is described by as many bytes as announced.
+//! `Range` fields: every selected range lies within the representation, all together cost no more than it, and
+//! the announced length is right.
 //!
 //! The first byte of an input picks the size, the rest is the field.
 
@@ -49,7 +49,7 @@ pub const WORDS: &[&[u8]] = &[
 
 const SIZES: [u64; 7] = [0, 1, 2, 1_406, u32::MAX as u64 + 1, u64::MAX - 1, u64::MAX];
 
-/// Multipart bodies up to that size are built to hold them against their announced length.
+/// Largest multipart bodies that are built to check their announced length.
 const BUILT_BYTES_MAX: u64 = 4_096;
 
 /// Checks the properties of this module for one input.
@@ -88,7 +88,7 @@ fn assert_within(range: ByteRange, size: u64) {
     assert_eq!(text, format!("bytes {}-{last}/{size}", range.first).into_bytes());
 }
 
-/// The answer to `bytes=A-B` by the letter of the RFC, where the field is that plain.
+/// The answer to `bytes=A-B` by the RFC's text, if the field is that simple.
 fn plain(field: &[u8], size: u64) -> Option<ByteRange> {
     let (first, last) = std::str::from_utf8(field).ok()?.strip_prefix("bytes=")?.split_once('-')?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

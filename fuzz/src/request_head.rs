@@ -1,4 +1,4 @@
-//! The head of a request: any cut gives the same answer, what is accepted obeys every rule, and a
+//! The head of a request: any cut gives the same result, an accepted head obeys every rule, and a
 //! lenient parser accepts all that ours does.
 
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Request, Target, Version};
@@ -64,7 +64,7 @@ pub const WORDS: &[&[u8]] = &[
     b"\0",
 ];
 
-/// The statuses a head may be refused with.
+/// The statuses with which a head may be refused.
 const STATUSES: [u16; 8] = [400, 405, 414, 417, 421, 431, 501, 505];
 
 /// Checks the properties of this module for one input.
@@ -84,7 +84,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// What a parse says, in a form that can be compared and outlives the input.
+/// The result of a parse, in a form that can be compared and outlives the input.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Partial,
@@ -141,13 +141,13 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// httparse takes more than we do; where we accept, it must see the same lines.
+/// httparse accepts more than we do; if we accept, it must see the same lines.
 fn assert_lenient_agrees(text: &[u8], request: &Request<'_, '_>) {
     let mut headers = [httparse::EMPTY_HEADER; limits::FIELD_COUNT];
     let mut lenient = httparse::Request::new(&mut headers);
     match lenient.parse(text) {
         Ok(status) => assert_eq!(status, httparse::Status::Complete(text.len())),
-        // RFC 9110 section 2.5: a later minor version is taken as one we know; httparse does not.
+        // RFC 9110 section 2.5: a later minor version is treated as a known one; not by httparse.
         Err(httparse::Error::Version) => return,
         Err(error) => panic!("a lenient parser refuses what we accept: {error}"),
     }

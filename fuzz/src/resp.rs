@@ -1,4 +1,4 @@
-//! RESP commands: more bytes do not change a command, bounds hold, and what we write as a command is read back.
+//! RESP commands: more bytes do not change a command, limits hold, and a command that we write is read back.
 
 use wire::resp::{Limits, Parser, write_array, write_bulk};
 

@@ -1,4 +1,4 @@
-//! Responses as a client reads them: any cut gives the same outcome, what is taken obeys the bounds, and a
+//! Responses as a client reads them: any cut gives the same result, an accepted response obeys the limits, and a
 //! lenient parser sees every head end in the same place.
 
 use wire::http::method::Method;
@@ -72,14 +72,14 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// All that came of a connection that ends behind the input.
+/// The result of a connection that ends after the input.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     status: Option<u16>,
     interim: u8,
     persistent: bool,
     body: Vec<u8>,
-    /// Zero after a failure: how far it got before is a matter of the cut.
+    /// Zero after a failure: how far it got depends on the cut.
     consumed: usize,
     end: Result<(), ResponseError>,
 }
@@ -124,7 +124,7 @@ fn follow(
     reader.close(held.len())
 }
 
-/// Where an answer to HEAD is over, httparse sees the head end there, with the same status.
+/// Checks that httparse sees the end of the head where an answer to HEAD ends, with the same status.
 fn assert_lenient_agrees(data: &[u8], outcome: &Outcome) {
     if outcome.end.is_err() || outcome.interim > 0 {
         return;
@@ -133,7 +133,7 @@ fn assert_lenient_agrees(data: &[u8], outcome: &Outcome) {
     let mut lenient = httparse::Response::new(&mut headers);
     match lenient.parse(data) {
         Ok(status) => assert_eq!(status, httparse::Status::Complete(outcome.consumed)),
-        // RFC 9110, 2.5: a later minor version is taken as one we know; httparse does not.
+        // RFC 9110 section 2.5: a later minor version is treated as a known one; not by httparse.
         Err(httparse::Error::Version) => return,
         Err(error) => panic!("a lenient parser refuses what we take: {error}"),
     }

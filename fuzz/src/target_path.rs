@@ -1,5 +1,5 @@
-//! Request targets: whatever is resolved stays below the root, is told apart by nothing but its
-//! meaning, and survives the way out and in again.
+//! Request targets: every resolved path stays below the root, equal paths have equal meaning, and a path
+//! survives being written and parsed again.
 
 use wire::http::target::{
     Backslash, DotFiles, EncodedSlash, PathRules, encode_path, query_pairs, resolve, resolve_with,
@@ -102,7 +102,7 @@ fn assert_resolved(resolved: &str, path: &[u8], rules: PathRules) {
     }
 }
 
-/// The path as RFC 3986 section 5.2.4 means it, segment by segment; none where it leaves the root.
+/// The path by RFC 3986 section 5.2.4, segment by segment; `None` if it leaves the root.
 fn slowly(path: &[u8]) -> Option<String> {
     let mut decoded = Vec::new();
     let mut rest = path;
@@ -130,7 +130,7 @@ fn slowly(path: &[u8]) -> Option<String> {
     Some(format!("/{}{end}", names.join("/")))
 }
 
-/// What a redirect says must lead back to the same path.
+/// A redirect must lead back to the same path.
 fn assert_way_out_and_in(path: &[u8]) {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     let Ok(resolved) = resolve(path, &mut first) else { return };

@@ -1,5 +1,5 @@
-//! Pages: lowered line by line or refused at a place within them; text comes out unchanged, and what was
-//! lowered is code in balance.
+//! Pages: translated line by line or refused at a position within them; text is printed unchanged, and the translation
+//! is balanced code.
 
 use std::str::Chars;
 
@@ -70,7 +70,7 @@ pub const WORDS: &[&[u8]] = &[
 pub fn check(data: &[u8]) {
     assert_lowered_or_refused(data);
     let text = String::from_utf8_lossy(data);
-    // At its start it would be a byte order mark, which is no part of the text.
+    // At the start it would be a byte order mark, which is not part of the text.
     assert_unchanged(text.trim_start_matches('\u{FEFF}'));
 }
 
@@ -89,7 +89,7 @@ fn assert_lowered_or_refused(page: &[u8]) {
     }
 }
 
-/// Lua text, taken as the code of a page, is accepted, unless it nests one level too deep for that.
+/// Checks that Lua text is accepted as the code of a page, unless it is nested one level too deep for that.
 fn assert_balanced(lua: &str) {
     let code = lua.replace("__", "its_").replace("%>", "%%>");
     if let Err(error) = lower(format!("<% {code} %>").as_bytes(), Escape::Plain) {
@@ -101,14 +101,14 @@ fn assert_balanced(lua: &str) {
     }
 }
 
-/// A page without tags prints literals which, read back, are the page.
+/// Checks that a page without tags prints literals which, parsed again, are the page.
 fn assert_unchanged(text: &str) {
     let lua = lower(text.replace("<%", "<%%").as_bytes(), Escape::Markup).expect("no tags").lua;
     let (_, body) = lua.split_once(") ").expect("a head");
     let body = body.strip_suffix("end").expect("an end");
     let mut read = String::new();
     let mut characters = body.chars();
-    // Between literals stand calls, commas and line breaks.
+    // Between literals there are calls, commas and line breaks.
     while let Some(character) = characters.next() {
         match character {
             '"' => read_literal(&mut characters, &mut read),

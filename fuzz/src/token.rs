@@ -1,4 +1,4 @@
-//! Tokens of channels: bytes that nobody signed are never good; of those that are signed well, only what the claims say is given.
+//! Tokens of channels: bytes without a valid signature are never accepted; a signed token grants only what its claims say.
 
 use std::sync::LazyLock;
 
@@ -73,13 +73,13 @@ pub fn check(data: &[u8]) {
     assert!(!matches!(read, Err(TokenProblem::Signature | TokenProblem::Algorithm)));
     let Ok(pass) = read else { return };
     assert!(token.len() <= TOKEN_SIZE && pass.expires > NOW);
-    // What a claim says that means nothing is not looked at.
+    // Claims that are not valid JSON are not checked further.
     let Ok(said) = serde_json::from_slice::<serde_json::Value>(claims) else { return };
     assert!(said["exp"].as_f64().is_some_and(|exp| exp >= pass.expires as f64 || exp > 1e19));
     assert!(said["nbf"].as_f64().is_none_or(|nbf| nbf <= NOW as f64));
     assert_eq!(pass.user(), said["sub"].as_str().filter(|user| !user.is_empty()));
     assert!(pass.user().is_none_or(|user| user.len() <= NAME_SIZE));
-    // It lasts until then and no longer.
+    // It is valid until then and no longer.
     let late = KEYS[0].read(token.as_bytes(), pass.expires);
     assert_eq!(late.err(), Some(TokenProblem::Expired));
 }

@@ -1,4 +1,4 @@
-//! WebSocket frames: however the bytes are cut, the same messages come out; nothing beyond a bound is held; and a message that we
+//! WebSocket frames: however the bytes are cut, the same messages result; nothing beyond a limit is held; and a message that we
 //! write is read back.
 
 use wire::websocket::{
@@ -83,7 +83,7 @@ fn read(extension: Extension, input: &[u8], piece: usize) -> Vec<Result<Said, &'
             all.push(Ok(match step {
                 Step::NeedMore => {
                     waiting.drain(..used);
-                    // A head and a control frame are kept by the caller, payload by the reader.
+                    // The caller keeps a head and a control frame, the reader keeps payload.
                     assert!(waiting.len() < 14 + 125);
                     assert!(reader.held_bytes() < 2 * LIMITS.message + 200);
                     break;

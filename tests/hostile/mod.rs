@@ -1,8 +1,8 @@
-//! Random programs of everything that a page can do: what a hostile author could have written.
+//! Random programs with everything that a page can do: what a hostile author could write.
 //!
 //! Owns the grammar. The same seed gives the same program.
 
-/// A generator of numbers: xorshift, as a program has to come again from its seed.
+/// A random number generator, xorshift, so that a seed always gives the same program.
 struct Dice(u64);
 
 impl Dice {
@@ -18,10 +18,10 @@ impl Dice {
     }
 }
 
-/// Kinds of statements without others within.
+/// Kinds of statements without nested blocks.
 const SIMPLE: u64 = 39;
 
-/// Blocks within each other.
+/// Deepest nesting of blocks.
 const DEPTH_MAX: u32 = 4;
 
 /// The program of a seed. It is called with `request`, `response` and the URL of the page that runs such programs.
@@ -36,7 +36,7 @@ pub(crate) fn program(seed: u64) -> String {
     text
 }
 
-/// Where a statement stands: what belongs to the request cannot be copied into a process.
+/// Where a statement is: request objects cannot be copied into a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Page,
@@ -152,7 +152,7 @@ fn simple(dice: &mut Dice, kind: u64, count: &str, place: Place) -> String {
     }
 }
 
-/// What uses the store or channels.
+/// Statements that use the store or channels.
 fn of_store_and_channels(dice: &mut Dice, kind: u64, count: &str) -> String {
     match kind {
         33 => format!("pcall(function() for i = 1, {count} do store.put('k' .. i, s) end end)"),

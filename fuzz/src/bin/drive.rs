@@ -1,7 +1,7 @@
 //! The stable driver: mutated inputs for every check, for a time, without libFuzzer.
 //!
-//! Prints its seed first. A failing input is shrunk, kept in `artifacts` and named together with the
-//! command that repeats it. Inputs in `regressions` failed once and are run before anything else.
+//! Prints its seed first. A failing input is shrunk, saved in `artifacts` and printed with the command that
+//! repeats it. Inputs in `regressions` failed once and are run before all others.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use checks::{TARGETS, Target, mutation};
 
-/// Runs between two looks at the clock.
+/// Runs between two readings of the clock.
 const RUNS_PER_LOOK: u64 = 64;
 
-/// Milliseconds a single run may take; a slower one is a finding of its own.
+/// Milliseconds that a single run may take; a slower one is a failure as well.
 const RUN_LIMIT_MS: u128 = 1_000;
 
 struct Order {
@@ -69,7 +69,7 @@ fn run(order: &Order) -> Result<(), String> {
     }
     if let Some(path) = &order.replay {
         let data = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // Without catching anything: the panic is what the caller came for.
+        // The panic is not caught: it is what this command is for.
         order.targets.iter().for_each(|target| (target.check)(&data));
         return Ok(());
     }
@@ -115,9 +115,9 @@ fn fails(target: &Target, data: &[u8]) -> bool {
     std::panic::catch_unwind(|| (target.check)(data)).is_err()
 }
 
-/// Shrinks a failing input, keeps it, and says how to repeat it.
+/// Shrinks a failing input, saves it, and returns how to repeat it.
 fn report(target: &Target, seed: u64, run: u64, data: &[u8]) -> String {
-    // Shrinking fails on purpose, thousands of times; one message was enough.
+    // Shrinking fails on purpose, thousands of times; the first message is enough.
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let short = mutation::shrink(data, |data| fails(target, data));
@@ -150,7 +150,7 @@ fn regressions(target: &Target) -> Vec<PathBuf> {
     paths
 }
 
-/// Writes the seeds as files, for libFuzzer to start from.
+/// Writes the seeds as files, from which libFuzzer starts.
 fn write_seeds(targets: &[Target], folder: &Path) -> Result<(), String> {
     for target in targets {
         let folder = folder.join(target.name);

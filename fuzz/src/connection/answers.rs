@@ -1,4 +1,4 @@
-//! Reading what a connection was answered with, by the strict reader of the conformance suite, which shares no code
+//! Parses the answers of a connection with the strict parser of the conformance suite, which shares no code
 //! with the server.
 
 use conformance::{Parsed, RequestKind, Response, StreamEnd, parse_response};
@@ -6,14 +6,14 @@ use http::Method;
 
 use super::expected::{Conversation, End};
 
-/// What came back.
+/// The answers.
 pub(super) struct Answers {
-    /// How many said `100 Continue`: that depends on when the body came (RFC 9110 section 10.1.1), nothing else does.
+    /// The number of `100 Continue` answers: it depends on when the body arrived (RFC 9110 section 10.1.1); nothing else does.
     pub(super) interims: usize,
     pub(super) finals: Vec<Response>,
 }
 
-/// Reads all answers; every byte belongs to one.
+/// Parses all answers; every byte belongs to one.
 pub(super) fn read(received: &[u8], expected: &Conversation<'_>) -> Answers {
     let mut answers = Answers { interims: 0, finals: Vec::new() };
     let end = if expected.end == End::Open { StreamEnd::Open } else { StreamEnd::Closed };

@@ -1,6 +1,6 @@
-//! An application that shows each request what was understood of it, in every way there is to answer.
+//! An application that echoes what it understood of each request, in all the ways an answer can be given.
 //!
-//! Owns the answers and what they have to be. The first letter of the path says how: `stream`, `wait`, `ignored`,
+//! Owns the answers and their expected values. The first part of the path selects the way: `stream`, `wait`, `ignored`,
 //! `very-late` (ignored and waited for), `nothing`, `many` bytes, `taken` (the body piece by piece, with a pause after each);
 //! all others get an echo.
 
@@ -16,7 +16,7 @@ use super::expected::{Asked, Way};
 /// Bytes of a body that is collected.
 pub(super) const COLLECTED_MAX: u64 = 300;
 
-/// Bytes of an answer that is queued by reference, and of which a few do not fit the socket.
+/// Bytes of an answer that is queued by reference, and that does not quite fit into the socket.
 const MANY_BYTES: usize = 20_000;
 
 /// Bytes of a piece of a stream.
@@ -66,7 +66,7 @@ impl Echo {
     }
 }
 
-/// What never comes.
+/// A message type without values.
 #[derive(Debug)]
 pub(super) enum NoMessage {}
 
@@ -157,7 +157,7 @@ fn content(method: Method, target: &[u8], body: &[u8]) -> Vec<u8> {
     [method.as_str().as_bytes(), b" ", target, b"\n", body].concat()
 }
 
-/// The answer is the one to this request.
+/// Checks that an answer is the one to this request.
 pub(super) fn assert_answer(request: &Asked<'_>, answer: &Response) {
     let way = Way::of_target(request.target);
     let status = if way == Way::Nothing { 500 } else { 200 };

@@ -1,13 +1,13 @@
-//! What a stream of requests says, read whole and request by request with the codecs alone.
+//! The expected meaning of a stream of requests, read at once with the codecs alone.
 //!
-//! Owns the model of a connection: which requests there are, and how the stream ends. No state outlives a request and
-//! nothing is cut, which is what makes it simple enough to be believed.
+//! Owns the model of a connection: its requests, and how the stream ends. There is no state between requests and
+//! no cut, so the model is simple enough to be trusted.
 
 use http::{BodyPolicy, Method, Status, Version};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
 
-/// Bytes of a body that nobody wants and that is read nevertheless.
+/// Bytes of an unwanted body that are read nevertheless.
 pub(super) const IGNORED_MAX: u64 = 100;
 
 /// How a request is answered.
@@ -23,7 +23,7 @@ pub(super) enum Way {
     Taken,
 }
 
-/// One request that is to be answered.
+/// A request that is to be answered.
 #[derive(Debug)]
 pub(super) struct Asked<'s> {
     pub(super) method: Method,
@@ -34,38 +34,38 @@ pub(super) struct Asked<'s> {
 /// How a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// More may come.
+    /// More requests may follow.
     Open,
-    /// The answer to the last request is the last; what follows it is not looked at.
+    /// The answer to the last request is the last one; bytes after it are ignored.
     Closed,
-    /// What follows the last request is refused.
+    /// The bytes after the last request are refused.
     Refused(Status),
 }
 
-/// What a stream says.
+/// The meaning of a stream.
 #[derive(Debug)]
 pub(super) struct Conversation<'s> {
     pub(super) requests: Vec<Asked<'s>>,
     pub(super) end: End,
-    /// The method of what is refused, where its head could be read.
+    /// The method of the refused request, if its head could be parsed.
     refused: Option<Method>,
-    /// Requests that asked to be told to go on.
+    /// Requests with `Expect: 100-continue`.
     pub(super) expectations: usize,
 }
 
 impl Conversation<'_> {
-    /// How many answers there have to be.
+    /// The number of answers.
     pub(super) fn answers(&self) -> usize {
         self.requests.len() + usize::from(matches!(self.end, End::Refused(_)))
     }
 
-    /// The method that an answer is for.
+    /// The method of the request that an answer belongs to.
     pub(super) fn method_of(&self, answer: usize) -> Option<Method> {
         self.requests.get(answer).map(|request| request.method).or(self.refused)
     }
 }
 
-/// What became of one body.
+/// The result of one body.
 enum Content {
     Whole { body: Vec<u8>, length: usize },
     Unread,
@@ -104,7 +104,7 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
                 return said;
             }
         };
-        // A stream has no other end for an HTTP/1.0 client (RFC 9112 section 6.3).
+        // For an HTTP/1.0 client a stream can only end with the connection (RFC 9112 section 6.3).
         let ended_by_close = way == Way::Stream && request.version == Version::Http10;
         said.requests.push(Asked { method: request.method, target, body });
         if !read || !request.persistent || ended_by_close {

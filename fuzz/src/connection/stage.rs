@@ -1,6 +1,6 @@
 //! A scheduler with HTTP on it in a world without faults.
 //!
-//! Owns when it is turned and the passing of time. Never knows what an answer should be.
+//! Owns its turns and the time. Does not know the expected answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::application::Echo;
 use super::expected::IGNORED_MAX;
 use http::{Http, Settings};
 
-/// Turns without an end, by which a scheduler is said to spin.
+/// Turns without an end after which a scheduler counts as spinning.
 const TURNS_MAX: usize = 100_000;
 
-/// Times that a connection is waited for until its next deadline, by which it is said to live for ever.
+/// Deadlines after which a connection counts as never ending.
 const DEADLINES_MAX: usize = 1_000;
 
 /// A scheduler and its world.
@@ -47,7 +47,7 @@ impl Stage {
         self.world.connect(&address()).expect("somebody listens and has room")
     }
 
-    /// Turns until there is nothing to do; says whether there was anything.
+    /// Runs turns until there is nothing to do; returns whether there was anything.
     pub(super) fn turn(&mut self) -> bool {
         for turns in 0..TURNS_MAX {
             if !self.scheduler.turn(Waiting::Forbidden).expect("a world without faults") {
@@ -57,7 +57,7 @@ impl Stage {
         panic!("it spins");
     }
 
-    /// Lets the time of every deadline come until no connection is left.
+    /// Advances the time to each deadline until no connection is left.
     pub(super) fn pass_deadlines(&mut self, mut act: impl FnMut(&mut Self)) {
         for _ in 0..DEADLINES_MAX {
             act(self);
@@ -70,14 +70,14 @@ impl Stage {
         panic!("a connection lives for ever");
     }
 
-    /// Replies that the service says it has written.
+    /// Answers that the service has counted.
     pub(super) fn replies(&mut self) -> u64 {
         self.scheduler.service().stats().requests
     }
 
     pub(super) fn assert_nothing_is_left(&self) {
         let stats = self.scheduler.stats();
-        // The scheduler survives a handler that panics: it has to be asked.
+        // The scheduler survives a panic of a handler, so it is checked here.
         assert_eq!(stats.panics, 0, "panics");
         assert_eq!(stats.buffered_bytes, 0, "bytes in buffers");
         assert_eq!(stats.accepts, stats.closed.iter().sum::<u64>(), "accepted and closed");

@@ -1,7 +1,7 @@
 //! A small service as a user of the library writes it: notes, kept by each scheduler.
 //!
-//! Owns one of everything that the library promises: routes with parameters, handlers that fail with `?`, JSON in and out, waits,
-//! answers of other schedulers, a background job, port 0, and an end by a handle.
+//! Uses everything that the library promises: routes with parameters, handlers that fail with `?`, JSON in and out, waits,
+//! answers of other schedulers, a background job, port 0, and stopping by a handle.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use velodrome::http::{App, Call, Failure, HandlerResult, Response, Running, Server, Status};
 
-/// What one scheduler keeps.
+/// The state of one scheduler.
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: BTreeMap<u32, Note>,
@@ -60,7 +60,7 @@ pub fn app() -> App<Notes> {
 /// Serves until it is stopped.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// It cannot listen on the address.
 pub fn start(address: &str) -> io::Result<Running> {
     Server::listen(address).schedulers(2).start(app)
 }

@@ -1,4 +1,4 @@
-//! A service of another protocol, launched by hand: what that needs can be named from outside.
+//! A service of another protocol, launched by hand: everything that needs is public.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ use velodrome::service::{
     Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 
-/// Tells each client the time it has been connected, and stops when one says `q`.
+/// Tells each client how long it has been connected, and stops when a client sends `q`.
 struct Upper {
     is_over: bool,
 }

@@ -54,7 +54,7 @@ fn what_is_wrong_is_answered_by_its_kind() {
     assert!(text.contains("expected a string") && text.contains("column"), "{text}");
     assert_eq!(ask("POST /notes/1", "").0, 405);
     assert_eq!(ask("OPTIONS /notes/1", "").0, 204);
-    // The cause of a failure is the operator's, not the client's.
+    // The cause of a failure is for the operator, not for the client.
     assert_eq!(ask("GET /config", ""), (500, "500 Internal Server Error\n".to_owned()));
     assert_eq!(ask("GET /slow/x", "").0, 500);
     assert_eq!(ask("PUT /notes/1", &"x".repeat(2_000_000)).0, 413);
@@ -70,7 +70,7 @@ fn a_wait_holds_up_nobody_and_ends_in_time() {
     assert_eq!(stage.received(slow), "");
     stage.pass(Duration::from_millis(20));
     assert_eq!(answer(&stage.received(slow)), (200, "/slow/500 is done".to_owned()));
-    // The connection goes on.
+    // The connection stays open.
     assert_eq!(ask(&mut stage, slow, "GET /count", "").0, 200);
 }
 
@@ -148,7 +148,7 @@ fn a_server_on_a_port_of_the_kernel_s_choice_answers_and_stops() {
     let handle = server.handle();
     std::thread::spawn(move || handle.stop(Duration::from_secs(10))).join().unwrap();
     server.join().unwrap();
-    // What ran has been answered.
+    // Requests that were running have been answered.
     let mut rest = String::new();
     client.read_to_string(&mut rest).unwrap();
     assert_eq!(answer(&rest), (200, "/slow/200 is done".to_owned()));
