@@ -1,5 +1,5 @@
-//! Goal: a name is one process on all schedulers, and free when that has ended. Method: the built server with one to three schedulers, of
-//! which a name's home is any.
+//! Goal: a name belongs to one process on all schedulers, and is free when that process has ended. Method: the built server with one to three
+//! schedulers, any of which may own a name.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -9,7 +9,7 @@ mod server;
 use server::patience::until;
 use server::{Plan, Server};
 
-/// A process of that name that answers until it is told to end.
+/// A process with that name that answers until it is told to end.
 const START: &str = "<% local me, name = self(), request.query.name \
     spawn(function() local fine, why = register(name) send(me, why or 'registered') if not fine then return end \
       while true do local message = receive() if message == 'end' then return end send(message, 'from ' .. name) end \
@@ -22,7 +22,7 @@ const END: &str = "<% response:write(tostring(send(request.query.name, 'end'))) 
 
 const WHERE: &str = "<% response:write(tostring(whereis(request.query.name))) %>";
 
-/// Names that are refused, and those that a page itself takes.
+/// Names that are refused, and names that a page registers for itself.
 const OWN: &str = "<% local told = {} \
     for _, name in ipairs({ '', 'a b', self(), ('x'):rep(256) }) do told[#told + 1] = select(2, register(name)) end \
     for i = 1, 17 do told[5] = select(2, register('n' .. i)) end \
@@ -53,7 +53,7 @@ fn a_name_is_one_process_until_that_ends() {
         for name in ["one", "two", "three", "four", "five", "six"] {
             assert_eq!(told(&server, "ask", name), "that is not the name of a process");
             assert_eq!(told(&server, "start", name), "registered");
-            // From whatever scheduler the connection is on.
+            // From any scheduler that the connection is on.
             for _ in 0..8 {
                 assert_eq!(told(&server, "ask", name), format!("from {name}"));
                 assert_eq!(told(&server, "start", name), "another process has that name");

@@ -1,5 +1,5 @@
-//! Goal: `velodrome profile` says where the time of a server goes, and draws it. Method: the built server under load; skipped and said so where the kernel lets nobody
-//! sample.
+//! Goal: `velodrome profile` shows where the time of a server goes, as text and as a graph. Method: the built server under load; reported as skipped
+//! if the kernel does not permit sampling.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -49,7 +49,7 @@ fn a_server_under_load_is_drawn_and_listed() {
     assert!(names_ours, "{}", &stacks_text[..stacks_text.len().min(2_000)]);
     let drawn = std::fs::read_to_string(&page).unwrap();
     assert!(drawn.contains("<g class=u ") && drawn.ends_with("</html>\n"));
-    // What was kept is drawn again, as it was.
+    // A saved profile is drawn again unchanged.
     let again = place.join("again.html").display().to_string();
     let told = printed_by(&profile(&["--from", &stacks, "-o", &again]));
     assert!(told.contains(" samples; "), "{told}");
@@ -110,7 +110,7 @@ fn native_code_of_pages_is_named_by_page_and_line() {
     }
 }
 
-/// A program with two threads that take one lock in turn, and wait for each other.
+/// A program with two threads that take the same lock in turn and wait for each other.
 const TWO_FOR_ONE_LOCK: &str = "import threading, time
 lock = threading.Lock()
 def work():
@@ -119,7 +119,7 @@ def work():
 threading.Thread(target=work, daemon=True).start()
 work()";
 
-/// What a program waits for; none where the kernel does not let it be seen.
+/// The waits of a program; `None` if the kernel does not show them.
 fn waits(test: &str, view: &str, page: &str) -> Option<String> {
     let program = ["-d", "1s", view, "-o", page, "--", "python3", "-c", TWO_FOR_ONE_LOCK];
     let output = profile(&program);
@@ -146,7 +146,7 @@ fn a_program_that_waits_is_told_for_what() {
     assert!(!rows.is_empty() && !told.lines().any(is_sleep), "{told}");
 }
 
-/// A program with a lock that one thread takes often, and another one holds for long.
+/// A program with a lock that one thread takes often, and another one that is held for long.
 const SELL_AND_HOLD: &str = "#include <pthread.h>
 #include <unistd.h>
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,7 +194,7 @@ fn locks_are_counted_where_they_are_taken() {
     let [held, held_late] = row("  hold");
     assert!(sold_late > 0 && sold > sold_late, "{told}");
     assert!(held > 0 && held >= held_late && held < sold, "{told}");
-    // Without being asked nobody is slowed down.
+    // Lock calls are not slowed down unless requested.
     let told = printed_by(&profile(&["-d", "300ms", "--locks", "--", &program]));
     let is_counted = told.lines().any(|line| line.starts_with("mutex "));
     assert!(!is_counted && told.contains("is counted with --tries"), "{told}");
@@ -304,7 +304,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(errors_of(&output), "");
 }
 
-/// A program with one busy function, whose name stripping takes away.
+/// A program with one busy function, whose name is removed by stripping.
 const HOT: &str = "static __attribute__((noinline)) unsigned long turn_the_wheel(unsigned long n) {
     volatile unsigned long sum = 0;
     for (unsigned long at = 0; at < n; at++) sum += at * at;
@@ -315,7 +315,7 @@ int main(void) {
 }
 ";
 
-/// Makes the program, stripped in three ways: with its names, with a link to its debug file, with its build id alone.
+/// Builds the program, stripped in three ways: with its names, with a link to its debug file, with its build id only.
 const STRIPPED: &str = r#"
 cd HERE
 mkdir -p linked/files bare id

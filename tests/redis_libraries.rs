@@ -1,5 +1,5 @@
-//! Goal: the client libraries of Redis work as with Redis, including the commands that they send when they connect: channels and the store. Method:
-//! small programs with redis-py, node-redis and go-redis, each reported as skipped if it is not installed.
+//! Goal: the client libraries of Redis work as with Redis, including the commands that they send when they connect, for channels and the store.
+//! Method: small programs with redis-py, node-redis and go-redis, each reported as skipped if it is not installed.
 #![expect(clippy::disallowed_types, reason = "a test holds files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -14,7 +14,7 @@ use server::{Plan, Server, errors_of, printed_by, run};
 const CONFIG: &str = "[[channel]]\npattern = \"news\"\n[[channel]]\npattern = \"room.*\"\nsubscribe = \"token\"\n\
     publish = \"token\"\n[channels]\napi_keys = \"keys\"\ntoken_keys = \"tokens\"\n";
 
-/// Prints the messages it receives, with RESP2 and RESP3 if the library supports both.
+/// Prints the messages it receives, with RESP2, and with RESP3 if the library supports both.
 const PYTHON: &str = r#"
 import inspect, sys, redis
 url, key, token = sys.argv[1:]

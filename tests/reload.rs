@@ -1,4 +1,4 @@
-//! Goal: a reload takes effect, loses no request and no connection; a bad one changes nothing and is named.
+//! Goal: a reload takes effect, and loses no request and no connection; an invalid one changes nothing and is reported.
 //! Method: clients that keep their connections while the configuration changes a hundred times.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -24,12 +24,12 @@ const CLIENTS: usize = 6;
 /// Half of them by signal, half by the control socket.
 const RELOADS: u64 = 100;
 
-/// A configuration that says its number.
+/// A configuration with a number in its answers.
 fn numbered(number: u64) -> String {
     format!("[headers]\nX-Number = \"{number}\"\n")
 }
 
-/// Asks over one connection until told to stop; the answers it got, or what went wrong.
+/// Sends requests over one connection until told to stop; returns the answers or the error.
 fn keep_asking(address: SocketAddr, stop: &AtomicBool, answers: &AtomicU64) -> Result<(), String> {
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     let mut newest = 0;
@@ -55,12 +55,12 @@ fn write_config(server: &Server, text: &str) {
     server.directory().write("velodrome.toml", configuration(text));
 }
 
-/// The last reload, as `ctl status` tells it.
+/// The last reload in `ctl status`.
 fn last_reload(server: &Server) -> Value {
     server.ctl_json(&["status"])["last_reload"].take()
 }
 
-/// Reloads by signal and waits for what becomes of it.
+/// Reloads by signal and waits for the result.
 fn reload_by_signal(server: &Server) -> Value {
     let before = last_reload(server)["number"].as_u64().unwrap();
     server.signal("HUP");
@@ -115,7 +115,7 @@ fn a_reload_is_seen_on_a_connection_that_is_open() {
     let output = server.ctl(&["reload"]);
     assert!(output.status.success(), "{output:?}");
     assert!(printed_by(&output).contains("in force"), "{output:?}");
-    // In force means handed to the schedulers, which take it at their next turn.
+    // "In force" means that the schedulers have been sent it; they apply it at their next turn.
     until("the new answer", || (text(&client.get("/a").unwrap()) == "new").then_some(()));
     assert_eq!(text(&client.get("/b").unwrap()), "file");
     let long = format!("/{}", "x".repeat(30));
@@ -140,7 +140,7 @@ fn a_bad_configuration_is_refused_and_named() {
     let status = printed_by(&server.ctl(&["status"]));
     assert!(status.contains("refused") && status.contains("headrs"), "{status}");
     assert!(server.printed_errors().contains("headrs"), "{}", server.printed_errors());
-    // By signal it is the same, and the one that was mended is taken.
+    // The same by signal; and the corrected configuration is applied.
     assert_eq!(reload_by_signal(&server)["state"], "refused");
     assert_eq!(field(&client.get("/a.txt").unwrap(), "X-Number"), "1");
     write_config(&server, &numbered(3));
@@ -179,7 +179,7 @@ fn what_only_a_restart_can_change_is_refused_by_name() {
     }
 }
 
-/// What was asked of the kernel when the listener was opened.
+/// Socket options that were set when the listener was opened.
 #[test]
 fn how_a_listener_was_opened_is_not_changed_by_a_reload() {
     let listener = |rest: &str| format!("[[listener]]\naddress = \"127.0.0.1:0\"\n{rest}\n");
@@ -225,7 +225,7 @@ fn a_root_that_is_gone_is_refused_and_the_old_one_kept() {
     assert_eq!(text(&server.get("/a.txt")), "a\n");
 }
 
-/// What the sandbox keeps closed cannot be served without a restart; it must not half take effect.
+/// Files outside of the sandbox cannot be served without a restart; such a reload must not take effect in part.
 #[test]
 fn a_new_root_is_served_or_refused_but_never_half() {
     let server = Plan::new().file("a.txt", "old\n").start();
@@ -241,8 +241,8 @@ fn a_new_root_is_served_or_refused_but_never_half() {
     }
 }
 
-/// The way many sites are put in place: `current` points at a release, and what is served lies outside of everything
-/// else the server was told of.
+/// A common way to deploy sites: `current` is a link to a release, and the served directory is outside of all others
+/// that the server was given.
 #[test]
 fn a_release_put_in_place_by_a_link_is_served() {
     let plan = Plan::new();

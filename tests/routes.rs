@@ -1,5 +1,5 @@
-//! Goal: requests go where the configuration says: hosts, redirects, rewrites, fixed answers, and the PROXY header that
-//! says who asks. Method: the built binary and a raw client.
+//! Goal: requests are routed as configured: hosts, redirects, rewrites, fixed answers, and the client's address from
+//! the PROXY header. Method: the built binary and a raw client.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -36,7 +36,7 @@ fn hosts_have_their_own_files() {
         assert_eq!(text(&response), body, "{host}");
         assert_eq!(field(&response, "X-Host"), if body == "wild" { "wild" } else { "" }, "{host}");
     }
-    // RFC 9112 section 3.2.2: an absolute target says the host, and Host has to agree.
+    // RFC 9112 section 3.2.2: an absolute target names the host, and Host must agree.
     let target = "http://one.example/name.txt";
     let response = server.request("GET", target, &[("Host", "one.example")]);
     assert_eq!(text(&response), "one");
@@ -57,7 +57,7 @@ fn redirects_lead_where_they_say() {
         let response = server.get(path);
         assert_eq!((response.status, field(&response, "Location")), (status, location), "{path}");
     }
-    // What comes from the request can neither split the head nor name another host.
+    // Text from the request can neither split the head nor name another host.
     for path in ["/blog/a%0d%0aSet-Cookie:x/b", "/old//evil.example", "/old/%0d%0aX:y"] {
         let response = server.get(path);
         assert!(response.field("Set-Cookie").is_none() && response.field("X").is_none(), "{path}");
@@ -86,7 +86,7 @@ fn rewrites_fixed_answers_and_json() {
     );
     let nothing = server.get("/nothing");
     assert_eq!((nothing.status, nothing.body.len()), (204, 0));
-    // Without a length it would last until the close.
+    // Without a length it would end with the connection.
     let again = server.get("/again");
     assert_eq!((again.status, field(&again, "Content-Length")), (205, "0"));
     let version = server.get("/version");
@@ -191,7 +191,7 @@ fn strangers_and_missing_headers_are_closed() {
         (strangers, valid),
     ] {
         let mut client = server::client::Client::connect(address).unwrap();
-        // A server that has closed already lets this fail, which is as good.
+        // If the server has closed already this fails, which is fine.
         let _refused = client.send([header, head("GET", "/a.txt", &[]).as_bytes()].concat());
         let (answer, _) = client.rest().unwrap();
         assert!(answer.is_empty(), "{}: {}", header.escape_ascii(), answer.escape_ascii());
@@ -212,7 +212,7 @@ fn a_listing_is_stored_nowhere_where_its_files_are_not() {
     let config = route("secret", "no-store") + &route("open", "max-age=60");
     let plan = Plan::new().config(&config).file("secret/a.txt", "a").file("open/a.txt", "a");
     let server = plan.start();
-    // A listing is looked at again, whatever is said of its files.
+    // A listing is always revalidated, whatever is configured for its files.
     for (path, expected) in [
         ("/secret/", "no-store"),
         ("/secret/a.txt", "no-store"),

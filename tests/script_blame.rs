@@ -1,5 +1,5 @@
-//! Goal: what a client sends wrong is the client's fault, and neither the page's nor the operator's. Method: the built binary, raw
-//! clients that send more than a page looks at, or what it is not.
+//! Goal: wrong input of a client is reported as the client's fault, not the page's or the operator's. Method: the built binary, raw
+//! clients that send more than a page accepts, or invalid input.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -21,7 +21,7 @@ fn a_form_of_very_many_files_is_refused_where_a_page_looks() {
     let server = plan().file("count.page.txt", "<%= #request.files %>").start();
     let file = part("name=\"file\"; filename=\"a\"", "x");
     let send = |count| post(&server, "/count", TYPE, &(file.repeat(count) + "--B--\r\n"));
-    // Three facts of each, as their client says no type, and two of the form.
+    // Three values of each file, because the client sends no type, and two of the form.
     assert_eq!(text(&send(666)), "666");
     assert_eq!(send(667).status, 413);
     assert_eq!(send(1000).status, 413);

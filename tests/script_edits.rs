@@ -1,5 +1,5 @@
-//! Goal: an edit is told: what it put in force in the log, and what is broken, while pages are developed, in the browser, wherever it
-//! is included; and it is one edit, however many routes serve its directory. Method: the built binary, a site that is edited under it.
+//! Goal: an edit is reported: what took effect in the log, and errors, with `--dev`, in the browser, wherever the file is
+//! included; and it is one edit, however many routes serve its directory. Method: the built binary, a site that is edited while it is served.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -14,7 +14,7 @@ use server::client::{head, text};
 use server::patience::until;
 use server::{Plan, Server, configuration};
 
-/// Written where it is.
+/// Writes in place.
 fn edit(server: &Server, name: &str, text: &str) {
     fs::write(server.directory().join(&format!("site/{name}")), text).unwrap();
 }
@@ -27,7 +27,7 @@ fn expect(server: &Server, path: &str, status: u16, body: &str) {
     });
 }
 
-/// What `ctl status` says of pages.
+/// The pages in `ctl status`.
 fn pages(server: &Server) -> Value {
     server.ctl_json(&["status"])["pages"].take()
 }
@@ -48,7 +48,7 @@ fn routes_that_serve_one_directory_share_its_pages() {
             .file(&format!("in/{number}/home.page.html"), "home");
     }
     let server = plan.start();
-    // What answers for a directory is another page by the last route: those are two sets of seven pages.
+    // The index page is another one for the last route: two sets of seven pages.
     assert_eq!(pages(&server)["count"], 14);
     for (path, body) in
         [("/one", "one"), ("/in/1/", "index"), ("/in/2/", "index"), ("/in/3/", "home")]
@@ -56,7 +56,7 @@ fn routes_that_serve_one_directory_share_its_pages() {
         assert_eq!(text(&server.get(path)), body, "{path}");
     }
     assert_eq!(pages(&server)["edits"], 0, "nothing was edited at the start");
-    // Moved there as a whole: a file that is written in its place may be read in the middle of it, and once more.
+    // Renamed into place: a file written in place may be read in the middle of the write, and once more.
     let directory = server.directory();
     directory.write("other.html", "other");
     std::fs::rename(directory.join("other.html"), directory.join("site/in/1/index.page.html"))
@@ -81,12 +81,12 @@ fn the_log_names_what_an_edit_changed() {
     expect(&server, "/b", 200, "b");
     fs::remove_file(server.directory().join("site/b.page.txt")).unwrap();
     told("edited: b.page.txt (gone); 1 page is in force");
-    // A broken edit is told as one, and puts nothing in force.
+    // A broken edit is reported as one edit, and nothing takes effect.
     edit(&server, "a.page.txt", "<% for i = 1 do %>");
     until("the problem", || server.printed_errors().contains("a.page.txt:1:14: ").then_some(()));
     edit(&server, "c.page.txt", "c");
     told("edited: c.page.txt (new); 2 pages are in force");
-    // They come all at once, so that they are one edit however busy the host is.
+    // All at once, so that they are one edit however busy the host is.
     for name in ["d", "e", "f", "g"] {
         server.directory().write(&format!("new/{name}.page.txt"), name);
     }
@@ -115,7 +115,7 @@ fn while_it_is_developed_a_broken_part_is_shown_wherever_it_is_included() {
     {
         assert!(text(&shown).contains(words), "no `{words}` in:\n{}", text(&shown));
     }
-    // What does not include it runs.
+    // Pages that do not include it run.
     assert_eq!(text(&server.get("/c")), "c");
     assert_eq!(text(&server.get("/b")), "<main>b</main>");
     edit(&server, "layout.page.html", "<% if %>");
@@ -158,7 +158,7 @@ fn a_module_answers_the_route_that_a_reload_gives_it_while_another_one_is_broken
     assert_eq!(text(&server.get("/first/a")), "second /a");
 }
 
-/// A reload that adds a site in front of it moves it in every list; what is under way of it stays its own.
+/// A reload that adds a site before it changes its index in every list; its running requests stay with it.
 #[test]
 fn what_runs_while_sites_are_added_and_taken_away_goes_on_with_its_own() {
     const TOLD: &str = "<% log.info('name', self()) %><% receive(20) %><% include('_part.txt') %>";

@@ -1,5 +1,5 @@
-//! Goal: pages fetch from other servers, and no such server can harm more than the page that asked. Method: the built
-//! binary, and other servers played by threads that answer what the test says.
+//! Goal: pages fetch from other servers, which can harm only the page that fetches. Method: the built
+//! binary, and other servers played by threads that answer as the test says.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -21,7 +21,7 @@ use server::{Plan, Server};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// A page that shows what came of a fetch of the URL in its query.
+/// A page that shows the result of fetching the URL in its query.
 const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end -%>\n\
     <%= a.status %>|<%= a.headers['x-a'] %>|<%= #a.body %>|<%- a.body:sub(1, 100) %>";
 
@@ -51,7 +51,7 @@ fn answers_come_in_every_form_that_servers_have() {
              HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1",
             "200||1|1",
         ),
-        // Redirects are for the page to follow.
+        // Redirects are left to the page.
         ("HTTP/1.1 302 Found\r\nX-A: r\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "302|r|0|"),
     ] {
         let (address, _) = always(answer);
@@ -127,7 +127,7 @@ fn an_answer_is_read_as_json() {
 
 #[test]
 fn connections_are_used_again_and_replaced_when_they_were_given_up() {
-    // Each connection answers two requests, and closes at the third without a word.
+    // Each connection answers two requests, and closes at the third without an answer.
     let (address, heard) = other(|_, count, _| if count < 2 { OK.into() } else { Vec::new() });
     let server = start(&[]);
     for _ in 0..4 {
@@ -136,7 +136,7 @@ fn connections_are_used_again_and_replaced_when_they_were_given_up() {
     let numbers: Vec<usize> = heard.try_iter().map(|(number, _)| number).collect();
     assert_eq!(numbers, [0, 0, 0, 1, 1]);
     until("the idle one alone", || (server.count("/connections") == 1).then_some(()));
-    // What is not to be sent twice is not.
+    // A request that must not be sent twice is not.
     let server = start(&[(
         "post.page.txt",
         "<% for i = 1, 3 do local a, why = fetch(request.query.url, { body = 'x' }) response:write(why or a.status, ' ') end %>",
@@ -156,7 +156,7 @@ fn what_cannot_be_fetched_is_nil_and_why() {
         listener.local_addr().unwrap()
     };
     assert_eq!(show(&server, &format!("http://{closed}/")), "connection refused");
-    // Longer than a part of a name may be: nobody else is asked.
+    // Longer than a label of a host name may be: no name server is asked.
     assert_eq!(show(&server, &format!("http://{}.test/", "a".repeat(64))), "host not found");
     assert_eq!(show(&server, "https://example.org/"), "https is not supported");
     assert!(show(&server, "example.org").starts_with("not a URL: "));
@@ -217,7 +217,7 @@ fn what_a_page_says_wrongly_is_an_error_with_its_line() {
 
 #[test]
 fn many_pages_wait_at_once() {
-    // Nobody is answered before all have asked.
+    // No request is answered before all have arrived.
     let (all, barrier) = (100, std::sync::Arc::new(std::sync::Barrier::new(100)));
     let (address, _) = other(move |number, _, _| {
         barrier.wait();
@@ -239,7 +239,7 @@ fn many_pages_wait_at_once() {
         .collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..all).collect::<Vec<_>>());
-    // Of these connections 32 are kept.
+    // 32 of these connections are kept.
     until("the rest is closed", || (server.count("/connections") == all as u64 + 32).then_some(()));
 }
 
@@ -285,7 +285,7 @@ fn a_page_fetches_from_its_own_server_wherever_it_stands() {
 
 #[test]
 fn processes_fetch_at_the_same_time() {
-    // Nobody is answered before all have asked.
+    // No request is answered before all have arrived.
     let barrier = std::sync::Arc::new(std::sync::Barrier::new(3));
     let (address, _) = other(move |_, _, _| {
         barrier.wait();
@@ -362,7 +362,7 @@ fn a_server_that_stops_lets_a_page_have_its_answer() {
 fn a_page_that_runs_while_the_server_drains_fetches_on() {
     let (go, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
-    // Its first answer comes when the test says so.
+    // Its first answer is sent when the test says so.
     let (address, heard) = other(move |_, _, request| {
         if request.starts_with("GET /first") {
             gate.lock().unwrap().recv_timeout(PATIENCE).unwrap();

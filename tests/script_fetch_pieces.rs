@@ -1,4 +1,4 @@
-//! Goal: a page reads another server's answer piece by piece, and what it leaves is given up. Method: the built binary, and
+//! Goal: a page reads another server's answer in pieces, and an unread rest is dropped. Method: the built binary, and
 //! other servers played by threads.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -21,7 +21,7 @@ fn start(pages: &[(&str, &str)]) -> Server {
     Plan::new().argument("--schedulers=1").files(pages).start()
 }
 
-/// Reads what comes until a part of an answer ends so.
+/// Reads until a part of an answer ends with this.
 fn read_until(client: &mut Client, end: &str) {
     let end = format!("{end}\r\n");
     let mut received = Vec::new();
@@ -48,7 +48,7 @@ fn an_answer_is_read_piece_by_piece_as_it_comes() {
         let length = PIECES * sent.len() + 5;
         let head = format!("HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: {length}\r\n\r\nfirst");
         stream.write_all(head.as_bytes()).unwrap();
-        // Nothing more comes before the page has read that.
+        // Nothing more is sent before the page has read that.
         may_go_on.lock().unwrap().recv().unwrap();
         for _ in 0..PIECES {
             stream.write_all(sent.as_bytes()).unwrap();
@@ -64,7 +64,7 @@ fn an_answer_is_read_piece_by_piece_as_it_comes() {
         .unwrap();
     read_until(&mut client, "bnilfirst");
     go_on.send(()).unwrap();
-    // It is longer than what a whole answer may be.
+    // It is longer than a complete answer may be.
     let (rest, _) = client.rest().unwrap();
     let data = rest.iter().filter(|byte| piece.as_bytes().contains(byte)).count();
     assert!(data >= PIECES * piece.len(), "{data} bytes");
@@ -116,7 +116,7 @@ fn pages_that_fetch_from_their_own_server_leave_connections_for_clients() {
         .start();
     let path = format!("/hoard?url=http://{}/endless", server.address());
     assert_eq!(server.get(&path).status, 200);
-    // A quarter of the connections is for fetches, half of that for those of processes.
+    // A quarter of the connections is for fetches, and half of that for fetches of processes.
     until("the fetches", || (server.count("/processes/outbound") >= 8).then_some(()));
     for _ in 0..50 {
         assert_eq!(text(&server.get("/hello")), "hello");
@@ -142,7 +142,7 @@ fn what_is_left_of_streams_is_given_up_with_their_page() {
     assert_eq!(server.get(&format!("{path}&fail=1")).status, 500);
     let mut client = server.client();
     client.send(head("GET", &format!("{path}&wait=1"), &[])).unwrap();
-    // What it says comes after all that it fetches.
+    // Printed after all of its fetches.
     read_until(&mut client, "the answer is closed");
     drop(client);
     // Each of three pages had eight connections, and all have ended.

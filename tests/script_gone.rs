@@ -1,5 +1,5 @@
-//! Clients that end their side of the connection while a page answers them: those that only send no more get their answer, for
-//! those that are gone the page ends where it waits.
+//! Clients that end their side of the connection while a page answers them: a client that only sends no more gets its answer;
+//! for a client that has closed, the page ends where it waits.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -13,7 +13,7 @@ use server::client::{Client, head, text};
 use server::patience::until;
 use server::{Plan, Server};
 
-/// A page that goes on when it is told to.
+/// A page that continues when it is told to.
 const TOLD: &str = "<% log.info('name', self()) %>got <%= receive() %>";
 const TELL: &str = "<%= send(request.query.to, 'word') -%>";
 
@@ -33,7 +33,7 @@ fn name_in(server: &Server) -> String {
 #[test]
 fn who_sends_no_more_gets_the_answer() {
     let server = start(&[("told.page.txt", TOLD), ("tell.page.txt", TELL)]);
-    // Its end comes with the request, or as long after it as the page waits.
+    // The end arrives with the request, or later while the page waits.
     for at_once in [true, false] {
         for method in ["GET", "HEAD"] {
             let mut client = server.client();
@@ -104,7 +104,7 @@ fn a_page_ends_where_it_waits_when_its_client_closes_or_resets() {
         for end in [Gone::AtOnce, Gone::WhileItWaits, Gone::Reset] {
             let mut client = server.client();
             if end == Gone::Reset {
-                // Its answer is not read: the kernel resets a connection that is closed then.
+                // Its answer is unread: then the kernel resets a connection that is closed.
                 client.send(head("GET", "/short", &[])).unwrap();
             }
             client.send(head("GET", path, &[])).unwrap();
@@ -123,7 +123,7 @@ fn a_page_ends_where_it_waits_when_its_client_closes_or_resets() {
     server.reaches("/connections", 0);
 }
 
-/// How a client goes.
+/// How a client ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gone {
     /// It closes together with its request.

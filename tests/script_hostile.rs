@@ -1,5 +1,5 @@
-//! Goal: whatever pages do, others are answered, the control socket answers, and the server ends when it is told to. Method: the built
-//! binary on one scheduler, random programs that pages run, beside them a page, a file and keys of the store that are asked for again and again.
+//! Goal: whatever pages do, other requests and the control socket are answered, and the server ends when it is told to. Method: the built
+//! binary on one scheduler, random programs run by pages, beside requests for a page, a file and keys of the store.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -18,22 +18,22 @@ use server::client::{Client, head, read, text};
 use server::forms::{TYPE, part, until_swept, uploads};
 use server::{Plan, Server};
 
-/// Programs that are run where the environment says nothing else.
+/// The number of programs, unless the environment sets another.
 const PROGRAMS: u64 = 300;
 
-/// Clients that have programs run, at the same time.
+/// Clients that send programs concurrently.
 const CLIENTS: u64 = 6;
 
-/// How long a client takes parts of an answer that has no end.
+/// How long a client reads an answer that has no end.
 const TAKEN_MAX: Duration = Duration::from_secs(4);
 
-/// Runs the program that it is sent, by itself or in a form with files, which may ask for this very page.
+/// Runs the program that it is sent, as the body or in a form with files; the program may request this page.
 const RUN: &str = "<% local form = request.form
 local f = load(form and form.program or request.body, '=random')
 if f then f(request, response, 'http://' .. (request.headers['x-self'] or '') .. '/run') end -%>done";
 
 fn plan() -> Plan {
-    // Small bounds are met soon.
+    // Small limits are reached soon.
     let config = "drain_deadline = \"2s\"\n[pages]\ncpu_budget = \"60ms\"\ndeadline = \"2s\"\nmemory = \"16 MiB\"\n\
         process_memory = \"8 MiB\"\nuploads = \"up\"\n[limits]\nconnections = 400\n\
         [store]\nsize = \"8 MiB\"\nsync = \"none\"\n";
@@ -48,7 +48,7 @@ fn plan() -> Plan {
         .file("file.txt", "file")
 }
 
-/// Has the server run programs until there are no more. A program may fail in any way, but its request has to end.
+/// Sends programs until all have run. A program may fail in any way, but its request must end.
 fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
     loop {
         let seed = next.fetch_add(1, Relaxed);
@@ -73,7 +73,7 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
         let asked = head("POST", "/run", &fields) + &body;
         let answered = client.send(asked).and_then(|()| take_answer(&mut client));
         if let Err(error) = answered {
-            // A stream may be cut, and a connection reset for want of room: it is never left without an end.
+            // A stream may be cut, and a connection reset for lack of room, but it never stays without an end.
             let is_late = matches!(
                 error.kind(),
                 std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
@@ -83,7 +83,7 @@ fn run_programs(server: &Server, next: &AtomicU64, end: u64) {
     }
 }
 
-/// Reads a program's answer. A streamed answer may go on as long as its client reads: this client leaves after a while.
+/// Reads a program's answer. A streamed answer may continue as long as its client reads: this client closes after a while.
 fn take_answer(client: &mut Client) -> std::io::Result<()> {
     let (begun, mut buffer) = (Instant::now(), vec![0; 1 << 16]);
     while begun.elapsed() < TAKEN_MAX && read(&mut client.stream, &mut buffer)? > 0 {}
@@ -99,7 +99,7 @@ fn form_with(program: &str) -> String {
         + "--B--"
 }
 
-/// A client of Redis asks for what does no harm; the store may be full.
+/// A Redis client sends harmless commands; the store may be full.
 fn ask_store(client: &mut TcpStream, server: &Server) {
     let commands = b"GET other\r\nINCR count\r\nECHO end\r\n";
     if client.write_all(commands).is_err() {
@@ -110,7 +110,7 @@ fn ask_store(client: &mut TcpStream, server: &Server) {
     assert!(heard.starts_with(b"$-1\r\n"), "{}", String::from_utf8_lossy(&heard));
 }
 
-/// Asks for what does no harm.
+/// Sends a harmless request.
 fn ask(client: &mut Client, server: &Server) {
     for (path, expected) in [("/hello", "hello 2"), ("/file.txt", "file")] {
         // A connection may be closed between two requests to make room for others.

@@ -1,5 +1,5 @@
-//! Goal: forms of any size pass through the disk in bounded memory, and none holds up another. Method: the built binary, a
-//! gibibyte whose bytes tell their place, two at once, one that stops, and a disk that is full.
+//! Goal: forms of any size pass through the disk in bounded memory, and none delays another. Method: the built binary, a
+//! gibibyte whose bytes encode their position, two at once, one that stalls, and a full disk.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -23,7 +23,7 @@ const GIBIBYTE: u64 = 1 << 30;
 
 #[test]
 fn a_full_disk_is_answered_507() {
-    // A file of this server may have a megabyte or two, depending on the shell's blocks.
+    // A file of this server may have one or two megabytes, depending on the shell's block size.
     let limited = ["sh", "-c", "ulimit -f 2048; exec \"$@\"", "sh"];
     let server = plan().wrapped(&limited).start();
     let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
@@ -67,7 +67,7 @@ fn files_that_nobody_saves_have_a_bound_together() {
     let server = configured(keys).argument("--schedulers=1").start();
     let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
     let large = form(600_000);
-    // One whose page waits, with its file.
+    // A form whose page waits, with its file.
     let mut waiting = server.client();
     waiting.send(head_of("/wait", TYPE, large.len() as u64) + &large).unwrap();
     until("the page waits", || (server.count("/pages/waiting") == 1).then_some(()));
@@ -80,9 +80,9 @@ fn files_that_nobody_saves_have_a_bound_together() {
     let words = "/list: the upload is refused: files of forms that no page has saved take all of \
                  `uploads_size` in [pages]";
     assert!(told.contains(words), "{told}");
-    // What was taken of the refused one is given back by a helper, in its time.
+    // A helper thread removes the refused file later.
     until("the refused file to go", || (kept(&uploads(&server)).len() == 1).then_some(()));
-    // What is saved counts no more, again and again.
+    // Saved files do not count any more, repeatedly.
     for _ in 0..3 {
         let saved = post(&server, "/save?name=a&replace=yes", TYPE, &form(400_000));
         assert_eq!((saved.status, text(&saved)), (200, "true nil"));
@@ -111,7 +111,7 @@ fn a_slow_upload_holds_up_nobody() {
     assert_eq!(text(&answer(&mut slow)), expected);
 }
 
-/// Bytes that tell their place: each mebibyte begins with its number.
+/// Bytes that encode their position: each mebibyte begins with its number.
 struct Numbered {
     block: Vec<u8>,
 }
@@ -129,7 +129,7 @@ impl Numbered {
     }
 }
 
-/// Sends a file of so many mebibytes and gives the answer.
+/// Sends a file of this many mebibytes and returns the answer.
 fn send_large(server: &Server, path: &str, mebibytes: u64) -> Response {
     let begin = "--B\r\nContent-Disposition: form-data; name=file; filename=large\r\n\r\n";
     let end = "\r\n--B--\r\n";
@@ -154,7 +154,7 @@ fn assert_large(path: &Path, mebibytes: u64) {
     }
 }
 
-/// The most memory that the server ever had, in KiB.
+/// The server's peak memory, in KiB.
 fn peak_kib(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

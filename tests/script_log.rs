@@ -1,4 +1,4 @@
-//! Goal: what pages log is written in order, and nobody waits for whoever reads it. Method: the built binary with a pipe
+//! Goal: what pages log is written in order, and a slow reader of the log delays nobody. Method: the built binary with a pipe
 //! for its standard error, which is read late.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -13,13 +13,13 @@ use server::client::text;
 use server::patience::until;
 use server::{Plan, Server};
 
-/// Lines of about a kilobyte: more than a pipe holds, and more than waits for it.
+/// Lines of about a kilobyte: more than fit into a pipe and the server's queue.
 const LINES: usize = 3000;
 
-/// Pages that write them.
+/// Pages that log.
 const PAGES: usize = 6;
 
-/// A server with a page that logs so many lines, and its standard error.
+/// A server with a page that logs this many lines, and its standard error.
 fn talkative() -> (Server, BufReader<ChildStderr>) {
     let page = "<% local query = request.query
         for n = tonumber(query.from), tonumber(query.to) do log.info(n .. ' ' .. ('x'):rep(1000)) end -%>\ndone";
@@ -30,7 +30,7 @@ fn talkative() -> (Server, BufReader<ChildStderr>) {
     plan.start_with_piped_errors()
 }
 
-/// Has all pages write their lines: each as much as one may at once.
+/// Requests all pages: each logs as much as one may at once.
 fn talk(server: &Server) {
     for number in 0..PAGES {
         let (from, to) = (number * LINES / PAGES + 1, (number + 1) * LINES / PAGES);
@@ -38,7 +38,7 @@ fn talk(server: &Server) {
     }
 }
 
-/// The numbers of the lines that were written, and how many were said to be lost, in the order of both.
+/// The numbers of the lines that were written, and the reported numbers of lost lines, in order.
 fn numbers(errors: impl BufRead) -> Vec<Result<usize, usize>> {
     let of_line = |line: String| {
         let number = |text: &str| text.split(' ').next().unwrap().parse().unwrap();
@@ -56,7 +56,7 @@ fn nobody_waits_for_who_reads_the_log() {
     let (mut server, errors) = talkative();
     talk(&server);
     assert_eq!(text(&server.get("/hello")), "hello");
-    // Also who reads late has the lines in their order, and is told how many are missing, where they are.
+    // A late reader also gets the lines in order, and is told how many are missing at which place.
     let reader = std::thread::spawn(move || numbers(errors));
     server.signal("TERM");
     assert!(server.wait().success());
@@ -95,7 +95,7 @@ fn lines_that_are_read_are_all_there() {
     assert_eq!(reader.join().unwrap(), ten.repeat(20));
 }
 
-/// A page that logs in a loop, a process that does, and a page that fails again and again: each writes so much and no more.
+/// A page that logs in a loop, a process that does, and a page that fails repeatedly: each may write a limited amount.
 #[test]
 fn who_logs_without_end_fills_no_log_and_is_told_of() {
     let pages = [

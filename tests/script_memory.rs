@@ -1,4 +1,4 @@
-//! Goal: a request that holds too much memory is ended, and no other one; and `ctl stats` tells of each page what it holds and
+//! Goal: a request that holds too much memory is ended, and no other one; and `ctl stats` reports for each page the memory it holds and
 //! how it runs. Method: the built binary, raw clients.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -14,15 +14,15 @@ use server::{Plan, Server};
 const CONFIG: &str =
     "[pages]\nmemory = \"32 MiB\"\nmemory_per_request = \"4 MiB\"\ncpu_budget = \"10s\"\n";
 
-/// Keeps a little more after each wait.
+/// Keeps a little more memory after each wait.
 const HOARD: &str = "<% local kept = {}\nwhile true do\n\
     for row = 1, 500 do kept[#kept + 1] = { row } end\nsleep(0.001)\nend %>\n";
 
-/// Makes much more in all than a request may hold, and keeps nothing of it.
+/// Allocates much more in total than a request may hold, and keeps none of it.
 const GARBAGE: &str = "<% for lap = 1, 400 do local rows = {} for row = 1, 1000 do rows[row] = { row } end\n\
     if lap % 10 == 0 then sleep(0.001) end end %>done";
 
-/// Holds 2.5 MiB until its client goes.
+/// Holds 2.5 MiB until its client closes.
 const HOLD: &str = "<% local rows = {} for row = 1, 25000 do rows[row] = { row } end\n\
     response:flush() sleep(60) response:write(#rows) %>";
 
@@ -30,7 +30,7 @@ fn start(pages: &[(&str, &str)]) -> Server {
     Plan::new().config(CONFIG).argument("--schedulers=1").files(pages).start()
 }
 
-/// The numbers of a page.
+/// The figures of a page.
 fn row(server: &Server, file: &str) -> serde_json::Value {
     let stats = server.ctl_json(&["stats"]);
     let rows = stats["schedulers"][0]["pages"]["page"].as_array().unwrap().clone();
@@ -60,11 +60,11 @@ fn who_holds_too_much_is_ended_and_others_are_served() {
     }
     assert_eq!(server.count("/pages/kills/memory"), 2, "nobody else was ended");
     let told = server.printed_errors();
-    // It waits in its line 4, and is interrupted in line 3 where the machine is slow.
+    // It waits in its line 4, and is interrupted in line 3 on a slow machine.
     let lines =
         [3, 4].map(|line| format!("hoard.page.html:{line}: holds more than 4 MiB of memory"));
     assert!(lines.iter().any(|line| told.contains(line)), "{told}");
-    // It is looked at again after half of what it may hold, and of that a part is estimated.
+    // It is measured again after it has grown by half of the limit, and a part of that is estimated.
     let hoard = row(&server, "/hoard.page.html");
     let most = hoard["held_max_bytes"].as_u64().unwrap();
     assert!((4 << 20..8 << 20).contains(&most), "{hoard}");
@@ -94,14 +94,14 @@ fn what_pages_hold_is_told_while_they_do() {
     for (holder, path) in holders.iter_mut().zip(["/hold", "/hold", "/small"]) {
         holder.send(head("GET", path, &[])).unwrap();
     }
-    // Who is between two slices counts as waiting, too.
+    // A page between two time slices counts as waiting, too.
     until("all are under way", || (server.count("/pages/waiting") == 3).then_some(()));
     until("both hold all they will", || {
         let held = row(&server, "/hold.page.txt")["held_bytes"].as_u64();
         (held.unwrap() >= 4 << 20).then_some(())
     });
     let number = |row: &serde_json::Value, name: &str| row[name].as_u64().unwrap();
-    // The last of it may come between two questions.
+    // The last change may come between the two requests.
     let (two, small) = until("the rows and their sum agree", || {
         let (two, small) = (row(&server, "/hold.page.txt"), row(&server, "/small.page.txt"));
         let all = number(&two, "held_bytes") + number(&small, "held_bytes");
@@ -120,7 +120,7 @@ fn of_each_page_it_is_told_whether_it_was_compiled() {
     let pages = [
         ("sum.page.txt", "<% local sum = 0 for lap = 1, 1e6 do sum = sum + lap end %><%= sum %>"),
         ("once.page.txt", "once"),
-        // The compiler makes no functions.
+        // The compiler does not compile function definitions.
         (
             "made.page.txt",
             "<% local f for lap = 1, 1e4 do f = function() return lap end end %><%= f() %>",

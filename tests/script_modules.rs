@@ -1,5 +1,5 @@
-//! Goal: app modules answer what routes and `app/main.lua` give them, and a broken one harms nobody. Method: the built
-//! binary, raw clients, an application that is edited under it.
+//! Goal: app modules answer what routes and `app/main.lua` assign to them, and a broken one affects no other. Method: the built
+//! binary, raw clients, an application that is edited while it is served.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -76,7 +76,7 @@ fn send(server: &Server, method: &str, path: &str, body: &str) -> Response {
     client.response(RequestKind::Other).unwrap()
 }
 
-/// What `ctl status` says of pages and modules.
+/// Pages and modules in `ctl status`.
 fn status(server: &Server) -> Value {
     server.ctl_json(&["status"])["pages"].take()
 }
@@ -156,7 +156,7 @@ fn main_answers_what_nothing_else_does() {
 
 #[test]
 fn modules_within_the_served_directory_are_never_sent() {
-    // No configuration at all: `app/main.lua` makes it an application.
+    // Without any configuration: `app/main.lua` makes it an application.
     let plan = Plan::new()
         .file("velodrome.toml", "[files]\nlisting = true\n")
         .file("app/main.lua", "return { { 'GET', '/x', function() return 'main' end } }")
@@ -261,7 +261,7 @@ fn modules_broken_at_the_start_are_told_and_answered_500() {
         assert_eq!(server.get(path).status, 500, "{path}");
     }
     assert_eq!(text(&server.get("/other")), "main");
-    // Nothing that works is waited with: what is broken still is broken.
+    // Working modules take effect at once; broken ones stay broken.
     edit(&server, "main.lua", "return function() return 'edited' end");
     expect(&server, "/other", 200, "edited");
     edit(&server, "none.lua", "return function() return 'there' end");
@@ -294,20 +294,20 @@ fn a_broken_edit_keeps_all_modules_as_they_were() {
     assert_eq!((&of_riders["line"], &of_api["line"]), (&2.into(), &1.into()), "{problems}");
     assert_eq!(of_riders["served"], "the version before is served");
     assert!(of_riders["file"].as_str().unwrap().ends_with("/app/lib/riders.lua"), "{problems}");
-    // What is right now has to wait for what is not.
+    // A correct module has to wait for a broken one that it needs.
     edit(&server, "api.lua", &API.replace("name = rider", "rider = rider"));
     edit(&server, "other.lua", "return 1");
     until("the new module", || {
         (status(&server)["problems"].as_array().unwrap().len() == 3).then_some(())
     });
     assert_eq!(text(&server.get("/api/riders/1")), r#"{"name":"Ada"}"#);
-    // A reload reads modules, too.
+    // A reload also reads modules.
     assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
     assert_eq!(text(&server.get("/api/riders/1")), r#"{"name":"Ada"}"#);
     edit(&server, "lib/riders.lua", RIDERS);
     expect(&server, "/api/riders/1", 200, r#"{"rider":"Ada"}"#);
     assert_eq!(status(&server)["problems"], Value::Array(vec![]));
-    // One that others require is missed, and there is no going back on it without them.
+    // A module that others require is missed; the edit does not take effect without it.
     remove(&server, "lib/riders.lua");
     until("the problem", || {
         server.printed_errors().contains("'lib.riders' is not there").then_some(())
@@ -325,7 +325,7 @@ fn a_request_across_an_edit_ends_with_the_modules_it_began_with() {
     edit(&server, "lib/riders.lua", "return { ['1'] = 'Grace', version = 'new' }");
     expect(&server, "/api/riders/1", 200, "Grace");
     assert_eq!(text(&client.response(RequestKind::Other).unwrap()), "old");
-    // A reload that takes the route away lets it end as it began, too.
+    // A reload that removes the route lets its running request end as it began.
     client.send(head("GET", "/api/wait", &[])).unwrap();
     until("it has begun again", || {
         (server.printed_errors().matches("begun").count() == 2).then_some(())

@@ -1,5 +1,5 @@
-//! Goal: a global that an app module names and does not have is told before any request comes to it. Method: the built
-//! binary, its verb `check`, its log and its status, an application that is edited under it.
+//! Goal: an undefined global in an app module is reported before any request runs the module. Method: the built
+//! binary, its verb `check`, its log and its status, an application that is edited while it is served.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -15,7 +15,7 @@ use server::directory::Directory;
 use server::patience::until;
 use server::{PROGRAM, Plan, Server, errors_of, run};
 
-/// What `ctl status` knows to be wrong.
+/// The problems in `ctl status`.
 fn problems(server: &Server) -> Vec<Value> {
     let problems = server.ctl_json(&["status"])["pages"]["problems"].take();
     problems.as_array().unwrap().clone()
@@ -68,7 +68,7 @@ return {
     for place in places {
         assert!(printed.contains(place), "no `{place}` in:\n{printed}");
     }
-    // The control scheduler learns of them by message, which may come after the first question.
+    // The control scheduler learns of them by a message, which may arrive after the first request.
     let known = until("both problems", || {
         let known = problems(&server);
         (!known.is_empty()).then_some(known)
@@ -76,10 +76,10 @@ return {
     assert_eq!(known.len(), 2, "{known:?}");
     assert_eq!((&known[0]["line"], &known[1]["line"]), (&5.into(), &4.into()));
     assert_eq!(known[1]["served"], "it is served, and fails there");
-    // It answers all the same, and fails where it was said to.
+    // It answers nevertheless, and fails at the reported place.
     assert_eq!(text(&server.get("/right")), "500");
     assert_eq!(server.get("/wrong").status, 500);
-    // A broken edit keeps what is known of the modules in force.
+    // A broken edit does not change what is known about the modules in force.
     let edit = |name: &str, text: &str| server.directory().write(&format!("app/{name}"), text);
     edit("lib/clean.lua", "return +");
     until("the third problem", || (problems(&server).len() == 3).then_some(()));

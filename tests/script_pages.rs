@@ -1,4 +1,4 @@
-//! Goal: pages run and answer, and one that fails, loops or waits harms nobody. Method: the built binary, raw clients.
+//! Goal: pages run and answer, and one that fails, loops or waits affects no other. Method: the built binary, raw clients.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -50,7 +50,7 @@ fn a_page_sees_its_request_and_decides_its_answer() {
     let response = client.response(RequestKind::Other).unwrap();
     assert_eq!((response.status, field(&response, "X-One")), (201, "two"));
     assert_eq!(text(&response), "POST x=1&y 7 in");
-    // The connection goes on, and HEAD has the head of GET.
+    // The connection stays open, and HEAD has the header of GET.
     let answer = client.request("HEAD", "/form", &[]).unwrap();
     assert_eq!((answer.status, text(&answer)), (201, ""));
 }
@@ -119,7 +119,7 @@ fn a_page_that_loops_is_ended_and_others_are_answered_meanwhile() {
     looping.send(head("GET", "/loop", &[])).unwrap();
     let mut others = server.client();
     let mut served = 0;
-    // Its answer is there when its budget is used up; until then the only scheduler serves others.
+    // Its answer arrives when its budget is used up; until then the only scheduler serves others.
     let ended = std::thread::scope(|scope| {
         let ended = scope.spawn(|| looping.response(RequestKind::Other).unwrap());
         while !ended.is_finished() {
@@ -222,7 +222,7 @@ fn in_development_a_page_that_fails_is_shown_to_its_author() {
         assert!(field(&response, "Content-Security-Policy").starts_with("default-src 'none'; "));
         assert_eq!(field(&response, "Content-Type"), "text/html; charset=utf-8");
     }
-    // Where memory ends native code, the line is not known.
+    // If native code is ended for its memory, the line is not known.
     let response = server.get("/grow");
     assert_eq!((response.status, field(&response, "Retry-After")), (503, "1"));
     assert!(text(&response).contains("<h1>not enough memory</h1>\n<p><code>grow.page.html"));
@@ -273,7 +273,7 @@ fn what_pages_do_is_counted_for_each_and_in_all() {
     }
     assert_eq!(of("/unasked.page.html"), None);
     let looped = of("/loop.page.html").unwrap();
-    // More than the budget less the step of sampling, in slices of 1 ms.
+    // More than the budget minus the sampling interval, in slices of 1 ms.
     assert!(looped["cpu_us"].as_u64().unwrap() >= 20_000, "{looped}");
     assert!(looped["slices"].as_u64().unwrap() >= 5, "{looped}");
     assert_eq!((&pages["requests"], &pages["failures"]), (&6.into(), &2.into()), "{pages}");

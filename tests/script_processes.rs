@@ -1,4 +1,4 @@
-//! Goal: pages spawn processes and send messages, on whatever scheduler each is. Method: the built binary, raw clients.
+//! Goal: pages spawn processes and send messages, whatever scheduler each is on. Method: the built binary, raw clients.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -12,7 +12,7 @@ use server::client::{head, text};
 use server::patience::until;
 use server::{Plan, Server};
 
-/// A process that adds up what it is sent and answers with the sum.
+/// A process that adds the numbers it receives and answers with the sum.
 const SUM: &str = "<%= spawn(function()
   local sum = 0
   while true do
@@ -191,7 +191,7 @@ fn who_goes_away_ends_the_page_that_waits_for_a_message() {
     assert_eq!(text(&answer), "the process has ended");
 }
 
-/// Spawned by many requests, and all of them live for long: there is room for so many, the rest is told, and it is said who holds what.
+/// Long-lived processes spawned by many requests: there is a limit, further spawns are refused, and statistics say which page holds how many.
 #[test]
 fn who_spawns_what_lasts_is_told_when_there_is_no_room_and_statistics_say_who_holds_it() {
     let chat = "<% local name, why = spawn(function() receive(600) end) -%><%= name and 'spawned' or why -%>";
@@ -216,7 +216,7 @@ fn who_spawns_what_lasts_is_told_when_there_is_no_room_and_statistics_say_who_ho
     assert_eq!(server.count("/pages/kills/memory"), 0);
 }
 
-/// Processes have half of what a scheduler fetches at once: requests find room, whatever processes do.
+/// Processes may use half of a scheduler's concurrent fetches: the other half is for requests, whatever processes do.
 #[test]
 fn processes_leave_half_of_the_fetches_to_requests() {
     let (_silent, silent) = server::used_port();

@@ -1,5 +1,5 @@
-//! Goal: an edit of a page is served at the next request, a broken one is not, and no request notices the change.
-//! Method: the built binary, a site that is edited under it, clients that keep asking.
+//! Goal: an edit of a page is served from the next request on, a broken one is not, and no running request is affected.
+//! Method: the built binary, a site that is edited while it is served, clients that send requests all the time.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -26,27 +26,27 @@ use server::{PROGRAM, Plan, Server, configuration, errors_of, printed_by, run};
 /// Clients that keep their connections, each a thread.
 const CLIENTS: usize = 3;
 
-/// Of each client: the load is there for the edits, and leaves room for them on a host that is busy anyway.
+/// Per client: a load during the edits that leaves room for them on a busy host.
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(1);
 
-/// Each is waited for.
+/// The test waits for each.
 const EDITS: u64 = 1_000;
 
-/// Of so many edits one comes with a reload of the configuration.
+/// One edit of this many comes with a reload of the configuration.
 const RELOAD_EVERY: u64 = 10;
 
-/// By then the engines have what they need for any number of edits.
+/// By then the engines have allocated what any number of edits needs.
 const SETTLED: u64 = 100;
 
-/// What the server may have grown by from then on: garbage that was not collected yet.
+/// How much the server may have grown from then on: garbage that was not collected yet.
 const GROWTH_KIB: u64 = 4 * 1024;
 
-/// Written where it is.
+/// Writes in place.
 fn edit(server: &Server, name: &str, text: &str) {
     fs::write(server.directory().join(&format!("site/{name}")), text).unwrap();
 }
 
-/// As most editors save: a new file in the place of the old one.
+/// As most editors save: a new file renamed over the old one.
 fn replace(server: &Server, name: &str, text: &str) {
     server.directory().write(&format!("site/{name}"), text);
 }
@@ -59,14 +59,14 @@ fn expect(server: &Server, path: &str, status: u16, body: &str) {
     });
 }
 
-/// Memory of the server that is in RAM, in KiB.
+/// Resident memory of the server, in KiB.
 fn resident_kib(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// What `ctl status` says of pages.
+/// The pages in `ctl status`.
 fn pages(server: &Server) -> Value {
     server.ctl_json(&["status"])["pages"].take()
 }
@@ -77,7 +77,7 @@ fn an_edit_a_new_page_and_a_removed_one_are_seen() {
     assert_eq!(text(&server.get("/a")), "one");
     edit(&server, "a.page.txt", "two");
     expect(&server, "/a", 200, "two");
-    // What an editor leaves beside it is no page, and no trouble.
+    // Temporary files of editors are neither pages nor errors.
     let locked = server.directory().join("site/.#a.page.txt");
     symlink("nobody@nowhere.1", locked).unwrap();
     edit(&server, "a.page.txt~", "two");
@@ -90,7 +90,7 @@ fn an_edit_a_new_page_and_a_removed_one_are_seen() {
     expect(&server, "/a", 404, "");
     assert_eq!(text(&server.get("/b")), "b");
     assert_eq!(pages(&server)["count"], 1);
-    // Nothing of this was a reload of the configuration, or trouble.
+    // None of this was a reload of the configuration, or an error.
     assert_eq!(server.ctl_json(&["status"])["last_reload"]["number"], 0);
     assert_eq!(server.printed_troubles(), "");
     server.signal("TERM");
@@ -149,7 +149,7 @@ fn a_broken_edit_keeps_the_good_version_and_is_told() {
     assert!(shown.contains("a.page.txt") && shown.contains("the version before"), "{shown}");
     expect(&server, "/new", 500, "");
     assert_eq!(text(&server.get("/a")), "good");
-    // A reload reads pages, too: the good version outlives it, and what is known is not told again.
+    // A reload also reads pages: the good version survives it, and a known error is not reported again.
     assert_eq!(server.ctl_json(&["reload"])["state"], "in force");
     assert_eq!(text(&server.get("/a")), "good");
     let printed = server.printed_errors();
@@ -220,7 +220,7 @@ fn a_reload_follows_the_edits_of_its_own_roots() {
     expect(&server, "/a", 200, "three");
 }
 
-/// Asks over one connection until told to stop: the numbers never go back.
+/// Sends requests over one connection until told to stop: the numbers never decrease.
 fn keep_asking(address: SocketAddr, stop: &AtomicBool) -> Result<u64, String> {
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     let (mut newest, mut asked) = (0, 0);
@@ -274,7 +274,7 @@ fn a_thousand_edits_under_load_fail_no_request_and_take_no_memory() {
     assert!(server.is_running());
     assert_eq!(server.printed_troubles(), "");
     assert_eq!(server.count("/closed/failed") + server.count("/turns/panics"), 0);
-    // An edit that a reload read as well is not taken over twice.
+    // An edit that a reload has read as well does not take effect twice.
     let edits = pages(&server)["edits"].as_u64().unwrap();
     assert!((EDITS - EDITS / RELOAD_EVERY..=EDITS).contains(&edits), "{edits}");
     let reloads = server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
@@ -351,7 +351,7 @@ fn a_page_that_is_written_in_place_is_whole_in_the_end_though_a_reload_saw_half_
     let server = Plan::new().file("a.page.txt", "old").start();
     let number = || server.ctl_json(&["status"])["last_reload"]["number"].as_u64().unwrap();
     let path = server.directory().join("site/a.page.txt");
-    // As an editor does that writes where the file is: emptied, written in two parts, closed.
+    // As an editor does that writes in place: truncate, write in two parts, close.
     let mut file = fs::File::create(&path).unwrap();
     file.write_all(b"the first half").unwrap();
     let before = number();
@@ -366,15 +366,15 @@ fn a_page_that_is_written_in_place_is_whole_in_the_end_though_a_reload_saw_half_
 #[test]
 fn half_a_page_is_not_served_before_its_file_is_closed() {
     let server = Plan::new().file("a.page.txt", "old").file("b.page.txt", "old").start();
-    // Edits are seen from here on: at the start a page is read as it is.
+    // Edits are noticed from here on: at the start a page is read as it is.
     edit(&server, "b.page.txt", "new");
     expect(&server, "/b", 200, "new");
     let path = server.directory().join("site/a.page.txt");
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b" and half").unwrap();
-    // Nothing is read for what is only written.
+    // A file that is still open for writing is not read.
     assert_eq!((pages(&server)["edits"].as_u64().unwrap(), text(&server.get("/a"))), (1, "old"));
-    // An edit of another page is not held up by it, and takes it over as it is.
+    // It does not delay an edit of another page, which takes it over as it is.
     edit(&server, "b.page.txt", "newer");
     expect(&server, "/b", 200, "newer");
     file.write_all(b" and whole").unwrap();

@@ -1,5 +1,6 @@
-//! Goal: pages are of the directory that a root leads to, as files are, whoever puts another in its place; and what cannot be
-//! read for a while is not taken for what is gone. Method: the built binary, directories that are replaced, closed and short of.
+//! Goal: pages are those of the directory that a root leads to, as files are, also when another one is put in its place; and a directory that cannot
+//! be read for a while is not treated as empty. Method: the built binary, directories that are replaced, made unreadable, and without free
+//! descriptors.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -50,10 +51,10 @@ fn where_a_link_is_turned_the_pages_and_modules_are_of_the_other_release() {
     turn_to("releases/two");
     expect(&server, "/a", 200, "two");
     expect(&server, "/b", 200, "main two");
-    // What is edited from now on is that of the other release.
+    // Edits from now on are those of the other release.
     server.directory().write("releases/two/public/a.page.txt", "three");
     expect(&server, "/a", 200, "three");
-    // As `ln -sfn` does it: for a moment there is none.
+    // As `ln -sfn` does it: for a moment there is no link.
     fs::remove_file(server.directory().join("current")).unwrap();
     until("the end of the page", || (server.get("/a").status != 200).then_some(()));
     symlink(server.directory().join("releases/one"), server.directory().join("current")).unwrap();
@@ -109,7 +110,7 @@ fn out_of_descriptors_the_pages_stay_and_are_read_later() {
     assert_eq!(printed.matches("the pages stay").count(), 1, "{printed}");
 }
 
-/// The superuser may look into everything, unless that is taken away.
+/// The superuser may read everything, unless that capability is dropped.
 fn without_privileges() -> Option<Plan> {
     const TEST: &str = "pages_of_a_directory_that_is_closed_stay_and_are_told";
     if fs::metadata("/proc/self").unwrap().uid() != 0 {

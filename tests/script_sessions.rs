@@ -1,4 +1,4 @@
-//! Goal: sessions and signed cookies hold over requests, schedulers and reloads, and nobody else can make them.
+//! Goal: sessions and signed cookies survive requests, schedulers and reloads, and nobody else can create them.
 //! Method: the built binary, clients that keep their cookies as a browser does.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -74,7 +74,7 @@ fn site(plan: Plan) -> Plan {
     plan.file("login.page.html", LOGIN).file("other.page.txt", OTHER).file("plain.page.txt", PLAIN)
 }
 
-/// A plan with a secret in a file that is nobody else's.
+/// A plan with a secret in a file that only its owner can read.
 fn with_secret(secret: &str) -> Plan {
     let plan = site(Plan::new().config(CONFIG));
     write_secret(&plan, secret);
@@ -117,7 +117,7 @@ fn who_logs_in_is_known_until_they_leave() {
     assert_eq!(text(&ada.post(&server, "/login", "leave=yes")), "Who are you?");
     assert_eq!(ada.cookie, None);
     assert_eq!(text(&grace.get(&server, "/other")), "Grace");
-    // A restart without a secret of its own ends what was.
+    // Without a configured secret, a restart ends all sessions.
     let server = server.kill_and_restart();
     assert_eq!(text(&grace.get(&server, "/other")), "nobody");
 }
@@ -155,7 +155,7 @@ fn a_secret_outlives_a_restart_and_is_changed_by_a_reload() {
         (text(&browser.get(&server, "/other")) == "nobody").then_some(())
     });
     assert_eq!(text(&later.get(&server, "/other")), "Grace");
-    // A broken file changes nothing and is told.
+    // A broken file changes nothing and is reported.
     for (secret, told) in [("short", "has 5 bytes in line 1, less than 32"), ("", "is empty")] {
         write_secret(&server.plan, secret);
         let problems = reload(&server).join("\n");

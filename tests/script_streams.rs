@@ -1,4 +1,4 @@
-//! Goal: a page sends what it has and goes on, at the pace of its client. Method: the built binary, raw clients.
+//! Goal: a page sends what it has and continues, at the pace of its client. Method: the built binary, raw clients.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -19,7 +19,7 @@ fn start(pages: &[(&str, &str)]) -> Server {
     Plan::new().argument("--schedulers=1").files(pages).start()
 }
 
-/// Reads until what came ends in this.
+/// Reads until the received text ends with this.
 fn read_to(client: &mut Client, end: &str) -> String {
     let mut received = Vec::new();
     let mut buffer = [0; 4096];
@@ -31,7 +31,7 @@ fn read_to(client: &mut Client, end: &str) -> String {
     String::from_utf8(received).unwrap()
 }
 
-/// Reads to the last chunk, throwing away what comes: how many bytes that was.
+/// Reads to the last chunk; returns the number of bytes.
 fn read_all_chunks(client: &mut Client) -> usize {
     let (mut total, mut last) = (0, Vec::new());
     let mut buffer = vec![0; 1 << 20];
@@ -69,7 +69,7 @@ fn a_stream_is_one_answer_and_the_connection_goes_on() {
     let server =
         start(&[("count.page.txt", page), ("rest.page.txt", rest), ("plain.page.txt", "plain")]);
     let mut client = server.client();
-    // The next requests are there while the stream runs.
+    // The next requests have arrived while the stream runs.
     let requests = ["/count", "/plain", "/rest", "/plain"].map(|path| head("GET", path, &[]));
     client.send(requests.concat()).unwrap();
     let stream = client.response(RequestKind::Other).unwrap();
@@ -260,7 +260,7 @@ fn events_come_from_other_pages_and_only_who_has_a_client_sends_them() {
 #[test]
 fn a_stream_lasts_longer_than_a_page_may_as_long_as_its_client_takes_it() {
     let config = "[pages]\ncpu_budget = \"200ms\"\ndeadline = \"1s\"\n";
-    // Four times as long as a page may take, and more CPU time than it has in that time.
+    // Four times as long as a page may take, and more CPU time than it may use in that time.
     let page = "<% local sum = 0 for turn = 1, 22 do\n\
         for index = 1, 15000000 do sum = sum + index end\n\
         sleep(0.2) response:write('.') response:flush() end -%>";
@@ -271,7 +271,7 @@ fn a_stream_lasts_longer_than_a_page_may_as_long_as_its_client_takes_it() {
     assert_eq!(text(&server.get("/long")), ".".repeat(22));
     let used_us = server.count("/pages/cpu_us");
     assert!(used_us > 200_000, "{used_us}");
-    // Nobody takes what is not there.
+    // No connection is accepted any more.
     assert!(server.client().get("/idle").is_err());
     let mut client = server.client();
     assert_eq!(client.get("/idle?status=204").unwrap().status, 204);
@@ -289,7 +289,7 @@ fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
     };
     let mut client = server.client();
     client.send(head("GET", "/large", &[])).unwrap();
-    // It does not read, so the page stops.
+    // The client does not read, so the page stops.
     let waits = || server.count("/network/buffered_bytes");
     until("the page waits for its client", || (waits() > 0).then_some(()));
     server.reaches("/pages/waiting", 1);
@@ -305,7 +305,7 @@ fn a_page_is_no_faster_than_its_client_and_memory_is_bounded() {
 #[test]
 fn a_part_larger_than_any_queue_arrives() {
     let page = "<% local piece = ('x'):rep(12 * 1024 * 1024) response:write(piece) response:flush() response:write(piece) -%>";
-    // The text, what it was made in and what is printed are three times as much.
+    // The text, its buffers and the output together are three times as much.
     let plan = Plan::new().config("[pages]\nmemory_per_request = \"64 MiB\"\n");
     let server = plan.file("large.page.txt", page).start();
     let mut client = server.client();

@@ -1,5 +1,5 @@
-//! Goal: the directory for uploads is one that nothing else depends on, and a file in it is its request's alone. Method: the
-//! built binary, raw clients, and a test that changes the directory meanwhile.
+//! Goal: the directory for uploads must not be one that anything else depends on, and a file in it belongs to its request only. Method: the
+//! built binary, raw clients, and a test that changes the directory in the meantime.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -40,7 +40,7 @@ fn a_file_whose_name_another_request_took_is_neither_read_nor_moved() {
     assert_eq!(std::fs::read_to_string(directory.join("avatar")).unwrap(), "second");
 }
 
-/// The data of the chunk with which an answer begins.
+/// The data of the first chunk of an answer.
 fn first_chunk(client: &mut Client) -> String {
     let (mut received, mut buffer) = (String::new(), [0; 4096]);
     loop {
@@ -56,12 +56,12 @@ fn first_chunk(client: &mut Client) -> String {
     }
 }
 
-/// Where there is a sandbox, it knows the directory that was there at the start.
+/// A sandbox knows the directory that existed at the start.
 #[test]
 fn a_directory_that_was_made_anew_is_used_or_the_log_says_why_not() {
     let server = plan().argument("--schedulers=1").start();
     let directory = uploads(&server);
-    // The forms of a scheduler go to one helper after the other.
+    // The forms of a scheduler go to its helper threads in turn.
     let send = || {
         [0, 1].map(|_| {
             let form = part("name=file; filename=a", "data") + "--B--";
@@ -131,7 +131,7 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
 }
 
-/// The configuration itself lies elsewhere; the link to it, named without a directory, could be replaced.
+/// The configuration itself is elsewhere; the link to it, named without a directory, could be replaced.
 #[test]
 fn a_link_to_the_configuration_is_not_to_be_replaced_either() {
     let plan = Plan::new();

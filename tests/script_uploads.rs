@@ -1,6 +1,6 @@
 //! Goal: files of forms reach their pages through the disk, in bounded memory, and leave nothing behind. Method: the built
-//! binary, curl, and raw clients which lie and go away; `script_large_uploads` has those that are large,
-//! `script_upload_directory` is about where they are kept.
+//! binary, curl, and raw clients that lie and close early; `script_large_uploads` has large files,
+//! `script_upload_directory` is about the directory.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -20,7 +20,7 @@ fn url(server: &Server, path: &str) -> String {
     format!("http://{}{path}", server.address())
 }
 
-/// What curl prints when it sends these parts.
+/// The output of curl when it sends these parts.
 fn curl(server: &Server, path: &str, words: &[&str]) -> String {
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--max-time", "20"]).args(words);
@@ -57,7 +57,7 @@ fn curl_sends_files_and_fields() {
          many|a\"b ü.txt|text/plain|0\npath|passwd|text/plain|4\ntitle=größe\n"
     );
     until_swept(&uploads(&server));
-    // Sent in chunks, and asked before: the server says 100.
+    // Sent in chunks, and with `Expect: 100-continue`.
     let chunked = ["-H", "Transfer-Encoding: chunked", "-H", "Expect: 100-continue"];
     let one = format!("-Fone=@{}", file("great.bin", ""));
     let printed = curl(&server, "/list", &[&chunked[..], &[&one]].concat());
@@ -79,7 +79,7 @@ fn the_last_of_a_name_counts_and_a_file_that_was_not_chosen_is_none() {
         + &part("name=title", "second")
         + "--B--\r\n";
     assert_eq!(text(&post(&server, "/last", TYPE, &form)), "b nil 2 second 0 true");
-    // No form at all, and one of another kind.
+    // Not a form, and a form of another kind.
     let plain = post(&server, "/list", "text/plain", "x");
     assert_eq!((plain.status, text(&plain)), (200, "title=\n"));
     let fields = post(&server, "/list", "application/x-www-form-urlencoded", "title=x");
@@ -114,12 +114,12 @@ fn too_large_a_form_is_answered_413() {
     let server = configured("upload_size = \"100 KiB\"\n").start();
     let form = |size: usize| part("name=file; filename=a", &"x".repeat(size)) + "--B--";
     assert_eq!(post(&server, "/list", TYPE, &form(100_000)).status, 200);
-    // By its length, before a byte of it is asked for.
+    // Refused for its length, before a byte of it is read.
     let mut client = server.client();
     let fields = [("Content-Type", TYPE), ("Content-Length", "102401"), ("Expect", "100-continue")];
     client.send(head("POST", "/list", &fields)).unwrap();
     assert_eq!(answer(&mut client).status, 413);
-    // In chunks, when it is too much.
+    // In chunks, refused when it becomes too large.
     let mut client = server.client();
     let fields = [("Content-Type", TYPE), ("Transfer-Encoding", "chunked")];
     client.send(head("POST", "/list", &fields)).unwrap();

@@ -1,5 +1,5 @@
-//! Goal: `velodrome serve` stands where it should, says clearly why where it does not, and ends as it is told.
-//! Method: the built binary, with everything an operator gets wrong.
+//! Goal: `velodrome serve` listens where it should, prints a clear reason if it cannot, and ends when it is told to.
+//! Method: the built binary, with the mistakes that operators make.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -15,7 +15,7 @@ use server::client::{Client, End, field, head, text};
 use server::patience::{PATIENCE, until};
 use server::{PROGRAM, Plan, Server, errors_of, printed_by, run, used_port};
 
-/// Fails unless it ended with this status and said all of these.
+/// Fails unless the exit status is this and the output contains all of these.
 fn assert_failed(output: &Output, status: i32, told: &[&str]) {
     let errors = errors_of(output);
     assert_eq!(output.status.code(), Some(status), "{errors}");
@@ -37,7 +37,7 @@ fn a_directory_is_served_and_announced() {
     assert_ne!(server.address().port(), 0, "port 0 stands for any free port");
 }
 
-/// The configuration may be elsewhere and name no root: what is served is still the directory of the command.
+/// The configuration may be elsewhere and name no root: the directory of the command line is still served.
 #[test]
 fn the_directory_of_the_command_is_served() {
     let plan = Plan::new().file("a.txt", "site\n");
@@ -219,7 +219,7 @@ fn a_unix_socket_left_by_a_killed_server_is_replaced() {
     assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n");
 }
 
-/// Unix sockets are one scheduler's alone: the rules of the other listeners must stay theirs on every scheduler.
+/// A Unix socket belongs to one scheduler: the settings of the other listeners must be the same on every scheduler.
 #[test]
 fn several_listeners_have_each_its_own_rules() {
     let plan = Plan::new().file("a.txt", "a\n");
@@ -235,7 +235,7 @@ fn several_listeners_have_each_its_own_rules() {
     let [proxied, plain] = server.addresses()[..] else { panic!("{:?}", server.announced) };
     let mut client = Client::connect_unix(&socket).unwrap();
     assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n");
-    // Often enough to meet every scheduler.
+    // Often enough to reach every scheduler.
     for number in 0..30 {
         let mut client = Client::connect(plain).unwrap();
         assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n", "plain connection {number}");
@@ -382,7 +382,7 @@ fn answers_carry_the_date_of_now() {
     assert!(now.abs_diff(Duration::from_secs(told)) < PATIENCE, "{date}");
 }
 
-/// A server that is started twice by mistake must not take the control socket of the first.
+/// A server that is started twice by mistake must not take over the control socket of the first.
 #[test]
 fn the_control_socket_of_a_running_server_is_not_taken() {
     let first = Server::start("");

@@ -1,5 +1,5 @@
-//! Goal: a site has the processes that its configuration names, one of each, and they outlive their failures, edits and reloads. Method: the
-//! built server with one to three schedulers, of which a process is on any.
+//! Goal: a site has the processes that its configuration names, one of each, and they survive failures, edits and reloads. Method: the
+//! built server with one to three schedulers, any of which may run a process.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -10,18 +10,18 @@ use server::client::text;
 use server::patience::until;
 use server::{Plan, Server, configuration, errors_of};
 
-/// A process that says who it is, and fails when it is told to. Were there two of it, one could not have the name.
+/// A process that returns its name, and fails when it is told to. If there were two of it, one could not register the name.
 const ECHO: &str = "return function() assert(register('echo')) \
     while true do local message = receive() \
       if message == 'fail' then error('as it was told') end \
       send(message, 'NUMBER') end end";
 
-/// Asks it, or has it fail.
+/// Sends it a message, or makes it fail.
 const ASK: &str = "return function(request) local name = request.query.name or 'echo' \
     if request.query.fail then return tostring(send('echo', 'fail')) end \
     local sent, why = send(name, self()) if not sent then return 503, why end return receive(5) end";
 
-/// Adds up what `tick` sends.
+/// Adds what `tick` sends.
 const SUM: &str = "local sum = 0 return function() assert(register('sum')) \
     while true do local message = receive() \
       if message == 1 then sum = sum + 1 else send(message, tostring(sum)) end end end";
@@ -44,7 +44,7 @@ fn site(schedulers: u16) -> Server {
     plan.start()
 }
 
-/// Waits until that is the answer.
+/// Waits for this answer.
 fn until_told(server: &Server, query: &str, wanted: &str) {
     until(&format!("{wanted} of {query}"), || {
         let answer = server.get(&format!("/ask?{query}"));
@@ -56,7 +56,7 @@ fn until_told(server: &Server, query: &str, wanted: &str) {
 fn there_is_one_of_each_on_all_schedulers() {
     for schedulers in 1..=3 {
         let server = site(schedulers);
-        // From whatever scheduler the connection is on.
+        // From any scheduler that the connection is on.
         for _ in 0..8 {
             until_told(&server, "", "one");
         }
@@ -85,7 +85,7 @@ fn an_edit_and_a_reload_change_what_runs() {
     until_told(&server, "", "one");
     server.directory().write("app/echo.lua", ECHO.replace("NUMBER", "two"));
     until_told(&server, "", "two");
-    // What is broken changes nothing.
+    // A broken file changes nothing.
     server.directory().write("app/echo.lua", "return 7");
     until("the problem", || {
         let told = server.printed_troubles();
@@ -113,7 +113,7 @@ fn a_module_that_is_not_there_and_a_zone_that_is_not_known_are_told() {
     let server = server.start();
     let told = server.printed_troubles();
     assert!(told.contains("gone.lua: does not exist, but [[process]] names it"), "{told}");
-    // It begins when it is there.
+    // It starts when the file exists.
     let source = "return function() register('gone') receive() end";
     server.directory().write("app/gone.lua", source);
     let ask = "return function() return tostring(whereis('gone') ~= nil) end";

@@ -1,4 +1,4 @@
-//! Goal: slow clients cost next to nothing and are given up in time. Method: a thousand of them, dripping heads, dripping
+//! Goal: slow clients cost almost nothing and are closed in time. Method: a thousand of them, dripping heads, dripping
 //! bodies and reading nothing, while a probe measures; then each kind alone against short deadlines.
 //!
 //! Here time is the requirement, so time is measured.
@@ -25,20 +25,20 @@ const EACH: usize = 334;
 /// Requests of the probe.
 const PROBES: usize = 1000;
 
-/// What the 99th percentile of the probe has to stay under, where a server without slow clients does.
+/// Limit of the probe's 99th percentile, if a server without slow clients meets it.
 const BOUND: Duration = Duration::from_millis(100);
 
-/// Between two drops of all clients.
+/// Time between two drops of all clients.
 const DRIP: Duration = Duration::from_millis(50);
 
-/// How much longer than there it may take on a machine that is too busy for the bound.
+/// On a machine that is too busy for the limit: how much longer it may take than without slow clients.
 const BUSY_FACTOR: u32 = 2;
 
-/// Longer than the probe takes on any machine: all slow clients are slow to its end.
+/// Longer than the probe takes on any machine: the slow clients last until its end.
 const PATIENT: &str =
     "[limits]\nheader_deadline = \"1h\"\nbody_idle = \"1h\"\nsend_idle = \"1h\"\n";
 
-/// A file that fills every socket buffer there is.
+/// A file that is larger than all socket buffers.
 const LARGE: usize = 16 * 1024 * 1024;
 
 fn begun(server: &Server, bytes: &str) -> Client {
@@ -47,11 +47,11 @@ fn begun(server: &Server, bytes: &str) -> Client {
     client
 }
 
-/// Sends a byte to each now and then, until told to stop.
+/// Sends a byte to each repeatedly, until told to stop.
 fn drip(mut clients: Vec<Client>, stop: &AtomicBool) -> usize {
     let mut alive = clients.len();
     while !stop.load(Ordering::SeqCst) {
-        // One that was given up is not written to again.
+        // A client whose connection was closed is not written to again.
         clients.retain_mut(|client| client.stream.write_all(b"x").is_ok());
         alive = clients.len();
         pace(DRIP);
@@ -59,7 +59,7 @@ fn drip(mut clients: Vec<Client>, stop: &AtomicBool) -> usize {
     alive
 }
 
-/// Lets this test open more files than the 1,024 that are usual.
+/// Allows this test more open files than the usual 1,024.
 fn allow_descriptors() {
     let process = format!("--pid={}", std::process::id());
     let mut command = std::process::Command::new("prlimit");
@@ -105,7 +105,7 @@ fn a_thousand_slow_clients_do_not_slow_a_probe() {
     );
 }
 
-/// Asks a server again and again, and takes the time.
+/// Sends requests to a server repeatedly, and measures their time.
 struct Probe<'s> {
     server: &'s Server,
     client: Client,
@@ -118,7 +118,7 @@ impl<'s> Probe<'s> {
     }
 
     fn ask(&mut self, number: usize) {
-        // Half of them over a new connection, as somebody who comes by.
+        // Half of them over a new connection, like a new client.
         if number.is_multiple_of(2) {
             self.client = self.server.client();
         }
@@ -134,7 +134,7 @@ impl<'s> Probe<'s> {
     }
 }
 
-/// A server that loses patience soon.
+/// A server with short deadlines.
 fn impatient() -> Server {
     Plan::new()
         .config(
@@ -146,10 +146,10 @@ fn impatient() -> Server {
         .start()
 }
 
-/// Twice the deadline, a tick of the server's clock, and a busy machine.
+/// Twice the deadline, a tick of the server's clock, and some time for a busy machine.
 const SOON: Duration = Duration::from_millis(2500);
 
-/// No deadline may come early.
+/// No deadline may fire early.
 const DEADLINE: Duration = Duration::from_millis(500);
 
 #[test]
@@ -181,7 +181,7 @@ fn a_silent_connection_is_closed_without_a_word() {
     let began = Instant::now();
     let mut client = server.client();
     assert_eq!(client.rest().unwrap(), (Vec::new(), End::Closed));
-    // The kernel keeps a connection without bytes to itself for a second (`defer_accept`).
+    // The kernel holds a connection without bytes back for a second (`defer_accept`).
     assert!(began.elapsed() < SOON + Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
@@ -214,7 +214,7 @@ fn a_body_slower_than_the_floor_is_given_up() {
     let mut client = begun(&server, post);
     let mut writer = client.stream.try_clone().unwrap();
     let began = Instant::now();
-    // Never idle for long, but 20 bytes a second are not 1,024.
+    // Never idle for long, but 20 bytes per second are less than 1,024.
     let dripper = thread::spawn(move || {
         while began.elapsed() < SOON * 2 && writer.write_all(b"x").is_ok() {
             pace(DRIP);
@@ -243,7 +243,7 @@ fn a_reader_below_the_floor_is_reset() {
     let server = impatient();
     let mut client = begun(&server, &head("GET", "/large.bin", &[]));
     let began = Instant::now();
-    // Some bytes at a time, far from 64 KiB a second; what is in the buffers counts for nobody.
+    // A few bytes at a time, far below 64 KiB per second; bytes in the buffers do not count.
     let mut taken = [0; 200];
     until("the reader to be given up", || {
         let _ended = std::io::Read::read(&mut client.stream, &mut taken);
@@ -270,15 +270,15 @@ fn a_slow_but_steady_reader_gets_everything() {
     assert_eq!(server.count("/closed/slow-reader"), 0);
 }
 
-/// Bytes of the answer of the page below, more than socket buffers take.
+/// Bytes of the answer of the page below, more than fit into socket buffers.
 const PAGE: u64 = 32 * 1024 * 1024;
 
-/// Clients that take nothing of it: together more than what queues may hold.
+/// Clients that read nothing of it: together more than queues may hold.
 const PAGE_READERS: u64 = 16;
 
 #[test]
 fn large_pages_for_readers_that_take_nothing_are_bounded_and_ended() {
-    // All answers are made in the same moment, when nothing has been given up yet.
+    // All answers are created at the same moment, when no connection has been closed yet.
     let page = "<% receive(2) local part = ('x'):rep(1024 * 1024)\n\
                 for number = 1, 32 do response:write(part) end -%>";
     let plan = Plan::new().argument("--schedulers=1").file("page.page.txt", page);

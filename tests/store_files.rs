@@ -244,7 +244,6 @@ fn an_import_that_is_killed_leaves_nothing_and_holds_nobody_up() {
     assert!(done(&["check", &place.data]).contains("2 records are consistent"));
 }
 
-/// The lines of `stat` about programs that read the store.
 #[test]
 fn a_slow_sender_of_rows_keeps_nobody_waiting() {
     let place = Place::new();
@@ -292,6 +291,7 @@ fn a_server_ends_though_another_program_writes_and_does_not_end() {
     say(&mut connect(resp(&start())), b"GET n\r\n", b"$1\r\n1\r\n");
 }
 
+/// The lines of `stat` about programs that read the store.
 fn readers(place: &Place) -> Vec<String> {
     let told = done(&["stat", &place.data]);
     told.lines().filter(|line| line.starts_with("reader ")).map(str::to_owned).collect()

@@ -1,5 +1,5 @@
-//! Goal: the server takes sockets from a service manager and tells it what it does. Method: sockets passed as systemd
-//! passes them, and a notification socket of the test's own.
+//! Goal: the server takes sockets from a service manager and notifies it of its state. Method: sockets passed as systemd
+//! passes them, and a notification socket of the test.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -50,7 +50,7 @@ fn sockets_of_systemd_are_taken_by_name() {
     assert!(server.wait().success());
 }
 
-/// `systemd` without a name stands for all of them, which must not shift the rules of those behind it.
+/// `systemd` without a name stands for all of them, which must not shift the settings of listeners after it.
 #[test]
 fn all_sockets_of_systemd_are_taken_at_once() {
     if !has("python3", "all_sockets_of_systemd_are_taken_at_once") {
@@ -86,7 +86,7 @@ fn systemd_itself_activates_it() {
     let listen = format!("--listen={address}");
     let plan = Plan::new().file("a.txt", "a\n").listen("systemd");
     let server = plan.wrapped(&["systemd-socket-activate", &listen]).launch();
-    // It starts the server when the first connection comes.
+    // It starts the server at the first connection.
     let mut client = until("the socket", || Client::connect(address).ok());
     assert_eq!(text(&client.get("/a.txt").unwrap()), "a\n");
     drop(client);
@@ -105,7 +105,7 @@ fn without_sockets_of_systemd_it_says_so() {
     }
 }
 
-/// The states of sd_notify(3) that came in one datagram.
+/// The states of sd_notify(3) in one datagram.
 fn notified(socket: &UnixDatagram) -> Vec<String> {
     let mut buffer = [0; 1024];
     let count = socket.recv(&mut buffer).expect("a notification");

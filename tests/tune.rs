@@ -1,5 +1,5 @@
-//! Goal: `velodrome tune audit` tells of this host and of another one's files, and names causes that are planted into a network namespace. Method: the built binary;
-//! namespaces by unshare, skipped and said so where it may make none.
+//! Goal: `velodrome tune audit` reports on this host and on another one's files, and finds causes that the test sets up in a network namespace.
+//! Method: the built binary; namespaces by unshare, reported as skipped if they are not permitted.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -23,7 +23,7 @@ fn told(output: &Output) -> Value {
     serde_json::from_str(&printed_by(output)).unwrap()
 }
 
-/// The checks that cost something, in their order.
+/// The checks that cost, in their order.
 fn costs(report: &Value) -> Vec<String> {
     let checks = report["checks"].as_array().unwrap().iter();
     let costly = checks.filter(|check| check["state"] == "seen" || check["state"] == "set");
@@ -75,7 +75,7 @@ fn what_is_asked_wrongly_is_refused() {
     }
 }
 
-/// Makes a table of nftables by its own messages (a batch with `NFT_MSG_NEWTABLE`), as `nft` may not be installed.
+/// Creates a table of nftables by netlink messages (a batch with `NFT_MSG_NEWTABLE`), because `nft` may not be installed.
 const TABLE: &str = r#"python3 -c '
 import socket, struct
 def message(kind, flags, content):
@@ -86,7 +86,7 @@ netfilter = socket.socket(16, 3, 12)
 netfilter.send(begin + table + end)
 '"#;
 
-/// Runs lines of a shell in a network namespace; the last one prints the report.
+/// Runs shell commands in a network namespace; the last one prints the report.
 fn in_namespace(test: &str, lines: &str, load: &str) -> Option<Value> {
     let can = Command::new("unshare").args(["--net", "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
@@ -164,7 +164,7 @@ fn changes_are_planned_made_looked_at_and_put_back() {
     let (most, sack) = ("/proc/sys/net/core/somaxconn", "/proc/sys/net/ipv4/tcp_sack");
     let told = printed_by(&output);
     let mut told: Vec<&str> = told.lines().collect();
-    // Which of both is worth more is not asked here.
+    // The order of these two does not matter here.
     told[..2].sort_unstable();
     told[4..6].sort_unstable();
     let expected = [
@@ -203,7 +203,7 @@ fn a_host_is_recorded_and_audited_elsewhere() {
     let page = path("audit.html");
     let report = told(&audit(&["--json", "--root", &path("host"), "--html", &page]));
     let own = told(&audit(&["--json", "--seconds", "0"]));
-    // Counters move meanwhile; what is set does not.
+    // Counters move in the meantime; settings do not.
     let set = |report: &Value| -> Vec<String> {
         let checks = report["checks"].as_array().unwrap().iter();
         let mut set: Vec<String> = checks
@@ -245,7 +245,7 @@ fn what_drifts_is_verified_and_a_unit_writes_it_again() {
     host.write(file, "128");
     let (status, told) = tune(&["verify"]);
     assert!(status == 5 && told.ends_with("0 changes hold, 1 do not.\n"), "{told}");
-    // The host is started anew.
+    // A reboot of the host.
     host.write("proc/sys/kernel/random/boot_id", "second");
     assert_eq!(tune(&["verify"]).0, 5);
     let (status, told) = tune(&["apply", "--again"]);
@@ -284,12 +284,12 @@ fn what_is_not_confirmed_is_put_back_by_itself() {
         });
         lines.into_iter().any(|line| line.contains("way-back") && line.contains(&root))
     };
-    // It has the journal to itself until it ends.
+    // It has the journal locked until it ends.
     until("the way back has ended", || (!way_back()).then_some(()));
-    // What was changed before stays.
+    // Earlier changes stay.
     until("the journal says so", || (tune(&["status"]).1.lines().count() == 1).then_some(()));
     assert_eq!(host.text("proc/sys/net/ipv4/tcp_sack").trim(), "1");
-    // What is confirmed stays: the way back is over when its time is.
+    // Confirmed changes stay: the process ends when its time is over.
     let (status, _) =
         tune(&["apply", "stack.somaxconn", "--for", "connections", "--confirm", "1h"]);
     assert_eq!(status, 0);
@@ -298,7 +298,7 @@ fn what_is_not_confirmed_is_put_back_by_itself() {
     assert_eq!((host.text(file).trim(), tune(&["verify"]).0), ("4096", 0));
 }
 
-/// Applies, is killed sooner or later, and puts back: each time the files are as they were.
+/// Applies, is killed at different moments, and reverts: each time the files are as before.
 const KILLED: &str = r#"
 cd HERE
 set_all() {

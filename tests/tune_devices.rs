@@ -1,6 +1,6 @@
-//! Goal: `velodrome tune` changes settings of a network device, and puts them back: when it is told to, and by itself where the change may cut the way to the host. It sees
-//! packets that arrive on another CPU than that of their thread. Method: the built binary and a pair of devices in network namespaces; whether they have hardware behind
-//! them is made up in a `/sys` of that namespace.
+//! Goal: `velodrome tune` changes settings of a network device, and reverts them: on command, and by itself if the change may cut the connection to
+//! the host. It finds packets that arrive on another CPU than that of their thread. Method: the built binary and a pair of devices in network
+//! namespaces; a fake `/sys` in that namespace says that they have hardware behind them.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -12,7 +12,8 @@ use std::process::Command;
 use server::directory::Directory;
 use server::{PROGRAM, errors_of, printed_by, run};
 
-/// Reads the device by ethtool's calls, without the program under test; with a word it has one receiving queue and puts segments together first.
+/// Reads the device's settings by ethtool's calls, without the program under test; with an argument it first gets one receive queue and segmentation
+/// offload.
 const DEVICE: &str = r"
 import array, fcntl, socket, struct, sys
 asker = socket.socket()
@@ -28,7 +29,7 @@ if sys.argv[1:]:
 print('queues', call([0x3c])[5], 'gro', call([0x2b])[1])
 ";
 
-/// Why it cannot be tried here.
+/// The reason why it cannot be tested here.
 fn hindrance() -> Option<&'static str> {
     let works = |program: &str, words: &[&str]| {
         Command::new(program).args(words).output().is_ok_and(|output| output.status.success())
@@ -64,17 +65,17 @@ fn queues_and_offloads_of_a_device_are_changed_and_put_back() {
         tune("revert all"),
         look.clone(),
         tune("confirm"),
-        // The other device of that name is left alone.
+        // Another device with the same name is left alone.
         tune(apply),
         "echo 8 > /sys/class/net/one/ifindex".to_owned(),
         tune("revert all"),
         look.clone(),
         tune("confirm"),
-        // Without a word it comes back by itself.
+        // Without confirmation it is reverted by itself.
         format!("{look} plant"),
         tune(&format!("{apply} --confirm 100ms")),
         format!("until {look} | grep -q 'queues 1 gro 1'; do :; done"),
-        // The way back has the journal until it ends.
+        // The process that reverts has the journal locked until it ends.
         format!("until {} > {here}/told 2>&1; do :; done; cat {here}/told", tune("revert all")),
     ];
     let output =
@@ -108,7 +109,7 @@ fn queues_and_offloads_of_a_device_are_changed_and_put_back() {
     assert_eq!(printed_by(&output), expected.concat(), "{}", errors_of(&output));
 }
 
-/// A server on one CPU, a client on the other: a packet between two such devices is handled where it was sent.
+/// A server on one CPU, a client on the other: a packet between two such devices is handled on the CPU that sent it.
 const ELSEWHERE: &str = r"
 cd HERE
 ip link set lo up
@@ -156,7 +157,7 @@ fn packets_that_arrive_on_another_cpu_are_seen() {
     assert!(is_said, "{told} {} {client}", errors_of(&output));
 }
 
-/// A program of two instructions that takes every packet, behind a device (tc-bpf(8)).
+/// A program of two instructions that accepts every packet, attached by tc (tc-bpf(8)).
 const BEHIND: &str = "
 ip link add one type veth peer name other
 PROGRAM tune audit --seconds 0 | grep -c stack.xdp || true

@@ -1,5 +1,5 @@
-//! Goal: `velodrome tune ladder` starts the server itself and ends it, also when it is ended in the middle, and says what is wrong with its words. Method: the built
-//! binary; what a step is worth, and that the host is put back, is tried in the crate.
+//! Goal: `velodrome tune ladder` starts the server itself and ends it, also when it is interrupted, and reports wrong arguments. Method: the built
+//! binary; the gain of a step, and that the host is reverted, are tested in the crate.
 #![expect(clippy::disallowed_types, reason = "a test has files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -11,7 +11,7 @@ use std::process::Command;
 use server::directory::Directory;
 use server::{PROGRAM, errors_of, printed_by, run};
 
-/// Ended while its server runs: both end, and nothing is left changed.
+/// Interrupted while its server runs: both end, and nothing stays changed.
 #[test]
 fn who_ends_it_has_its_server_ended_too() {
     let place = Directory::new();

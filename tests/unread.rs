@@ -1,5 +1,5 @@
-//! Goal: bytes of a body that nobody reads are never taken for a request. Method: a refused POST whose body looks
-//! like a second request, with an error page that no scheduler has looked at yet, so that the answer has to wait.
+//! Goal: unread bytes of a body are never taken for a request. Method: a refused POST whose body looks
+//! like a second request, with an error page that no scheduler has opened yet, so that the answer has to wait.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
@@ -8,7 +8,7 @@ mod server;
 
 use server::Server;
 
-/// A body larger than the server reads for the sake of the connection, which begins like a request.
+/// A body that is larger than what the server reads to keep the connection, and begins like a request.
 fn smuggled(expect: &str) -> Vec<u8> {
     let mut request = format!(
         "POST /first.txt HTTP/1.1\r\nHost: test\r\n{expect}Content-Length: 200000\r\n\r\n\

@@ -1,4 +1,4 @@
-//! Goal: a module talks with the clients of WebSockets, each call after the other, until each is closed, however it is. Method: the built
+//! Goal: a module talks with WebSocket clients, one call after the other, until each is closed in any way. Method: the built
 //! server, plain sockets.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
@@ -80,7 +80,7 @@ fn greeted(server: &Server, name: &str) -> TcpStream {
     socket
 }
 
-/// Waits until the module has told this.
+/// Waits until the module has published this.
 fn until_told(server: &Server, line: &str) {
     until(line, || {
         let told = server.get("/channels/told?since=0&wait=0");
@@ -88,7 +88,7 @@ fn until_told(server: &Server, line: &str) {
     });
 }
 
-/// What comes until the connection ends.
+/// Reads until the connection ends.
 fn rest(mut socket: TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
     let _reset_is_an_end = socket.read_to_end(&mut all);
@@ -111,7 +111,7 @@ fn messages_are_answered_in_their_order_and_letters_between_them() {
         }
         say(&mut other, b"", b"{\"letter\":[\"for\",\"bob\"]}");
         say(&mut socket, &frame("after"), b"{\"letter\":[\"for\",\"ann\"]}\x81\x05AFTER");
-        // A megabyte for a client that reads none of it meanwhile.
+        // A megabyte for a client that reads none of it in the meantime.
         socket.write_all(&[frame("many"), frame("behind")].concat()).unwrap();
         say(&mut other, &frame("a"), b"A");
         let told = say(&mut socket, b"", b"BEHIND");
@@ -161,13 +161,13 @@ fn the_module_hears_of_each_end() {
     say(&mut socket, b"\x83\x80\0\0\0\0", b"\x88");
     drop(socket);
     until_told(&server, "wrong 1002 the WebSocket is closed");
-    // A client that goes in the middle of a call: it ends at its deadline.
+    // A client that closes in the middle of a call: the call ends at its deadline.
     let mut socket = greeted(&server, "stuck");
     socket.write_all(&frame("stuck")).unwrap();
     server.reaches("/pages/waiting", 1);
     drop(socket);
     server.reaches("/pages/waiting", 0);
-    // One that keeps itself busy, and does not come to its end.
+    // A call that loops, and does not end.
     let mut socket = greeted(&server, "endless");
     say(&mut socket, &frame("again"), b"AGAIN");
     drop(socket);
@@ -240,7 +240,7 @@ fn a_server_that_stops_says_so_and_the_module_hears_of_it() {
     assert!(server.wait().success());
 }
 
-/// A client that takes compressed messages.
+/// A client that accepts compressed messages.
 const DEFLATES: &str = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
 
 #[test]
@@ -259,17 +259,17 @@ fn messages_are_compressed_for_clients_that_take_that() {
     let (mut talk, head) = begin("/talk?name=ann", DEFLATES, b"hello ann");
     let answer = "\r\nSec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; client_no_context_takeover\r\n";
     assert!(head.contains(answer), "{head}");
-    // "Hello" (RFC 7692, section 7.2.3.1); what is short comes as it is.
+    // "Hello" (RFC 7692, section 7.2.3.1); a short answer is sent uncompressed.
     let told = say(&mut talk, b"\xc1\x87\0\0\0\0\xf2\x48\xcd\xc9\xc9\x07\x00", b"HELLO");
     assert_eq!(told, b"\x81\x05HELLO");
     let told = say(&mut talk, &[frame("many"), frame("end")].concat(), b"END");
     assert!(told.len() < 20_000 && told.starts_with(b"\xc1"), "{}", told.len());
-    // A message of a channel: compressed for one, as it is for the other.
+    // A message of a channel: compressed for one client, uncompressed for the other.
     let (mut deflates, _) = begin("/channels/told", DEFLATES, b"\r\n\r\n");
     let (mut plain, head) = begin("/channels/told", "", b"\r\n\r\n");
     assert!(!head.contains("Extensions"), "{head}");
     let message = "x".repeat(1_000);
-    // The home of the channel may hear of a subscription a turn after its client has read that it is open.
+    // The owner of the channel may learn of a subscription a turn after its client has read that it is open.
     until("a message that reaches both", || {
         let answer = ask(&server, "POST", "/channels/told", &[], message.as_bytes());
         assert_eq!(answer.status, 200);
@@ -278,12 +278,12 @@ fn messages_are_compressed_for_clients_that_take_that() {
     let told = say(&mut deflates, b"", b"\xc1");
     assert!(told.len() < 100, "{}", told.len());
     say(&mut plain, b"", message.as_bytes());
-    // Without an agreement the bit means nothing.
+    // Without negotiation the bit is an error.
     let told = say(&mut plain, b"\xc1\x87\0\0\0\0\xf2\x48\xcd\xc9\xc9\x07\x00", b"extension");
     assert!(told.contains(&0x88), "{told:?}");
 }
 
-/// A masked frame of a text that is as long as it may be, and compressed.
+/// A masked, compressed frame of a text of the greatest allowed length.
 fn deflated(byte: u8) -> Vec<u8> {
     let mut compress = flate2::Compress::new(flate2::Compression::best(), false);
     let mut bytes = Vec::with_capacity(1 << 16);
@@ -321,7 +321,7 @@ fn the_cases_of_the_autobahn_suite_pass() {
     if !has("kosoku", test) {
         return;
     }
-    // A thousand messages of a case are much for one conversation.
+    // A case with a thousand messages needs more than the default of a conversation.
     let config = "[[route]]\npath = \"/echo\"\nmodule = \"echo\"\n[channels]\ncompress = true\n\
         [pages]\ncpu_budget = \"10s\"\n";
     let plan = Plan::new().config(config);
@@ -335,9 +335,9 @@ fn the_cases_of_the_autobahn_suite_pass() {
         let printed = printed_by(&output);
         assert!(output.status.success() && printed.contains(count), "{printed}");
     };
-    // All but performance (9) and compression.
+    // All except performance (9) and compression.
     passed(&["-x", "9.*", "-x", "12.*", "-x", "13.*"], "247 cases passed");
-    // Of compression those whose messages get shorter (the package takes others for none), with a window that is given (13.3 and 13.5 ask for a
+    // The compression cases whose messages get shorter (the package counts others as failed), with an unrestricted window (13.3 and 13.5 request a
     // smaller one), in four sizes.
     let groups = ["12.1", "12.3", "12.4", "13.1", "13.2", "13.4", "13.6", "13.7"];
     let cases = groups.iter().flat_map(|group| [3, 4, 5, 11].map(|case| format!("{group}.{case}")));

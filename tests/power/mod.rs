@@ -1,7 +1,7 @@
-//! What a disk has when the power fails: strace records what programs write into the files of a store and when they wait for the disk. A file is then put
-//! together as a disk could have it at each moment: what was waited for is there, and of the rest any sectors.
+//! Disk contents after a power failure: strace records what programs write into the files of a store and when they wait for the disk. A file is then
+//! built as a disk could have it at each moment: everything that was waited for, and any sectors of the rest.
 
-/// Bytes that a disk writes whole or not at all.
+/// Bytes that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
 /// A file of a store.
@@ -13,16 +13,16 @@ pub(crate) enum Which {
     Log(usize),
 }
 
-/// What happened to the files, in this order.
+/// An event of the files, in order.
 #[derive(Debug)]
 pub(crate) enum Happened {
-    /// Bytes were written here; `Waits` where the call returns when the disk has them.
+    /// Bytes were written here; `Waits` if the call returns when the disk has them.
     Written(Which, usize, Vec<u8>, Waits),
-    /// The file was cut to this length.
+    /// The file was truncated to this length.
     Cut(Which, usize),
-    /// A program waited until the disk had all that was written into the file, but for what the last so many events did.
+    /// A program waited until the disk had everything written into the file, except by the last events of this number.
     Synced(Which, usize),
-    /// A program had ended well: what it wrote is answered.
+    /// A program has ended successfully: what it wrote is answered.
     Answered,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Waits {
     Later,
 }
 
-/// Bytes in strace's hexadecimal form.
+/// Parses bytes in strace's hexadecimal form.
 fn bytes(quoted: &str) -> Vec<u8> {
     let byte = |part: &str| u8::from_str_radix(part, 16).unwrap();
     quoted.split("\\x").skip(1).map(|part| byte(&part[..2])).collect()
@@ -43,7 +43,7 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('"').skip(1).step_by(2)
 }
 
-/// The file that a call is about, whose path strace gives in hexadecimal form.
+/// The file of a call, whose path strace prints in hexadecimal form.
 fn file_of(call: &str) -> Which {
     let others =
         [("/checkpoint", Which::Checkpoint), ("/log.0", Which::Log(0)), ("/log.1", Which::Log(1))];
@@ -54,12 +54,13 @@ fn file_of(call: &str) -> Which {
     others.into_iter().find(|(name, _)| is_about(name)).map_or(Which::Data, |(_, which)| which)
 }
 
-/// Reads what strace has recorded of the calls that concern the files.
+/// Parses strace's record of the calls on these files.
 pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     let mut all = Vec::new();
-    // Descriptors of the file that wait with each write, and where each stands.
+    // Descriptors whose writes wait for the disk, and the position of each.
     let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
-    // Calls of a thread that another one came in between: what is known of each, and how many events there were when it began.
+    // Calls that strace printed in two parts, because another thread's came in between: what is known of each, and the number of events when it
+    // began.
     let mut begun: Vec<(&str, &str, usize)> = Vec::new();
     for line in trace.lines() {
         let Some((thread, call)) = line.split_once(' ') else { continue };
@@ -118,7 +119,7 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     all
 }
 
-/// A number below this one, of a seed (SplitMix64, <https://prng.di.unimi.it/splitmix64.c>).
+/// A number below this one, from a seed (SplitMix64, <https://prng.di.unimi.it/splitmix64.c>).
 pub(crate) fn below(seed: &mut u64, most: u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *seed;
@@ -133,7 +134,7 @@ fn put(file: &mut Vec<u8>, at: usize, data: &[u8]) {
     file[at..end].copy_from_slice(data);
 }
 
-/// A file as a disk may have it when the power fails behind so many events.
+/// A file as a disk may have it if the power fails after this many events.
 pub(crate) fn torn(file_of: Which, events: &[Happened], seed: &mut u64) -> Vec<u8> {
     let begin = |(place, event): (usize, &Happened)| match event {
         Happened::Synced(which, meanwhile) if *which == file_of => Some(place - meanwhile),
@@ -157,7 +158,7 @@ pub(crate) fn torn(file_of: Which, events: &[Happened], seed: &mut u64) -> Vec<u
         if place < synced || (*waits == Waits::Here && place + 1 < events.len()) {
             put(&mut file, *at, data);
         } else if *waits == Waits::Here {
-            // It was under way, and is within one sector.
+            // It was in progress, and is within one sector.
             assert!(at / SECTOR == (at + data.len() - 1) / SECTOR, "{at} {}", data.len());
             if below(seed, 2) == 0 {
                 put(&mut file, *at, data);

@@ -1,6 +1,6 @@
-//! Clients of channels, by plain sockets.
+//! Clients of channels, with plain sockets.
 //!
-//! Owns what they send. Never judges what they get.
+//! Owns what they send. Does not check what they receive.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,7 +17,7 @@ use super::Server;
 use super::client::head;
 use super::patience::{PATIENCE, until};
 
-/// Where Redis clients connect to.
+/// The address for Redis clients.
 pub(crate) fn resp(server: &Server) -> SocketAddr {
     let address = until("the address of Redis clients", || {
         let printed = server.directory().text("stdout.txt");
@@ -26,14 +26,14 @@ pub(crate) fn resp(server: &Server) -> SocketAddr {
     address.parse().unwrap()
 }
 
-/// A connection whose reads end.
+/// A connection with a read timeout.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
-/// Sends bytes and reads until these have come.
+/// Sends bytes and reads until these have arrived.
 pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     stream.write_all(bytes).unwrap();
     let (mut heard, mut piece) = (Vec::new(), [0; 4096]);
@@ -47,11 +47,11 @@ pub(crate) fn say(stream: &mut TcpStream, bytes: &[u8], end: &[u8]) -> Vec<u8> {
     heard
 }
 
-/// The fields of a request for a WebSocket.
+/// The fields of a WebSocket request.
 pub(crate) const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// A WebSocket that was just opened.
+/// A new WebSocket.
 pub(crate) fn websocket(server: &Server, path: &str) -> TcpStream {
     let mut stream = connect(server.address());
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{UPGRADE}\r\n");
@@ -76,12 +76,12 @@ pub(crate) fn ask(
     client.response(RequestKind::of_method(Some(method))).unwrap()
 }
 
-/// Publishes; the status of the answer.
+/// Publishes; returns the status.
 pub(crate) fn post(server: &Server, path: &str, body: &[u8]) -> u16 {
     ask(server, "POST", path, &[], body).status
 }
 
-/// A masked text frame; the mask leaves it as it is.
+/// A masked text frame; the mask is zero.
 pub(crate) fn frame(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).unwrap();
     let head = match u8::try_from(length) {
@@ -91,12 +91,12 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
     [&head[..], &[0; 4], text.as_bytes()].concat()
 }
 
-/// What tokens are signed with.
+/// The secret that signs tokens.
 pub(crate) const SECRET: &str = "the secret that tokens are signed with";
-/// What a program shows.
+/// The API key of a program.
 pub(crate) const API_KEY: &str = "the key of a program that may do all";
 
-/// A program's orders, and what they are answered.
+/// Sends orders of a program, and returns the answer.
 pub(crate) fn order(server: &Server, orders: &Value) -> Value {
     let key = format!("Bearer {API_KEY}");
     let fields = [("Authorization", &*key)];
@@ -105,7 +105,7 @@ pub(crate) fn order(server: &Server, orders: &Value) -> Value {
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-/// A token with these claims, good for so many seconds.
+/// A token with these claims, valid for this many seconds.
 pub(crate) fn token(claims: &str, seconds: u64) -> String {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let part = |text: &str| URL_SAFE_NO_PAD.encode(text);

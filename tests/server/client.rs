@@ -1,4 +1,4 @@
-//! A raw client: sends the bytes it is told to, reads strictly (the conformance suite's parser), waits with an end.
+//! A raw client: sends the given bytes, reads strictly (with the conformance suite's parser), and never waits for ever.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -70,7 +70,7 @@ impl<S: Read + Write> Client<S> {
         self.response(RequestKind::of_method(Some(method)))
     }
 
-    /// The next final response; interim ones before it are passed over.
+    /// The next final response; interim ones before it are skipped.
     pub(crate) fn response(&mut self, kind: RequestKind) -> io::Result<Response> {
         let mut end = StreamEnd::Open;
         loop {
@@ -96,7 +96,7 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Takes what comes next; 0 at the end.
+    /// Reads what comes next; 0 at the end.
     pub(crate) fn receive(&mut self) -> io::Result<usize> {
         let length = self.received.len();
         self.received.resize(length + READ_BYTES, 0);
@@ -105,7 +105,7 @@ impl<S: Read + Write> Client<S> {
         count
     }
 
-    /// Reads until the connection ends: what came, and how it ended.
+    /// Reads until the connection ends; returns the bytes, and how it ended.
     pub(crate) fn rest(&mut self) -> io::Result<(Vec<u8>, End)> {
         loop {
             let end = match self.receive() {
@@ -119,8 +119,8 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// One read. Where a socket has a time limit, a process that was stopped and goes on (by a debugger, by a freezer of
-/// its machine) finds it interrupted: the kernel does not begin it again by itself.
+/// One read. If a socket has a timeout, the read of a process that was stopped and continues (by a debugger or a freezer)
+/// is interrupted: the kernel does not restart it.
 pub(crate) fn read(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(buffer) {
@@ -139,7 +139,7 @@ pub(crate) fn head(method: &str, path: &str, fields: &[(&str, &str)]) -> String 
     format!("{method} {path} HTTP/1.1\r\n{host}{fields}\r\n")
 }
 
-/// The field as text; empty when it is not there.
+/// The field as text; empty if it is missing.
 pub(crate) fn field<'r>(response: &'r Response, name: &str) -> &'r str {
     str::from_utf8(response.field(name).unwrap_or_default()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! A directory of a test's own, gone when the test ends.
+//! A test's own directory, removed when the test ends.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ impl Directory {
         Self::below(&std::env::temp_dir())
     }
 
-    /// An empty one that no disk has to keep, where the host has such a place: for who writes a thousand times.
+    /// An empty one in memory, if the host has such a file system: for tests that write a thousand times.
     pub(crate) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Self::below(memory) } else { Self::new() }
@@ -28,7 +28,7 @@ impl Directory {
             let path = place.join(format!("velodrome-test-{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Self(path),
-                // Process numbers come again: an earlier test process of this number has left it.
+                // Process ids are reused: an earlier test process with this id has left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => panic!("{}: {error}", path.display()),
             }
@@ -45,18 +45,18 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// Writes a file, with the directories above it; whoever reads it sees the old or the new one, whole.
+    /// Writes a file, and the directories above it; a reader sees the complete old or new file.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.join(name);
         let parent = path.parent().unwrap();
         fs::create_dir_all(parent).unwrap();
-        // A file of its own for every writer; hidden, as it may be in a served directory.
+        // A separate file for every writer; hidden, because it may be in a served directory.
         let beside = parent.join(format!(".new-{}", path.file_name().unwrap().display()));
         fs::write(&beside, content).unwrap();
         fs::rename(&beside, &path).unwrap();
     }
 
-    /// A file of it as text; empty when it is not there yet.
+    /// A file as text; empty if it does not exist yet.
     pub(crate) fn text(&self, name: &str) -> String {
         let bytes = fs::read(self.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -65,7 +65,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans temporary files.
+        // A directory that cannot be removed is left to the cleaning of temporary files.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,31 +1,31 @@
-//! A document whose examples are run: its fenced blocks, and what its commands print.
+//! A document whose examples are run: its fenced blocks, and the output of its commands.
 
 use std::process::Command;
 
 use super::{Server, errors_of, printed_by, run};
 
-/// Where documents say that the server listens.
+/// The server's address in documents.
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// A fenced block: what stands behind its fence, and its text.
+/// A fenced block: the text after its fence, and its content.
 pub(crate) type Block = (&'static str, &'static str);
 
 /// All blocks of a document.
 pub(crate) fn blocks(document: &'static str) -> Vec<Block> {
     let fences: Vec<_> = document.split("\n```").collect();
-    // Outside, inside, outside, ..: every second piece stands between fences.
+    // Outside, inside, outside, ..: every second piece is between fences.
     assert!(fences.len() % 2 == 1, "a fence is not closed");
     let inside = fences.iter().skip(1).step_by(2);
     inside.map(|block| block.split_once('\n').unwrap()).collect()
 }
 
-/// Those whose fence begins so, each with the rest of its fence.
+/// The blocks whose fence begins with this, each with the rest of its fence.
 pub(crate) fn of_kind(document: &'static str, kind: &str) -> Vec<Block> {
     let named = |(fence, text)| Some((str::strip_prefix(fence, kind)?.trim(), text));
     blocks(document).into_iter().filter_map(named).collect()
 }
 
-/// The commands of a console block, each with what it prints.
+/// The commands of a console block, each with its output.
 fn commands(block: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     for line in block.lines() {
@@ -38,8 +38,8 @@ fn commands(block: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// Runs the commands of all console blocks against a server and compares what they print. A line end that is missing at the
-/// very end, as in JSON, is not to be seen in a block.
+/// Runs the commands of all console blocks against a server and compares their output. A missing line end at the
+/// very end, as in JSON, cannot be shown in a block.
 pub(crate) fn try_commands(document: &'static str, server: &Server) {
     for (command, printed) in
         of_kind(document, "console").iter().flat_map(|(_, block)| commands(block))

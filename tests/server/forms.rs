@@ -1,6 +1,6 @@
-//! Forms with files as a test sends them, and the pages that take them.
+//! Forms with files as a test sends them, and the pages that receive them.
 //!
-//! Owns the boundary `B` and the directory `up`. Never judges an answer.
+//! Owns the boundary `B` and the directory `up`. Does not check answers.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::client::{Client, head};
 use super::patience::until;
 use super::{Plan, Server};
 
-/// Lists what came, in the order of the form.
+/// Lists the files, in the order of the form.
 pub(crate) const LIST: &str = "<% for _, file in ipairs(request.files) do -%>\n\
     <%= file.field %>|<%= file.name %>|<%= file.type %>|<%= file.size %>\n<% end -%>\n\
     title=<%= request.form.title %>\n";
 
-/// Saves the file of the field `file` by the name that the query says.
+/// Saves the file of the field `file` under the name in the query.
 pub(crate) const SAVE: &str = "<% local file = request.files.file -%>\n\
     <% local done, why = file:save(request.query.name, { replace = request.query.replace == 'yes' }) -%>\n\
     <%= tostring(done) %> <%= tostring(why) %>";
@@ -36,7 +36,7 @@ pub(crate) fn configured(keys: &str) -> Plan {
         .file("fail.page.txt", "<% error(request.files.file.name) %>")
 }
 
-/// The files of the directory for uploads.
+/// The files in the directory for uploads.
 pub(crate) fn kept(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
@@ -50,7 +50,7 @@ pub(crate) fn uploads(server: &Server) -> PathBuf {
     server.directory().join("up")
 }
 
-/// Waits until no file is left that was not saved.
+/// Waits until all unsaved files have been removed.
 pub(crate) fn until_swept(directory: &Path) {
     until("unsaved files to go", || {
         kept(directory).iter().all(|name| !name.starts_with('.')).then_some(())
@@ -65,7 +65,7 @@ pub(crate) fn part(disposition: &str, data: &str) -> String {
 /// The type of a form with that boundary.
 pub(crate) const TYPE: &str = "multipart/form-data; boundary=B";
 
-/// A head for a body of so many bytes, of that type.
+/// A head for a body of this length and type.
 pub(crate) fn head_of(path: &str, media_type: &str, length: u64) -> String {
     let length = length.to_string();
     head("POST", path, &[("Content-Type", media_type), ("Content-Length", &length)])
@@ -76,7 +76,7 @@ pub(crate) fn answer(client: &mut Client) -> Response {
     client.response(RequestKind::Other).unwrap()
 }
 
-/// Sends a whole body and gives the answer.
+/// Sends a whole body and returns the answer.
 pub(crate) fn post(server: &Server, path: &str, media_type: &str, body: &str) -> Response {
     let mut client = server.client();
     client.send(head_of(path, media_type, body.len() as u64) + body).unwrap();

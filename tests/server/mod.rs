@@ -1,6 +1,6 @@
 //! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
 //!
-//! Owns the process, its directory and what it prints. Never ends a process it did not start.
+//! Owns the process, its directory and its output. Never ends a process it did not start.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -30,7 +30,7 @@ use patience::{PATIENCE, until, within};
 /// The built binary.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_velodrome");
 
-/// What a server is to be started with.
+/// How a server is started.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) directory: Directory,
@@ -72,55 +72,55 @@ impl Plan {
         self
     }
 
-    /// This configuration; the site is `root = "site"`, said before it.
+    /// With this configuration; the site is `root = "site"`, which is put before it.
     pub(crate) fn config(self, text: &str) -> Self {
         self.directory.write("velodrome.toml", configuration(text));
         self
     }
 
-    /// A file of the site.
+    /// With a file of the site.
     pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Self {
         self.directory.write(&format!("site/{name}"), content);
         self
     }
 
-    /// Files of the site.
+    /// With files of the site.
     pub(crate) fn files<T: AsRef<[u8]>>(self, files: &[(&str, T)]) -> Self {
         files.iter().fold(self, |plan, (name, content)| plan.file(name, content))
     }
 
-    /// One argument more.
+    /// With one more argument.
     pub(crate) fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self
     }
 
-    /// A variable of its environment.
+    /// With an environment variable.
     pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Started by this program, which gets the server's command line behind its own arguments and becomes it.
+    /// Started by this program, which gets the server's command line after its own arguments and executes it.
     pub(crate) fn wrapped(mut self, wrapper: &[&str]) -> Self {
         self.wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
         self
     }
 
-    /// Listens there instead.
+    /// Listens at this address instead.
     pub(crate) fn listen(mut self, address: &str) -> Self {
         self.listen = Some(address.to_owned());
         self
     }
 
-    /// Listens at what the configuration says, which is so many addresses.
+    /// Listens at the configured addresses, which are this many.
     pub(crate) fn listen_as_configured(mut self, addresses: usize) -> Self {
         self.listen = None;
         self.addresses = addresses;
         self
     }
 
-    /// The control socket, in a directory of its own: the server may write where it is.
+    /// The control socket, in a directory of its own, which the server may write.
     pub(crate) fn socket(&self) -> PathBuf {
         self.directory.join("run/control.sock")
     }
@@ -140,13 +140,13 @@ impl Plan {
         command
     }
 
-    /// Starts it and waits until it stands.
+    /// Starts it and waits until it listens.
     pub(crate) fn start(self) -> Server {
         let server = self.launch();
         server.stand()
     }
 
-    /// Starts it and waits until it stands; its standard error is a pipe for the test to read.
+    /// Starts it and waits until it listens; its standard error is a pipe for the test.
     pub(crate) fn start_with_piped_errors(self) -> (Server, BufReader<ChildStderr>) {
         let mut command = self.command();
         let printed = File::create(self.directory.join("stdout.txt")).unwrap();
@@ -165,7 +165,7 @@ impl Plan {
         Server { child, announced: Vec::new(), plan: self }
     }
 
-    /// Runs it, expecting that it does not stand.
+    /// Runs it, and expects that it does not start.
     pub(crate) fn fail(&self) -> Output {
         run(&mut self.command())
     }
@@ -181,7 +181,7 @@ pub(crate) fn configuration(text: &str) -> String {
 pub(crate) struct Server {
     child: Child,
     pub(crate) plan: Plan,
-    /// Where it said it listens.
+    /// The addresses that it printed.
     pub(crate) announced: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ impl Server {
         Plan::new().config(config).start()
     }
 
-    /// Waits until it has said where it listens.
+    /// Waits until it has printed its addresses.
     pub(crate) fn stand(mut self) -> Self {
         let expected = self.plan.addresses;
         self.announced = until("the server's announcement", || {
@@ -206,7 +206,7 @@ impl Server {
         self
     }
 
-    /// The process.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -252,23 +252,23 @@ impl Server {
         assert!(status.success(), "{command}: {status}");
     }
 
-    /// `velodrome ctl` with these words.
+    /// `velodrome ctl` with these arguments.
     pub(crate) fn ctl(&self, words: &[&str]) -> Output {
         run(Command::new(PROGRAM).arg("ctl").arg("--socket").arg(self.plan.socket()).args(words))
     }
 
-    /// What `velodrome ctl` says as JSON.
+    /// The JSON output of `velodrome ctl`.
     pub(crate) fn ctl_json(&self, words: &[&str]) -> Value {
         let output = self.ctl(&[words, &["--json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
     }
 
-    /// Waits for a number of `ctl stats`, which may be of a moment ago.
+    /// Waits for a value of `ctl stats`, which may be a moment old.
     pub(crate) fn reaches(&self, pointer: &str, number: u64) {
         until(pointer, || (self.count(pointer) == number).then_some(()));
     }
 
-    /// A number of `ctl stats`, summed over schedulers; the path is one of JSON pointers.
+    /// A value of `ctl stats`, summed over schedulers; the path is a JSON pointer.
     pub(crate) fn count(&self, pointer: &str) -> u64 {
         let stats = self.ctl_json(&["stats"]);
         let of_one = |scheduler: &Value| {
@@ -279,12 +279,12 @@ impl Server {
         stats["schedulers"].as_array().unwrap().iter().map(of_one).sum()
     }
 
-    /// What it printed as errors so far.
+    /// Its standard error so far.
     pub(crate) fn printed_errors(&self) -> String {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// What it printed as errors beside the orders it carried out.
+    /// Its standard error so far, without lines about orders it carried out.
     pub(crate) fn printed_troubles(&self) -> String {
         let printed = self.printed_errors();
         printed.lines().filter(|line| !line.starts_with("velodrome: info: ")).collect()
@@ -300,7 +300,7 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it as `kill -9` does, and starts it again at the same address at once.
+    /// Kills it with SIGKILL, and starts it again at the same address at once.
     pub(crate) fn kill_and_restart(mut self) -> Self {
         let address = self.address().to_string();
         self.child.kill().unwrap();
@@ -316,7 +316,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only if it has ended already.
         let _ended = self.child.kill();
         let _waited = self.child.wait();
         if thread::panicking() {
@@ -326,18 +326,18 @@ impl Drop for Server {
     }
 }
 
-/// A process that ends with this.
+/// A process that is killed when dropped.
 pub(crate) struct Ending(pub(crate) Child);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only if it has ended already.
         let _ended = self.0.kill();
         let _waited = self.0.wait();
     }
 }
 
-/// Runs a program to its end, which has to come.
+/// Runs a program to its end, with a time limit.
 pub(crate) fn run(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Ending(command.spawn().unwrap());
@@ -357,12 +357,12 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
     })
 }
 
-/// What a program printed as errors.
+/// The standard error of a program.
 pub(crate) fn errors_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a program printed.
+/// The standard output of a program.
 pub(crate) fn printed_by(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -374,7 +374,7 @@ pub(crate) fn used_port() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Whether a program can be found; says that the test is skipped when not.
+/// Whether a program is installed; reports the test as skipped if not.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 pub(crate) fn has(program: &str, test: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A small file system in memory, gone with the test.
+//! A small file system in memory, removed with the test.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 pub(crate) struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
-    /// One of so many bytes (`1m`); says that the test is skipped where it may make none.
+    /// A file system of this size (`1m`); reports the test as skipped if mounting is not permitted.
     #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
     pub(crate) fn small(place: &'a Path, size: &str, test: &str) -> Option<Self> {
         let mut mount = Command::new("mount");

@@ -1,15 +1,15 @@
-//! Other servers, which pages ask: each plays what its test says, a thread for each connection.
+//! Other servers, from which pages fetch: each answers as its test says, with a thread per connection.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What came to the other server, each with the number of its connection.
+/// The requests to the other server, each with the number of its connection.
 pub(crate) type Heard = Receiver<(usize, String)>;
 
-/// Another server. For each request that is whole, `answer` gets its connection's number, which of its requests it is,
-/// counted from 0, and the request; what it gives is sent, and an empty answer ends the connection.
+/// Another server. For each complete request, `answer` gets the connection's number, the number of the request on it,
+/// from 0, and the request; its result is sent, and an empty one ends the connection.
 pub(crate) fn other<F>(answer: F) -> (SocketAddr, Heard)
 where
     F: Fn(usize, usize, &str) -> Vec<u8> + Clone + Send + 'static,
@@ -47,13 +47,13 @@ fn converse(
     let _nobody_listens = tell.send((number, "end".to_owned()));
 }
 
-/// Whether the connection goes on behind this answer.
+/// Whether the connection stays open after this answer.
 fn is_kept(reply: &[u8]) -> bool {
     let reply = String::from_utf8_lossy(reply);
     !reply.contains("Connection: close") && !reply.starts_with("HTTP/1.0")
 }
 
-/// The next request of a connection, head and body; none when it has ended.
+/// The next request of a connection, header and body; `None` if it has ended.
 pub(crate) fn whole_request(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut byte = [0];
@@ -69,7 +69,7 @@ pub(crate) fn whole_request(stream: &mut TcpStream) -> Option<String> {
     Some(request)
 }
 
-/// Another server that always answers the same.
+/// Another server that always sends the same answer.
 pub(crate) fn always(answer: impl Into<Vec<u8>>) -> (SocketAddr, Heard) {
     let answer = answer.into();
     other(move |_, _, _| answer.clone())

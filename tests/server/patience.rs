@@ -1,23 +1,23 @@
-//! Waiting for a condition, never for a time to pass. Every wait has an end, and says what it waited for.
+//! Waits for a condition, never for a time. Every wait has a limit, and its panic says what it waited for.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take that is not itself about time: generous, as tests share two cores.
+/// How long anything may take that is not about time: long, because tests share two cores.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two looks at a condition.
+/// Time between two checks of a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Most that counts from one look to the next: a host that was paused meanwhile, or at work for others, has let nobody do
-/// what is waited for.
+/// The most that counts from one check to the next: on a host that was paused in the meantime, or busy with others,
+/// nothing that is waited for could happen.
 const LOOK_MAX: Duration = Duration::from_secs(1);
 
-/// Looks until there is something to see.
+/// Checks until there is a result.
 pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, what, look)
 }
 
-/// Looks until there is something to see, no longer than that.
+/// Checks until there is a result, at most for this time.
 pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let (mut waited, mut before) = (Duration::ZERO, Instant::now());
     loop {
@@ -32,8 +32,8 @@ pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> O
     }
 }
 
-/// Lets time pass: between two looks, or between two bytes of a client that is slow on purpose. Never to wait for
-/// something.
+/// Lets time pass: between two checks, or between two bytes of a client that is slow on purpose. Never to wait for
+/// a condition.
 pub(crate) fn pace(time: Duration) {
     // Paced: the one sleep of these tests.
     std::thread::sleep(time);
