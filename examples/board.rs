@@ -1,4 +1,4 @@
-//! A board of news on all schedulers: each line that a client sends is published to a channel, to which all clients are subscribed.
+//! A news board on all schedulers: each line that a client sends is published to a channel to which all clients are subscribed.
 //! `cargo run --release --example board -- 127.0.0.1:8080`, then `nc 127.0.0.1 8080`
 
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use velodrome::service::{
 /// The channel.
 const NEWS: &str = "news";
 
-/// The board as one scheduler has it.
+/// The board on one scheduler.
 #[derive(Default)]
 pub(crate) struct Board {
-    /// Made when the scheduler begins, which knows how many there are.
+    /// Created when the scheduler begins, which knows the number of schedulers.
     channels: Option<Channels>,
 }
 
 impl Service for Board {
     type Process = Subscription;
-    /// What channels of different schedulers send each other.
+    /// The messages that channels of different schedulers exchange.
     type Message = Box<Letter>;
     const KINDS: &'static [&'static str] = &["reader"];
 
@@ -41,7 +41,7 @@ impl Service for Board {
         let here = context.mail.endpoint();
         let all = context.mail.schedulers().count() + 1;
         let all = u16::try_from(all).unwrap_or(u16::MAX);
-        // All schedulers have the same seed, by which each finds a channel's home, and the same rules: those of channels without any.
+        // All schedulers have the same seed, by which each finds a channel's home, and the same rules: the defaults.
         self.channels = Some(Channels::new(here, all, 42, Arc::default()));
     }
 
@@ -110,7 +110,7 @@ impl Service for Board {
         }
     }
 
-    /// What was published in a turn leaves at its end.
+    /// What was published in a turn is sent at its end.
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Box<Letter>>) {
         if let Some(channels) = &mut self.channels {
             channels.end_turn(context);

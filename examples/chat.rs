@@ -10,10 +10,10 @@ use velodrome::service::{
     CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
 
-/// A line on its way to the other schedulers.
+/// A line for the other schedulers.
 type Said = Arc<[u8]>;
 
-/// Bytes that may wait for a member that reads slowly; with more its connection ends.
+/// Most bytes that may wait for a member that reads slowly. Beyond: its connection ends.
 const BEHIND_BYTES: usize = 1024 * 1024;
 
 /// The members on one scheduler, and the lines not yet sent to the other schedulers.
@@ -60,7 +60,7 @@ impl Service for Chat {
         self.members.leave(seat);
     }
 
-    /// Another scheduler's members have said something.
+    /// Members on another scheduler have sent lines.
     fn on_message(&mut self, _: Endpoint, said: Said, _: &mut ServiceContext<'_, Said>) {
         self.members.buffer().extend_from_slice(&said);
     }

@@ -1,15 +1,15 @@
-//! A service that is not HTTP: sends every line back. `cargo run --release --example echo -- 127.0.0.1:8080`
+//! A service that is not HTTP: echoes every line. `cargo run --release --example echo -- 127.0.0.1:8080`
 
 use velodrome::Peer;
 use velodrome::launch::{Speaks, serve};
 use velodrome::service::{Context, Event, ListenerIndex, Next, Progress, Service};
 
-/// Longest line taken; a longer one ends the connection.
+/// Longest line. Beyond: the connection ends.
 const LINE_BYTES: usize = 64 * 1024;
 
 struct Echo;
 
-/// What a connection remembers: nothing.
+/// The state of a connection: none.
 struct Line;
 
 enum NoMessage {}
@@ -42,7 +42,7 @@ impl Service for Echo {
         input: &[u8],
         context: &mut Context<'_, NoMessage>,
     ) -> Progress {
-        // What is not yet a whole line is left where it is and comes again with the next bytes.
+        // An incomplete line is left where it is and comes again with the next bytes.
         let consumed = input.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         context.output.put(&input[..consumed]);
         let next = if input.len() - consumed > LINE_BYTES { Next::Finish } else { Next::Read };

@@ -9,7 +9,7 @@ struct Message {
     message: &'static str,
 }
 
-/// What pages with code in them are held against.
+/// The page that pages with code are compared with.
 const HELLO: &str = r#"<!doctype html>
 <html>
 <head><meta charset="utf-8"><title>Hello</title></head>

@@ -1,5 +1,5 @@
-//! Sends back what it is sent: `POST /echo`, bodies up to 64 KiB; beside it a file, and slow clients get a second.
-//! For whoever tries how bodies are read, with
+//! Echoes bodies: `POST /echo`, up to 64 KiB; also has a file, and a deadline of one second for slow clients.
+//! For testing how bodies are read, with
 //! `velodrome bench conformance ADDR --offers file=/sample.txt --offers echo=/echo`.
 //! `cargo run --release --example reflect -- 127.0.0.1:8080`
 
@@ -10,13 +10,13 @@ use velodrome::http::{
 };
 use velodrome::launch::{self, Speaks};
 
-/// The largest body that is sent back.
+/// The largest body that is echoed.
 const BODY_BYTES: u64 = 65_536;
 
 /// Milliseconds that a client has for a head, between two pieces of a body, and between two requests.
 const PATIENCE_MS: u64 = 1000;
 
-/// What the file says of itself.
+/// The validators of the file.
 const VALIDATORS: &[u8] = b"Content-Type: text/plain\r\nETag: \"sample\"\r\n\
     Last-Modified: Tue, 05 Jan 2021 08:34:56 GMT\r\n";
 
@@ -24,7 +24,7 @@ struct Reflect {
     file: Vec<u8>,
 }
 
-/// What never happens.
+/// A message type without values.
 enum NoMessage {}
 
 impl Application for Reflect {

@@ -1,4 +1,4 @@
-//! Routes, JSON, a wait, and a question to all schedulers. `cargo run --release --example routes -- 127.0.0.1:8080`
+//! Routes, JSON, a wait, and a request to all schedulers. `cargo run --release --example routes -- 127.0.0.1:8080`
 
 use std::time::Duration;
 

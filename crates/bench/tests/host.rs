@@ -1,4 +1,4 @@
-//! A real server process is found by the address it listens at, and what it uses is counted.
+//! A real server process is found by its address, and its CPU time is counted.
 
 #![expect(
     clippy::disallowed_types,
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use bench::host::{ServerSample, ServerUse, listening_processes};
 
-/// A busy process that holds a listening socket, until it is dropped.
+/// A busy process with a listening socket, until it is dropped.
 struct Server(Child);
 
 impl Drop for Server {

@@ -1,4 +1,4 @@
-//! Tallies of several threads together, and distributions as other tools write and read them.
+//! Merged tallies of several threads, and distributions as other tools write and read them.
 
 use bench::limits::{LATENCY_MAXIMUM_NS, SECONDS_MAXIMUM};
 use bench::tally::{
@@ -12,7 +12,7 @@ static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::Counting
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Something that happens to a thread.
+/// An event of a thread.
 #[derive(Debug, Clone, Copy)]
 enum Happening {
     Ask,
@@ -59,7 +59,7 @@ fn apply(tally: &mut Tally, now_ns: u64, happening: Happening) {
     }
 }
 
-/// A tally that began at a moment at which every difference of the tests is still positive.
+/// A tally that began so late that every difference in the tests is positive.
 fn begun(pace: Loop) -> (Tally, u64) {
     let start_ns = 1000 * SECOND_NS;
     let mut tally = Tally::new(pace, 0, 5 * SECOND_NS);
@@ -76,7 +76,7 @@ proptest! {
         let (mut all, start_ns) = begun(pace);
         let (mut left, _) = begun(pace);
         let (mut right, _) = begun(pace);
-        // Closing more than are open changes nothing, and would do so for each thread apart.
+        // Closing more than are open changes nothing, and would do so for each thread separately.
         for (tally, connections) in [(&mut all, 120), (&mut left, 60), (&mut right, 60)] {
             (0..connections).for_each(|_| tally.open(1));
         }
@@ -87,7 +87,7 @@ proptest! {
             apply(if goes_left { &mut left } else { &mut right }, now_ns, happening);
         }
         left.merge(&right);
-        // Peaks of two threads need not fall together.
+        // The peaks of two threads may be at different times.
         prop_assert!(left.connections.open_peak >= all.connections.open_peak);
         left.connections.open_peak = all.connections.open_peak;
         prop_assert_eq!(left, all);
@@ -155,17 +155,17 @@ proptest! {
 
 #[test]
 fn a_blob_of_another_tool_is_read() {
-    // Written by HdrHistogram_py 0.10.8 with the range of ours: 0 once, 1 twice, 812 three times, 38,123 a thousand
+    // Written by HdrHistogram_py 0.10.8 with the same range: 0 once, 1 twice, 812 three times, 38,123 a thousand
     // times, 1,234,567 twenty times, 59,999,999,999 once.
     let text = "HISTFAAAADF4nJNpmSzMwMAgwAABzFCaEYh5f7hHMNh/gAgwsVzmYfsceoF/ZoBG909GJgDAFgnY";
     let latency = Latency::from_text(text).unwrap();
     assert_eq!((latency.count(), latency.clamped()), (1027, 0));
     assert_eq!(latency.minimum_ns(), 0);
-    // What that tool says of the same.
+    // The values that tool reports.
     assert_eq!(latency.quantile_ns(0.5), 38_143);
     assert_eq!(latency.quantile_ns(0.99), 1_234_943);
     assert_eq!(latency.maximum_ns(), LATENCY_MAXIMUM_NS);
-    // And the same times recorded here make the same blob.
+    // The same times recorded here make the same blob.
     let mut own = Latency::new();
     let times = [(0, 1), (1, 2), (812, 3), (38_123, 1000), (1_234_567, 20), (59_999_999_999, 1)];
     for (time, count) in times {
@@ -330,7 +330,7 @@ fn what_is_recent_forgets_what_was_before() {
     assert_eq!(at(&tally, 7_900), 30, "the second that runs, and the one before");
     assert_eq!(at(&tally, 8_100), 20, "nothing was answered in the second that runs");
     assert_eq!(at(&tally, 9_100), 0, "nothing was answered for a second");
-    // What the last second holds is recent however late it is.
+    // The values of the last second are recent, however late it is.
     answer(&mut tally, 90_000, 10);
     assert_eq!(at(&tally, 95_000), 10);
     tally.begin(begin_ns, Opening::Kept);

@@ -1,4 +1,4 @@
-//! Tests of the embedded cases as data: what a case has to have before any server sees it.
+//! Tests of the embedded cases as data: the properties of a case, without a server.
 
 use std::collections::BTreeMap;
 

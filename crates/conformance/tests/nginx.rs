@@ -1,5 +1,5 @@
-//! Goal: the suite itself is right. Method: nginx is a server of good standing; whatever it fails must be a
-//! deviation we can explain, and every deviation we explain must really be there.
+//! Goal: the suite itself is right. Method: nginx is a well-tested server; each of its failures must be an
+//! explained deviation, and every explained deviation must occur.
 
 mod nginx_server;
 

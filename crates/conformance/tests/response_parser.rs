@@ -1,4 +1,4 @@
-//! Tests of the strict response parser: what it takes, what it refuses, and that no input makes it panic.
+//! Tests of the strict response parser: what it accepts, what it refuses, and that no input makes it panic.
 
 use conformance::{Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response};
 

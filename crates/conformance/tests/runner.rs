@@ -1,4 +1,4 @@
-//! Goal: the runner can fail. Method: a tiny server that does one thing wrong, and the failure it must cause.
+//! Goal: the runner can fail. Method: a tiny server with one fault, and the failure that it must cause.
 
 mod scripted;
 
@@ -9,14 +9,14 @@ use scripted::{Script, Scripted, Then};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A case in the shape in which the tests write it.
+/// A case as the tests write it.
 fn suite(body: &str) -> Suite {
     let head = "[[case]]\nid = \"policy-a\"\nsection = \"policy a\"\nlevel = \"policy\"\n";
     let text = format!("{head}requirement = \"It is so.\"\n{body}");
     Suite::parse("test", &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Patient where waiting is the exception, impatient where it is the rule.
+/// Long timeouts where a wait is the exception, short ones where it is the rule.
 fn options() -> Options {
     Options {
         response_timeout: Duration::from_millis(400),
@@ -27,7 +27,7 @@ fn options() -> Options {
     }
 }
 
-/// Plays one case; `Ok` when it passed, otherwise the problem.
+/// Plays one case; `Ok` if it passed, otherwise the problem.
 fn play(script: Script, case: &str) -> Result<(), String> {
     let server = Scripted::start(script);
     let target = Target::new(server.address()).with(Capability::File, "/file");
@@ -173,7 +173,7 @@ fn a_close_that_was_announced_has_to_come() {
 
 #[test]
 fn a_server_that_lost_its_place_is_told() {
-    // It answers the first request of a connection and takes everything later for content.
+    // It answers the first request of a connection and treats everything later as content.
     fn swallows(head: &str) -> (Vec<u8>, Then) {
         if head.contains("first") { (OK.into(), Then::Keep) } else { (Vec::new(), Then::Keep) }
     }
@@ -250,7 +250,7 @@ fn what_is_not_offered_is_skipped_with_its_reason() {
 
 #[test]
 fn a_server_that_is_not_there_fails_every_case() {
-    // The first of the privileged ports, which no test server can be given.
+    // The first of the privileged ports, which no test server can get.
     let address = ([127, 0, 0, 1], 1).into();
     let options = Options { only: vec!["rfc9112-3.2.4".to_owned()], ..options() };
     let report = run(&Target::new(address), &options);
@@ -258,7 +258,7 @@ fn a_server_that_is_not_there_fails_every_case() {
     assert_eq!(report.counts.failed, report.counts.total(), "{report}");
 }
 
-/// Goal: the embedded suite sees a careless server. Method: one that answers 200 to whatever it is sent.
+/// Goal: the embedded suite finds a careless server. Method: one that answers 200 to everything.
 #[test]
 fn a_server_that_says_yes_to_everything_fails_the_attacks() {
     let server = Scripted::start(keeps);

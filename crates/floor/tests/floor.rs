@@ -1,4 +1,4 @@
-//! Goal: the floor answers in each mode as `cargo xtask bench` counts on it. Method: the built program and plain sockets.
+//! Goal: the floor answers in each mode as `cargo xtask bench` expects. Method: the built program and plain sockets.
 #![expect(clippy::disallowed_types, reason = "clients of a test have no descriptor tables")]
 #![expect(clippy::disallowed_methods, reason = "the pace of a server is measured by a clock")]
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Long enough for a host that has other things to do.
+/// Long enough for a busy host.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A floor that runs, and ends with this value.
+/// A running floor; it ends when dropped.
 struct Floor {
     child: RefCell<Child>,
     words: Vec<String>,
@@ -33,9 +33,9 @@ impl Floor {
         Command::new(env!("CARGO_BIN_EXE_floor")).args(words).spawn().unwrap()
     }
 
-    /// A connection that was answered once. One that is reset met the listener that found the address: a process that
-    /// another test starts holds it until its own program begins. A floor that began meanwhile has ended, as the address was in
-    /// use, and is started again.
+    /// A connection that was answered once. A reset connection met the listener that found the address: a process that
+    /// another test forks holds it until it executes its program. A floor that was started in the meantime has ended, because the
+    /// address was in use, and is started again.
     fn connect(&self) -> TcpStream {
         let begun = Instant::now();
         loop {
@@ -67,7 +67,7 @@ impl Drop for Floor {
     }
 }
 
-/// Asks once and returns the answer, whose body has two bytes.
+/// Sends a request and returns the answer, whose body has two bytes.
 fn ask(socket: &mut TcpStream, request: &[u8]) -> String {
     try_ask(socket, request).unwrap()
 }
@@ -78,7 +78,7 @@ fn try_ask(socket: &mut TcpStream, request: &[u8]) -> io::Result<String> {
     let mut buffer = [0; 4096];
     while answer.windows(4).rev().nth(2).is_none_or(|end| end != b"\r\n\r\n") {
         let received = match socket.read(&mut buffer) {
-            // By a stop and continue, as the socket has a time limit.
+            // By SIGSTOP and SIGCONT, because the socket has a timeout.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             received => received?,
         };
@@ -107,7 +107,7 @@ fn a_tick_answers_each_connection_once() {
             assert!(ask(socket, b"").starts_with("HTTP/1.1 200 OK\r\n"));
         }
     }
-    // From the first tick to the last; what came before the first may have been next to nothing.
+    // From the first tick to the last; the time before the first may be almost zero.
     let least = Duration::from_millis(u64::from(ASKED) - 1);
     assert!(begun.elapsed() >= least, "{:?}", begun.elapsed());
 }

@@ -1,4 +1,4 @@
-//! The load against servers that answer well, wrongly, in pieces, and not at all.
+//! The load against servers that answer correctly, wrongly, in pieces, and not at all.
 #![expect(clippy::disallowed_types, reason = "servers of a test have no descriptor tables")]
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Serves each connection with `answer(number of the request on it, its socket)` until the client goes.
+/// Serves each connection with `answer(number of the request on it, its socket)` until the client closes.
 fn serve(answer: fn(u64, &mut TcpStream) -> std::io::Result<()>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -36,7 +36,7 @@ fn load(address: SocketAddr, words: &[&str]) -> Output {
     command.arg(address.to_string()).arg("/json").args(words).output().unwrap()
 }
 
-/// A number of the line the load prints.
+/// A number in the line that the load prints.
 fn number(output: &Output, name: &str) -> f64 {
     let line = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! A flame graph and a table of stacks that are known.
+//! A flame graph and a table of known stacks.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use profile::{Folded, Unit, flame_graph, table};
@@ -37,7 +37,7 @@ fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
     assert_eq!((&*of("parse").0, of("parse").4), ("i", 20));
     assert_eq!(of("&lt;a &amp; &quot;b&quot;&gt;").4, 10);
     assert_eq!(found.len(), 6);
-    // Frames of a row do not lie upon each other.
+    // Frames of a row do not overlap.
     for one in &found {
         for other in found.iter().filter(|other| other.3 == one.3 && other.5 != one.5) {
             assert!(

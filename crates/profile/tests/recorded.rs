@@ -1,5 +1,6 @@
-//! Goal: what was recorded of a server under load is listed and drawn as it was looked at once and found right. Method: its stacks, and the table and page made of them, kept beside
-//! this file. Where a change is meant, `VELODROME_RECORDED=write cargo test -p velodrome-profile --test recorded` writes them anew: look at the difference.
+//! Goal: a recorded profile of a server under load is printed and drawn as it was when it was checked by hand. Method: its stacks, and the table and
+//! page made of them, are beside this file. After an intended change, `VELODROME_RECORDED=write cargo test -p velodrome-profile --test recorded`
+//! writes them anew: check the difference.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::path::Path;
@@ -10,7 +11,7 @@ fn stacks() -> Folded {
     Folded::from_text(include_str!("recorded/stacks.txt")).unwrap()
 }
 
-/// The same without the kernel, as a change would have it.
+/// The same without kernel frames, as after a change.
 fn changed() -> Folded {
     let text = include_str!("recorded/stacks.txt");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("tcp_")).collect();
@@ -35,7 +36,7 @@ fn tables_and_pages_are_as_kept() {
     check("difference.html", &difference_graph(&stacks(), &changed(), "after against before"));
 }
 
-/// The widths of the frames within a frame are not more than its own, and each is its share of all.
+/// The frames within a frame are together not wider than it, and each width is its share of all samples.
 #[test]
 fn frames_lie_within_those_that_called_them() {
     let page = include_str!("recorded/graph.html");

@@ -1,7 +1,7 @@
 //! A service that does anything that the contract allows, at random, in a network with faults.
 //!
-//! Owns what has to hold whatever a service does: each process that began ends once, the queues are empty when all have ended, and a
-//! turn ends: it has no more runs than its processes can have reason for.
+//! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when all have ended, and a
+//! turn ends: it has no more runs than its processes can have reasons for.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Sim, Stall, World};
 
-/// Most runs of one process in a turn: what it receives, the rest of its input, and what it is told.
+/// Most runs of one process in a turn: for input, the rest of its input, and messages.
 const RUNS_PER_PROCESS: u64 = 40;
 
 struct Anything {
@@ -223,7 +223,7 @@ fn act(world: &World, address: &ListenAddress, clients: &mut Vec<ClientId>, act:
     }
 }
 
-/// One turn, which has to end.
+/// One turn, which must end.
 fn turn(scheduler: &mut Scheduler<Sim, Anything>) -> Result<(), TestCaseError> {
     scheduler.service().runs = 0;
     scheduler.turn(Waiting::Forbidden).unwrap();

@@ -1,4 +1,4 @@
-//! Bytes that are lent: they are sent while the lender gives them, and a connection that still has to send some when they are taken back is
+//! Bytes that are lent: they are sent while the lender lends them, and a connection that still has to send some when they are recalled is
 //! reset.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
@@ -16,7 +16,7 @@ const LENGTH: usize = 4 << 20;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Lends until it takes back.
+/// Lends until it recalls.
 #[derive(Default)]
 struct Loan {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ impl AsRef<[u8]> for Loan {
     }
 }
 
-/// Answers each byte with all that it lends.
+/// Answers each byte with everything that it lends.
 struct Library(Rc<Loan>);
 
 impl Service for Library {
@@ -103,7 +103,7 @@ fn a_connection_that_has_to_send_what_is_taken_back_is_reset() {
     turn(&mut stage);
     assert_eq!(stage.schedulers()[0].processes(), 1);
     loan.is_over.set(true);
-    // Sooner than a reader is found slow: it is looked at some times before that.
+    // Before a reader counts as slow: it is checked several times before that.
     for _ in 0..10 {
         stage.world().advance(SECOND_NS);
         turn(&mut stage);

@@ -1,4 +1,4 @@
-//! Mailboxes between real threads: nothing is lost, nothing comes out of order, and wake-ups are few.
+//! Mailboxes between real threads: nothing is lost or out of order, and wake-ups are few.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 use std::thread;
@@ -9,7 +9,7 @@ use runtime::mailbox::{Endpoint, MailCounters, Role, Seat, Waking, mesh};
 const SENDERS: usize = 3;
 const MESSAGES: u64 = 20_000;
 
-/// Sends numbered messages as fast as they are taken; a full ring is tried again.
+/// Sends numbered messages as fast as they are taken; retries if the ring is full.
 fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
     let Seat { mut mailbox, wake } = seat;
     let mut pending = 0;
@@ -30,7 +30,7 @@ fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
         }
     }
     mailbox.flush();
-    // Kept open until the receiver is done: its last word.
+    // Kept open until the receiver is done, for its last message.
     let wake = wake.unwrap();
     while !mailbox.has_messages() {
         if mailbox.prepare_to_sleep() {
@@ -63,7 +63,7 @@ fn many_threads_to_one_that_sleeps() {
         if next == [MESSAGES; SENDERS] {
             break;
         }
-        // The mark may be taken between raising it and finding a message after all: that is a wake-up, too.
+        // The mark may be taken between raising it and finding a message nevertheless: that is a wake-up, too.
         raised += 1;
         if mailbox.prepare_to_sleep() {
             wake.wait(None);

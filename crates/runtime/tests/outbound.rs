@@ -1,7 +1,7 @@
 //! Launched schedulers that connect to one another over loopback, and alarms on real clocks.
 //!
-//! Holds what only a kernel can be asked: an echo service and callers without listeners, on threads and descriptor
-//! tables of their own; that the clock is read when it should be; that alarms come at their time and not before.
+//! Tests what needs a kernel: an echo service and callers without listeners, on threads with descriptor
+//! tables of their own; that the clock is read when it should be; that alarms fire at their time and not before.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use sys::socket::{ListenAddress, Peer};
 
 const STOP: Command = Command::Drain { deadline_ms: 0, idle_grace_ms: 0 };
 
-/// Any message: stop.
+/// A message that stops the scheduler.
 struct Stop;
 
 fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> Plan {
@@ -37,7 +37,7 @@ fn plan(listeners: Vec<ListenOptions>, punctuality: Punctuality) -> Plan {
     }
 }
 
-/// Sends back what it gets.
+/// Echoes.
 struct Echo;
 
 impl Service for Echo {
@@ -72,7 +72,7 @@ impl Service for Echo {
     }
 }
 
-/// An echo service on a thread of its own, and the mailbox that stops it.
+/// An echo service on its own thread, and the mailbox that stops it.
 fn launch_echo() -> (Launched, SocketAddr, Mailbox<Stop>) {
     let address = ListenAddress::Tcp(SocketAddr::from(([0, 0, 0, 0], 0)));
     let options =
@@ -89,7 +89,7 @@ fn launch_echo() -> (Launched, SocketAddr, Mailbox<Stop>) {
 const CALLS: u64 = 60;
 const ROUNDS: u64 = 20;
 
-/// What a caller has counted when it stops.
+/// The counts of a caller when it stops.
 #[derive(Default)]
 struct Counted {
     connected: u64,
@@ -97,12 +97,12 @@ struct Counted {
     not_begun: u64,
     stopped: u64,
     lost: u64,
-    /// Runs that were told a later time than who asked for them.
+    /// Runs that got a later time than the one before the request.
     later: u64,
     runs: u64,
 }
 
-/// Has each of its connections ask so many times, run by run, and then stops its scheduler.
+/// Sends this many requests over each of its connections, one per run, and then stops its scheduler.
 struct Caller {
     to: SocketAddr,
     counted: Counted,
@@ -239,7 +239,7 @@ fn callers_without_listeners_reach_a_service_and_stop_by_themselves() {
     assert_eq!(echoed.iter().map(|stats| stats.accepts).sum::<u64>(), 2 * CALLS);
 }
 
-/// Has itself called again and again, so many nanoseconds apart, and says how late each call was.
+/// Sets an alarm repeatedly, this many nanoseconds apart, and records how late each was.
 struct Clockwork {
     period_ns: u64,
     calls: usize,
@@ -297,7 +297,7 @@ impl Service for Clockwork {
     }
 }
 
-/// How late the best of some alarms was (a loaded machine spoils others), with what the scheduler counted.
+/// How late the best of some alarms was (a loaded machine delays others), with the scheduler's counters.
 fn lateness_ns(punctuality: Punctuality, period_ns: u64, calls: usize) -> (u64, Stats) {
     let (end, ended) = channel();
     let seats = mesh(&[Role::Scheduler], Waking::Descriptors).unwrap();
@@ -312,7 +312,7 @@ fn lateness_ns(punctuality: Punctuality, period_ns: u64, calls: usize) -> (u64, 
     (late_ns.into_iter().min().unwrap(), stats)
 }
 
-/// Between two alarms 300 us: in milliseconds each would be 700 us late.
+/// 300 us between two alarms: in milliseconds each would be 700 us late.
 #[test]
 fn alarms_are_as_exact_as_they_are_to_be() {
     let (exact_ns, _) = lateness_ns(Punctuality::Exact, 300_000, 300);

@@ -17,21 +17,21 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
-/// Bytes that may wait for a peer.
+/// Most bytes that may wait for a peer.
 const BOUND: usize = 100_000;
 
-/// More strings than a turn has numbers for.
+/// More strings than a turn has ids for.
 const ANSWERS: usize = 300;
 
-/// Of three hundred members more bytes than a scheduler sends in four turns, and of each less than its peer has room for.
+/// For three hundred members, more bytes than a scheduler sends in four turns, and for each fewer than its peer has room for.
 const MUCH: usize = QUEUED_BYTES_SENT_PER_TURN / 70;
 
-/// Each line of a member goes to all, itself included. A member that sends `q` is closed; one that sends `m` puts out much of its own
-/// after what it hears, in the same turn; one that sends `a` hears some answers besides.
+/// Each line of a member goes to all members. A member that sends `q` is closed; one that sends `m` outputs much of its own
+/// after what it receives, in the same turn; one that sends `a` receives some answers besides.
 #[derive(Default)]
 struct Room {
     fan: Fan,
-    /// All that was ever said.
+    /// Everything that was ever sent.
     said: Vec<u8>,
     refused: Vec<(ProcessId, Refused)>,
     drained: u64,

@@ -1,4 +1,4 @@
-//! A process that produces without end: it parks, and puts out more each time its output has left.
+//! A process that produces without end: it parks, and outputs more each time its output has been sent.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use runtime::scheduler::Waiting;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress, Service};
 use world::{ClientId, Stage};
 
-/// Bytes of each piece that is shared: few enough that a socket takes many, too many to be copied.
+/// Bytes of each shared piece: few enough that a socket takes many, too many to be copied.
 const PIECE: usize = 5_000;
 
-/// How long a process may last.
+/// Longest life of a process.
 const LIFE_NS: u64 = 1_000_000_000;
 
-/// Sends digits to whoever sends something, and shared pieces after a `p`.
+/// Sends digits after any input, and shared pieces after a `p`.
 struct Producer {
     told: u64,
     piece: Rc<std::sync::Arc<[u8]>>,
@@ -87,7 +87,7 @@ impl Service for Producer {
     }
 }
 
-/// A client that has asked for this, and a turn in which it was heard.
+/// A client that has sent this, and a turn that received it.
 fn asked(asked: &str) -> (Stage<Producer>, ClientId) {
     let mut stage = Stage::new(1, Producer::new);
     let client = stage.connect();

@@ -1,13 +1,13 @@
-//! So many requests in the simulator, for counting instructions.
+//! A number of requests in the simulator, for counting instructions.
 //!
-//! `cargo xtask bench instructions` does what follows for every workload:
+//! `cargo xtask bench instructions` does the following for every workload:
 //!
 //!     valgrind --tool=callgrind target/release/examples/simulated_requests json 20000
 //!
 //! counts everything: start-up, the world and the server. The instructions of one request are the difference of two
-//! runs: `(count(2 N) - count(N)) / N` removes the start-up. What of that is the world's and the runtime's shows in
+//! runs: `(count(2 N) - count(N)) / N` removes the start-up. The share of the world and the runtime is
 //! the same difference of the twin workload (`null-json` for `json`, and so on): its service answers with the same
-//! number of bytes without looking at the request. `json - null-json` is what HTTP costs, without a socket, a clock
+//! number of bytes without parsing the request. `json - null-json` is the cost of HTTP, without a socket, a clock
 //! or a cache miss of any kernel; the numbers are the same in every run on every machine with the same compiler.
 //!
 //! Workloads: `json` and `plaintext` kept alive, `pipelined` and `pipelined-json` (plaintext and JSON, 16 in one write, counted as 16),
@@ -45,7 +45,7 @@ const PLAINTEXT: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r
 const SHORT: &[u8] = b"GET /json HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: close\r\n\r\n";
 const FILE: &[u8] = b"GET /page.html HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
 
-/// How requests come.
+/// How requests arrive.
 #[derive(Clone, Copy)]
 enum Shape {
     KeptAlive,
@@ -87,14 +87,14 @@ impl<S: Service> Stage<S> {
         self.world.connect(&address()).ok_or_else(|| io::Error::other("nobody listens"))
     }
 
-    /// One write of the client and everything the server does about it; gives how many bytes came back.
+    /// One write of the client and all work of the server for it; returns the number of bytes of the answer.
     fn exchange(&mut self, client: ClientId, request: &[u8]) -> io::Result<usize> {
         self.world.client_send(client, request);
         while self.scheduler.turn(Waiting::Forbidden)? {}
         Ok(self.world.client_received(client).len())
     }
 
-    /// So many writes of this shape; gives how many bytes one of them was answered with.
+    /// This many writes of this shape; returns the number of bytes of one answer.
     fn run(&mut self, request: &[u8], shape: Shape, writes: usize) -> io::Result<usize> {
         let mut client = self.connect()?;
         let mut answered = 0;
@@ -124,7 +124,7 @@ fn hello(request: &Request<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// Answers whatever came with so many bytes.
+/// Answers any input with this many bytes.
 struct Null {
     answer: Vec<u8>,
     next: Next,
@@ -165,7 +165,7 @@ impl Service for Null {
     }
 }
 
-/// The site on a directory of its own, with its one file in the cache.
+/// The site on its own directory, with its one file in the cache.
 fn site() -> io::Result<Stage<Connections>> {
     let root = std::env::temp_dir().join("velodrome-simulated-requests");
     std::fs::create_dir_all(&root)?;
@@ -194,11 +194,11 @@ fn compile(root: &Path) -> io::Result<SiteData> {
         .map_err(|errors| io::Error::other(errors.to_string()))
 }
 
-/// Runs a workload; gives how many bytes one write was answered with.
+/// Runs a workload; returns the number of bytes of one answer.
 fn run(workload: &str, writes: usize) -> io::Result<Option<usize>> {
     if let Some(twin) = workload.strip_prefix("null-") {
         let Some((request, shape)) = request_of(twin) else { return Ok(None) };
-        // One write of the twin says how long its answer is; it costs the same however many follow.
+        // One write of the twin tells how long its answer is; its cost is the same for any number of writes.
         let Some(length) = run(twin, 1)? else { return Ok(None) };
         let next = match shape {
             Shape::KeptAlive => Next::Read,
@@ -215,7 +215,7 @@ fn run(workload: &str, writes: usize) -> io::Result<Option<usize>> {
     Stage::new(service)?.run(&request, shape, writes).map(Some)
 }
 
-/// What a workload's client writes, and how.
+/// The writes of a workload's client, and their shape.
 fn request_of(workload: &str) -> Option<(Vec<u8>, Shape)> {
     Some(match workload {
         "json" => (JSON.to_vec(), Shape::KeptAlive),

@@ -1,6 +1,6 @@
 //! No allocation per request on the plain path, counted.
 //!
-//! One scheduler in a quiet world, on this thread. What the world itself allocates is told apart.
+//! One scheduler in a quiet world, on this thread. The world's own allocations are counted separately.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod apart;
@@ -68,7 +68,7 @@ impl<S: Service> Bench<S> {
         Self { world, scheduler, helper: mailbox() }
     }
 
-    /// Sends, turns until there is nothing to do, and checks that so many answers came. Gives what it cost.
+    /// Sends, runs turns until there is nothing to do, and checks the number of answers. Returns the memory used.
     fn ask(&mut self, client: ClientId, request: &[u8], answers: usize) -> Memory {
         self.world.client_send(client, request);
         let mut cost = Memory::default();
@@ -153,7 +153,7 @@ fn a_short_connection_allocates_nothing() {
 
 #[test]
 fn an_answer_with_a_buffer_of_its_own_is_counted() {
-    // The count itself is right: one copy for each request is seen.
+    // The count itself is right: one copy for each request is noticed.
     let mut bench = Bench::new(http(|_: &Request<'_>, reply: &mut Reply<'_>| {
         let text = String::from("Hello, World!");
         reply.text(&text);

@@ -1,7 +1,7 @@
-//! What an idle connection costs, exactly: a million of them in the simulator, each after one answered request.
+//! The exact cost of an idle connection: a million of them in the simulator, each after one answered request.
 //!
-//! Counts the heap bytes of the scheduler, its service and its tables. What the world keeps for the other ends is
-//! told apart; the kernel's own memory for a socket is not in it.
+//! Counts the heap bytes of the scheduler, its service and its tables. The world's memory for the other ends is
+//! counted separately; the kernel's own memory for a socket is not included.
 
 mod apart;
 
@@ -22,10 +22,10 @@ static ALLOCATOR: sys::allocation::CountingAllocator = sys::allocation::Counting
 
 const CONNECTIONS: usize = 1_000_000;
 
-/// Connections made before the scheduler turns.
+/// Connections that are opened before the scheduler runs.
 const BATCH: usize = 250;
 
-/// Bytes of user memory that an idle connection may cost.
+/// Most bytes of user memory of an idle connection.
 const BYTES_MAXIMUM: f64 = 256.0;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: example.test\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Goal: a ladder keeps what is better, takes back what is not, throws runs away that are not valid, and says what each step is worth. Method: results made up from
+//! Goal: a ladder keeps what is better, reverts what is not, discards invalid runs, and reports the gain of each step. Method: results made from
 //! a recorded one, so that nothing depends on the host.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
@@ -9,7 +9,7 @@ use tune::ladder::{
 
 const ROUNDS: u32 = 5;
 
-/// A valid result with so many requests a second; `turn` makes no two of them equal.
+/// A valid result with this many requests per second; `turn` makes all of them differ slightly.
 fn result(rate: f64, turn: u32) -> Report {
     let mut report = Report::from_json(include_str!("ladder/report.json")).unwrap();
     report.runs[0].rate_per_s = rate * (1.0 + f64::from(turn % 7) / 1_000.0);
@@ -25,7 +25,7 @@ fn rungs(names: &[&str]) -> Vec<Rung> {
     names.iter().map(|name| Rung::of_words(&format!("{name}: --{name}")).unwrap()).collect()
 }
 
-/// Climbs with a rate for each state; `None` cannot be made.
+/// Runs a ladder with a rate for each state; `None` cannot be set up.
 fn climbed(
     names: &[&str],
     mut rate: impl FnMut(&[usize]) -> Option<f64>,
@@ -71,7 +71,7 @@ fn what_is_better_is_kept_and_the_rest_is_taken_back() {
             Conclusion::Kept
         ]
     );
-    // Each is measured on top of what was kept, and in turn with it.
+    // Each is measured on top of the kept ones, and alternately with them.
     assert_eq!(seen[10..12], [vec![], vec![0]]);
     assert_eq!(seen[20..22], [vec![0], vec![0, 1]]);
     assert!(!seen.contains(&vec![0, 1, 2]));
@@ -106,7 +106,7 @@ fn a_run_that_is_not_valid_is_measured_again_or_thrown_away() {
     let mut runs = 0;
     let report = climb(&rungs(&["fast"]), ROUNDS, title.clone(), |state, _| {
         runs += 1;
-        // What is not valid shows a gain that is none.
+        // An invalid result shows a gain that does not exist.
         let outcome = match (state.is_empty(), runs % 4) {
             (false, 0) => invalid(),
             _ => result(1_000.0, runs),

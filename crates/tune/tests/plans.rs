@@ -1,4 +1,4 @@
-//! Goal: a plan has nothing that its host cannot take. Method: fake hosts, one fact of hardware changed.
+//! Goal: a plan contains nothing that its host cannot do. Method: fake hosts with one fact of the hardware changed.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod fake;
@@ -53,7 +53,7 @@ fn a_device_that_cannot_adapt_waits_and_a_driver_that_does_so_by_itself_is_left_
     let driver = "sys/class/net/eth0/device/driver";
     fake.link(driver, "../../../../bus/pci/drivers/e1000e");
     assert_eq!(written(&fake, "net.coalesce"), []);
-    // A virtio device whose host offers nothing, and one whose host does.
+    // A virtio device whose host does not offer moderation, and one whose host does.
     std::fs::remove_file(fake.path().join(driver)).unwrap();
     fake.link(driver, "../../../../bus/virtio/drivers/virtio_net");
     fake.write("sys/class/net/eth0/device/features", &"0".repeat(64));
@@ -63,7 +63,7 @@ fn a_device_that_cannot_adapt_waits_and_a_driver_that_does_so_by_itself_is_left_
     assert_eq!(written(&fake, "net.coalesce"), [(place("rx-usecs"), "64".to_owned())]);
 }
 
-/// What an audit finds of a check.
+/// The finding of a check.
 fn finding(fake: &Fake, check: &str) -> Finding {
     let report = audit(&Host::of(fake.path(), None), Load::Throughput);
     report.findings.into_iter().find(|audited| audited.check.id == check).unwrap().finding

@@ -1,5 +1,5 @@
-//! Goal: what costs is named first or second, and a host where nothing costs is told nothing. Method: the files of a clean host in a directory, one cause planted into
-//! each copy. `cargo test -p velodrome-tune --test planted -- --nocapture` prints the table.
+//! Goal: a cause is listed first or second, and a host on which nothing costs gets no finding. Method: the files of a clean host in a directory, and
+//! one cause set up in each copy. `cargo test -p velodrome-tune --test planted -- --nocapture` prints the table.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod fake;
@@ -8,18 +8,18 @@ use tune::{Finding, Host, Load, audit};
 
 use fake::Fake;
 
-/// A cause: the check that is to name it, for which load, and what is done to the files before and between the looks.
+/// A cause: the check that must find it, for which load, and the changes to the files before and between the two readings.
 struct Cause {
     check: &'static str,
     load: Load,
     plant: fn(&Fake),
-    /// What happens between the two looks.
+    /// The change between the two readings.
     happens: fn(&Fake),
 }
 
 fn nothing(_: &Fake) {}
 
-/// A cause that is set.
+/// A cause that is a setting.
 fn set(check: &'static str, load: Load, plant: fn(&Fake)) -> Cause {
     Cause { check, load, plant, happens: nothing }
 }
@@ -31,7 +31,7 @@ fn seen(check: &'static str, load: Load, happens: fn(&Fake)) -> Cause {
 
 use Load::{Connections, Latency, Throughput};
 
-/// Six threads for four CPUs, and how long each has worked.
+/// Six threads for four CPUs, with this many ticks each.
 fn six(ticks: u64) -> [(u32, u64, &'static str); 6] {
     let cpus = ["0", "1", "2", "3", "0", "1"];
     std::array::from_fn(|thread| (100 + thread as u32, ticks, cpus[thread]))
@@ -296,7 +296,7 @@ fn of_connections() -> Vec<Cause> {
     ]
 }
 
-/// Looks twice, with what happens in between.
+/// Reads twice, with this change in between.
 fn looked(fake: &Fake, happens: fn(&Fake)) -> Host {
     let mut host = Host::of(fake.path(), Some(100));
     happens(fake);
@@ -341,7 +341,7 @@ fn each_cause_is_named_first_or_second() {
     assert!(found >= 70, "{found}");
 }
 
-/// Other programs use the CPUs that the server could: another thread of it would gain nothing.
+/// Other programs use the CPUs that the server could use: another thread would gain nothing.
 #[test]
 fn threads_that_wait_for_others_are_not_too_few() {
     let fake = Fake::new();
@@ -360,7 +360,7 @@ fn every_check_is_told_wholly_and_has_a_cause() {
         for text in [check.title, check.expected, check.lost, check.why, check.fix, check.source] {
             assert!(!text.is_empty(), "{}", check.id);
         }
-        // It is outside of what files can show here.
+        // It cannot be shown by files here.
         let is_known = planted.contains(&check.id) || ["net.sriov", "stack.tw"].contains(&check.id);
         assert!(is_known, "nothing is planted for {}", check.id);
         assert_eq!(tune::find(check.id).unwrap().title, check.title);

@@ -1,4 +1,4 @@
-//! Goal: whatever was changed is put back, and nothing that belongs to others. Method: the files of a host in a directory.
+//! Goal: everything that was changed is reverted, and nothing that others changed. Method: the files of a host in a directory.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod fake;
@@ -56,7 +56,7 @@ fn what_somebody_else_has_changed_is_theirs() {
     assert_eq!(done.len(), 1);
     assert_eq!(done[0].1, Done::Theirs("9999".to_owned()));
     assert_eq!(files_text(fake.path(), "net/core/somaxconn"), "9999");
-    // The others stand, until the host is started anew: then they are gone.
+    // The others stay in force until a reboot undoes them.
     assert!(journal.standing().count() > 3);
     fake.sysctl(BOOT, "second");
     let done = revert(fake.path(), Which::All, &mut journal).unwrap();
@@ -90,7 +90,7 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
     fake.write("etc/sysctl.conf", "-net/ipv4/tcp_sack=0\n");
     fake.program(70, "irqbalance");
     fake.program(71, "dockerd");
-    // A profile of one's own that includes one of tuned's.
+    // A user's profile that includes one of tuned's.
     fake.write("etc/tuned/active_profile", "own\n");
     fake.write("etc/tuned/own/tuned.conf", "[main]\ninclude = network-throughput\n");
     fake.write(
@@ -118,7 +118,7 @@ fn a_plan_names_who_else_sets_the_same_and_what_is_left_out() {
     assert!(found.steps.iter().all(|step| step.check.risk <= Risk::Reversible));
 }
 
-/// The steps of a ladder hold one after the other, in any order, and none of them when it ends.
+/// The steps of a ladder are applied one after the other, in any order, and none of them is left when it ends.
 #[test]
 fn a_ladder_leaves_the_host_as_it_was() {
     let fake = poor();
@@ -162,7 +162,7 @@ fn what_stood_is_written_again_after_a_start_of_the_host() {
     all.iter().for_each(|step| drop(apply(fake.path(), step, &mut log).unwrap()));
     let applied = now();
     assert!(again(fake.path(), &mut journal(&fake)).unwrap().is_empty(), "it is the same start");
-    // Another start: all is as the kernel sets it, but for one that another program sets as we did.
+    // A reboot: all values are the kernel's defaults, except for one that another program sets like we did.
     let defaults: Vec<(String, String)> = all
         .iter()
         .flat_map(|step| &step.changes)

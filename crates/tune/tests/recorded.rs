@@ -1,4 +1,5 @@
-//! Goal: an audit of a recorded host says what an audit of the host says, and a page has all of it. Method: the files of a host in a directory, recorded and unpacked.
+//! Goal: an audit of a recorded host has the same findings as one of the host, and a page has all of them. Method: the files of a host in a
+//! directory, recorded and unpacked.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod fake;

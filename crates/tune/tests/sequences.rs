@@ -1,5 +1,5 @@
-//! Goal: an end in the middle of a change, and any sequence of them, can be put back. Method: the files of a host in a directory; the journal is cut off where a crash
-//! may have ended it.
+//! Goal: a change that is interrupted at any point, and any sequence of such changes, can be reverted. Method: the files of a host in a directory;
+//! the journal is truncated where a crash may have ended it.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
 mod fake;
@@ -27,7 +27,7 @@ fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
     let place = fake.path().join("state/journal");
     let bytes = std::fs::read(&place).unwrap();
     for cut in 0..=bytes.len() {
-        // The file of an entry that is in the journal may have been written or not.
+        // The file of an entry in the journal may have been written or not.
         for is_written in [false, true] {
             for (path, old) in &before {
                 put(&fake, path, old);
@@ -58,7 +58,7 @@ fn an_end_at_any_byte_of_the_journal_can_be_put_back() {
     }
 }
 
-/// Random numbers that are the same for each seed (xorshift).
+/// Reproducible random numbers (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -70,7 +70,8 @@ impl Dice {
     }
 }
 
-/// Applies a step and ends somewhere in it: the journal is cut off, and what it does not know of was not written; of the last change it knows nobody can say.
+/// Applies a step and crashes somewhere in it: the journal is truncated; files without an entry were not written, and the file of the last entry may
+/// have been.
 fn apply_and_crash(fake: &Fake, step: &Step, dice: &mut Dice) {
     let place = fake.path().join("state/journal");
     let read = || std::fs::read(&place).unwrap_or_default();
@@ -95,7 +96,7 @@ fn apply_and_crash(fake: &Fake, step: &Step, dice: &mut Dice) {
     }
 }
 
-/// Any sequence of steps that are applied, cut short and put back ends with the files as they were.
+/// Any sequence of steps that are applied, interrupted and reverted ends with the original files.
 #[test]
 fn any_sequence_of_applies_crashes_and_reverts_ends_as_it_began() {
     for seed in 1..=40 {

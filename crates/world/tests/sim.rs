@@ -1,7 +1,7 @@
 //! The simulated world itself: its faults, its determinism, its clients.
 //!
 //! What it has in common with the kernel is in `pollset_contract`; the servers of whole worlds are in `sim/echo.rs`.
-//! Here: its clock, its events, and how much it holds; the rest is in the modules.
+//! This file tests its clock, its events, and how much it can hold; the rest is in the modules.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 #[path = "sim/accepting.rs"]

@@ -1,4 +1,4 @@
-//! Servers that answer in unusual ways which are right, and those that end connections between answers.
+//! Servers with unusual but correct answers, and servers that end connections between answers.
 
 use std::num::NonZeroU64;
 
@@ -91,7 +91,7 @@ fn a_connection_carries_as_many_requests_as_it_should() {
             }
             if conversation.hears() {
                 conversation.says(ANSWER);
-                // The last request says that it is: the generator closes when the server does not.
+                // The last request has `Connection: close`: the generator closes if the server does not.
                 conversation.outlasts();
             }
         });
@@ -100,7 +100,7 @@ fn a_connection_carries_as_many_requests_as_it_should() {
         let run = run(&plan);
         assert_answered(&run, "counted");
         let (sent, opened) = (run.requests.sent, run.connections.opened);
-        // At both ends of the run a connection may belong to it with a part of its requests.
+        // At both ends of the run a connection may count for it with only a part of its requests.
         assert!(sent.abs_diff(opened * count) <= 3 * count, "{sent} {opened}");
     }
 }
@@ -114,7 +114,7 @@ fn what_is_pipelined_behind_the_last_answer_is_reset() {
     let run = run(&plan);
     let requests = &run.requests;
     assert!(requests.answered > 0, "{requests:?}");
-    // Those of connections that ended after the end of the run are failures beside no answer.
+    // Failures of connections that ended after the run belong to no answer.
     let behind = 3 * requests.answered..=3 * (requests.answered + 3);
     assert!(behind.contains(&requests.failed), "{requests:?}");
     assert_eq!(requests.failed_by.of(FailureKind::Reset), requests.failed, "{requests:?}");

@@ -1,4 +1,4 @@
-//! Plans for runs of a few hundred milliseconds, and what holds of every run.
+//! Plans for runs of a few hundred milliseconds, and the properties of every run.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 use std::net::SocketAddr;
@@ -10,10 +10,10 @@ use bench::plan::{
 use bench::report::{Ended, RunReport};
 use bench::tally::FailureKind;
 
-/// Runs of which one has to be undisturbed: a host that gives the core to others makes a run shorter.
+/// Runs of which one must be undisturbed: a host that gives the core to others makes a run shorter.
 pub(crate) const TRIES: usize = 20;
 
-/// Three connections of one thread in a closed loop for 300 ms; nobody is given up, however slow the host is.
+/// Three connections of one thread in a closed loop for 300 ms; no timeout, however slow the host is.
 pub(crate) fn plan(address: SocketAddr) -> Plan {
     plan_of(address, &Request::default())
 }
@@ -43,22 +43,22 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
     }
 }
 
-/// As [`plan`], and nobody waits longer than 100 ms.
+/// Like [`plan`], with a timeout of 100 ms.
 pub(crate) fn impatient_plan(address: SocketAddr) -> Plan {
     Plan { timeout: Duration::from_millis(100), ..plan(address) }
 }
 
-/// The pace of so many requests a second at equal distances.
+/// A rate of this many requests per second at equal intervals.
 pub(crate) fn rate(per_second: f64) -> Pace {
     Pace::Open(Rate::steady(per_second, Duration::from_secs(1), Arrivals::Constant))
 }
 
-/// Carries a plan out, until something came to an end in it.
+/// Runs a plan, until at least one request has ended in it.
 pub(crate) fn run(plan: &Plan) -> RunReport {
     undisturbed(plan, |run| run.requests.answered + run.requests.failed > 0)
 }
 
-/// Carries a plan out, again when it was disturbed; gives the last run in any case.
+/// Runs a plan, again if it was disturbed; returns the last run in any case.
 pub(crate) fn undisturbed(plan: &Plan, is_whole: impl Fn(&RunReport) -> bool) -> RunReport {
     let mut tries = (0..TRIES).map(|_| run_once(plan));
     let mut last = tries.next().unwrap();
@@ -70,7 +70,7 @@ pub(crate) fn undisturbed(plan: &Plan, is_whole: impl Fn(&RunReport) -> bool) ->
     last
 }
 
-/// Nothing is lost and nothing counted twice, whatever happened.
+/// Runs once, and checks that no request is lost or counted twice.
 fn run_once(plan: &Plan) -> RunReport {
     let report = bench::run::requests(plan, Vec::new(), |_| {}).unwrap();
     assert_eq!(report.ended, Ended::Complete);
@@ -89,7 +89,7 @@ fn run_once(plan: &Plan) -> RunReport {
     run
 }
 
-/// Every request that came to an end failed, and in this way.
+/// Checks that every request that ended failed, and in this way.
 pub(crate) fn assert_only(run: &RunReport, kind: FailureKind, what: &str) {
     let requests = &run.requests;
     assert!(requests.failed > 0, "{what}: {requests:?}");
@@ -97,7 +97,7 @@ pub(crate) fn assert_only(run: &RunReport, kind: FailureKind, what: &str) {
     assert_eq!(requests.answered, 0, "{what}: {requests:?}");
 }
 
-/// Requests were answered, and none failed.
+/// Checks that requests were answered, and none failed.
 pub(crate) fn assert_answered(run: &RunReport, what: &str) {
     let requests = &run.requests;
     assert!(requests.answered > 0, "{what}: {requests:?}");

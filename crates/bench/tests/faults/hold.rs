@@ -1,4 +1,4 @@
-//! Held connections: asked in turn, not replaced, and counted when they die.
+//! Held connections: used in turn, not replaced, and counted when they end.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::server::{nobody, serve};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// Ten connections, each asked ten times a second.
+/// Ten connections, with ten requests per second each.
 fn hold(address: SocketAddr) -> Report {
     let plan = Plan { connections: 10, pace: rate(100.0), upkeep: Upkeep::Hold, ..plan(address) };
     let report = bench::run::hold(&plan, Vec::new(), |_| {}).unwrap();
@@ -21,8 +21,8 @@ fn hold(address: SocketAddr) -> Report {
     report
 }
 
-/// Holds until nearly all of the thirty requests were asked, and this holds: a host that gives the core to others makes a run
-/// shorter, has many requests due at once, and lets some be answered late.
+/// Holds until nearly all of the thirty requests were sent and this condition is met: a host that gives the core to others makes a run
+/// shorter, has many requests due at once, and answers some late.
 fn undisturbed<Told>(
     mut hold: impl FnMut() -> (Report, Told),
     holds: impl Fn(&Told) -> bool,
@@ -37,13 +37,13 @@ fn undisturbed<Told>(
     last
 }
 
-/// Holds the connections of a server that counts what each is asked.
+/// Holds connections to a server that counts the requests of each.
 fn hold_counted() -> (Report, [u64; 10]) {
     let counts = Arc::new([const { AtomicU64::new(0) }; 10]);
     let (served, number) = (Arc::clone(&counts), AtomicU64::new(0));
     let address = serve(move |conversation| {
         let number = number.fetch_add(1, Ordering::Relaxed);
-        // Counted before it is answered: who has an answer was counted.
+        // Counted before it is answered, so that every answered request is counted.
         while conversation.hears() {
             served[usize::try_from(number).unwrap()].fetch_add(1, Ordering::Relaxed);
             if !conversation.says(ANSWER) {
@@ -55,7 +55,7 @@ fn hold_counted() -> (Report, [u64; 10]) {
     (report, counts.each_ref().map(|count| count.load(Ordering::Relaxed)))
 }
 
-/// Each was asked as often as the others.
+/// Whether all had the same number of requests.
 fn is_even(counts: &[u64; 10]) -> bool {
     let (most, fewest) = (counts.iter().max().unwrap(), counts.iter().min().unwrap());
     *fewest >= 2 && most - fewest <= 1
@@ -74,7 +74,7 @@ fn held_connections_are_asked_in_turn() {
 
 #[test]
 fn the_dead_are_counted_and_not_replaced() {
-    // The first answer is to what is asked as it opens.
+    // The first answer is for the request that is sent when it opens.
     let address = serve(|conversation| {
         let _gone = (0..2).all(|_| conversation.hears() && conversation.says(ANSWER));
     });
@@ -84,12 +84,12 @@ fn the_dead_are_counted_and_not_replaced() {
         let all_met_nobody = requests.failed_by.connect == requests.failed;
         (report, all_met_nobody)
     };
-    // On a busy host a request may meet a connection that is not known to have ended: a reset.
+    // On a busy host a request may be sent on a connection whose end is not known yet: a reset.
     let (report, _) = undisturbed(hold_told, |all_met_nobody| *all_met_nobody);
     let (held, run) = (report.hold.unwrap(), &report.runs[0]);
     assert_eq!((held.open, held.dead), (10, 10));
     assert_eq!((run.connections.opened, run.requests.answered), (10, 10));
-    // Nobody was left for the others, which were due later.
+    // No connection was left for the others, which were due later.
     let failed = &run.requests.failed_by;
     assert!(failed.connect >= 18 && failed.connect == run.requests.failed, "{failed:?}");
 }

@@ -1,4 +1,4 @@
-//! Open loops against servers that do not keep up, or are not there.
+//! Open loops against servers that do not keep up or do not listen.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn requests_are_due_whether_or_not_anybody_answers() {
     let requests = &run.requests;
     assert!((295..=301).contains(&requests.asked), "{requests:?}");
     assert_eq!(requests.failed_by.of(FailureKind::Timeout), requests.failed, "{requests:?}");
-    // Three connections, and each has a new request 100 ms after the one before.
+    // Three connections, each with a new request 100 ms after the previous one.
     assert!((3..=12).contains(&requests.sent), "{requests:?}");
 }
 
@@ -39,7 +39,7 @@ fn a_connection_for_each_request_is_opened_when_it_is_due() {
 fn without_a_server_every_request_that_is_due_fails() {
     for lifetime in [Lifetime::KeptAlive, Lifetime::ONE_REQUEST] {
         let mut plan = plan(nobody());
-        // Fewer than the connections try: none has to wait for its turn.
+        // Fewer than the connections attempt: none has to wait for its turn.
         plan.pace = rate(20.0);
         plan.lifetime = lifetime;
         let run = run(&plan);
@@ -52,7 +52,7 @@ fn without_a_server_every_request_that_is_due_fails() {
 
 #[test]
 fn an_open_loop_fills_its_pipelines() {
-    // Nobody is answered before four have asked.
+    // No request is answered before four have arrived.
     let mut plan = plan(serve(|conversation| {
         while (0..4).all(|_| conversation.hears()) && (0..4).all(|_| conversation.says(ANSWER)) {}
     }));
@@ -93,7 +93,7 @@ fn stages_ask_for_their_sum_and_rest_in_a_pause() {
     assert!((100..=106).contains(&run.requests.asked), "{:?}", run.requests);
 }
 
-/// Rates at the begin and the end of each stage, and its length.
+/// Rates at the beginning and end of each stage, and its duration.
 fn stages(stages: &[(f64, f64, Duration)]) -> Pace {
     let stage =
         |&(from, to, lasts): &(f64, f64, Duration)| Stage { ramp: Ramp { from, to }, lasts };

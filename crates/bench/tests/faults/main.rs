@@ -1,5 +1,5 @@
-//! Goal: whatever a server does, the generator ends in time, never panics, and counts each request once and under the
-//! right kind. Method: servers of our own that do one thing wrong each, and runs of a few hundred milliseconds.
+//! Goal: whatever a server does, the generator ends in time, never panics, and counts each request once and as the
+//! right kind. Method: servers that do one thing wrong each, and runs of a few hundred milliseconds.
 
 mod answers;
 mod generator;

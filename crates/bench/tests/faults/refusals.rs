@@ -1,4 +1,4 @@
-//! Servers that give no right answer: each kind of failure, and no other.
+//! Servers without a correct answer: each kind of failure, and no other.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -76,9 +76,9 @@ fn a_port_without_a_server_is_no_connection() {
     let run = run(&plan(nobody()));
     assert_only(&run, FailureKind::Connect, "nobody");
     assert_eq!(run.connections.opened, 0);
-    // Those before the counting began are refused connections too.
+    // Connections before the measured part are refused, too.
     assert!(run.connections.refused >= run.requests.failed, "{:?}", run.connections);
-    // Three connections, each tried at once and then every 50 ms for 320 ms: not as fast as it is refused.
+    // Three connections, each tried at once and then every 50 ms for 320 ms: not as fast as they are refused.
     assert!(run.connections.refused <= 3 * 8, "{:?}", run.connections);
 }
 
@@ -135,7 +135,7 @@ fn a_server_that_takes_no_request_is_a_timeout() {
     let request = Request { method: "POST".to_owned(), body, ..Request::default() };
     let idle = serve(|conversation| {
         if conversation.hears() {
-            // Nothing is read until the generator has given up, and perhaps for ever.
+            // Nothing is read until the generator has given up, or ever.
             std::thread::park();
         }
     });

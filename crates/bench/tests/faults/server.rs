@@ -1,4 +1,4 @@
-//! A server that does what a test wants of it: one thread for each connection.
+//! A server that behaves as a test wants: one thread per connection.
 #![expect(clippy::disallowed_types, reason = "a test holds sockets of its own")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// A server that has this conversation on every connection, and closes it afterwards. It lasts as long as the tests.
+/// A server that has this conversation on every connection, and then closes it. It runs until the tests end.
 pub(crate) fn serve(converse: impl Fn(&mut Conversation) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -34,7 +34,7 @@ pub(crate) fn answering_once(answer: &'static [u8]) -> SocketAddr {
     })
 }
 
-/// A server that says one thing after the first request, and then another without end.
+/// A server that sends this after the first request, and then repeats the rest without end.
 pub(crate) fn never_ending(first: &'static [u8], rest: &'static [u8]) -> SocketAddr {
     serve(|conversation| {
         if conversation.hears() && conversation.says(first) {
@@ -43,18 +43,18 @@ pub(crate) fn never_ending(first: &'static [u8], rest: &'static [u8]) -> SocketA
     })
 }
 
-/// An address at which nobody listens.
+/// An address at which nothing listens.
 pub(crate) fn nobody() -> SocketAddr {
     TcpListener::bind("127.9.9.9:0").unwrap().local_addr().unwrap()
 }
 
-/// One connection, as the server has it.
+/// A connection, from the server's side.
 pub(crate) struct Conversation {
     stream: BufReader<TcpStream>,
 }
 
 impl Conversation {
-    /// Reads the head of a request; says whether there was one.
+    /// Reads the head of a request; returns whether there was one.
     pub(crate) fn hears(&mut self) -> bool {
         let mut line = String::new();
         loop {
@@ -67,12 +67,12 @@ impl Conversation {
         }
     }
 
-    /// Sends bytes; says whether anybody takes them.
+    /// Sends bytes; returns whether the peer still reads.
     pub(crate) fn says(&mut self, bytes: &[u8]) -> bool {
         self.stream.get_mut().write_all(bytes).is_ok()
     }
 
-    /// Lasts until the peer goes away.
+    /// Waits until the peer closes.
     pub(crate) fn outlasts(&mut self) {
         while self.hears() {}
     }

@@ -1,4 +1,4 @@
-//! A server that stalls: the open loop tells of everybody who had to wait, the closed loop of one.
+//! A server that stalls: the open loop reports all requests that had to wait, the closed loop one.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::server::serve;
 
 const STALL: Duration = Duration::from_millis(400);
 
-/// Requests between two stalls: a second of them in the open loop.
+/// Requests between two stalls: one second in the open loop.
 const BETWEEN: u32 = 500;
 
 #[test]
@@ -17,7 +17,7 @@ fn a_stall_shows_in_the_response_times_of_an_open_loop() {
         while conversation.hears() {
             count += 1;
             if count % BETWEEN == 0 {
-                // Paced: this server stalls on purpose; nobody waits for it to become something.
+                // Paced: this server stalls on purpose; nothing is waited for.
                 std::thread::sleep(STALL);
             }
             if !conversation.says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
@@ -32,11 +32,11 @@ fn a_stall_shows_in_the_response_times_of_an_open_loop() {
     let open = run(&plan);
     assert_answered(&open, "open loop");
     let stall_ns = 400_000_000;
-    // 200 of 500 were due while it stalled, and waited for it: one in 100 for nearly all of it.
+    // 200 of 500 were due during the stall, and waited for its end: one in 100 for nearly all of it.
     assert!(open.requests.waited > 0, "{:?}", open.requests);
     assert!(open.response.p99_ns > stall_ns / 2, "{:?}", open.response);
     assert!(open.response.max_ns >= stall_ns, "{:?}", open.response);
-    // Of those 500 one was sent into the stall.
+    // One of those 500 was sent into the stall.
     assert!(open.service.p99_ns < open.response.p99_ns / 2, "{:?}", open.service);
 
     plan.pace = bench::plan::Pace::Closed;

@@ -1,4 +1,4 @@
-//! Every figure of a report, worked out by hand.
+//! Every figure of a report, computed by hand.
 
 use bench::report::{Holds, Report, Spread};
 use bench::tally::{Answering, FailureKind, Latency};
@@ -15,7 +15,7 @@ fn a_closed_loop_by_hand() {
     assert_eq!((run.connections.asked, run.connections.open, run.connections.opened), (4, 4, 4));
     assert_eq!((run.bytes.read, run.bytes.written), (4_000_000, 200_000));
 
-    // 3,960 of 4,000 are 0.99: the 99th percentile is still a short one. All to a thousandth.
+    // 3,960 of 4,000 are 0.99: the 99th percentile is still a short one. All within a thousandth.
     let within = |value: u64, exact: u64| value >= exact && value <= exact + exact / 1000;
     let service = &run.service;
     assert_eq!((service.count, service.clamped, service.mean_ns), (4000, 0, 1_000_000.0));
@@ -37,7 +37,7 @@ fn a_closed_loop_by_hand() {
     );
     assert_eq!(server.busiest_thread_share, 0.028);
 
-    // Four seconds of service within one second: four connections.
+    // Four seconds of service time within one second: four connections.
     let law = &run.littles_law;
     assert_eq!((law.holds, law.expected, law.measured), (Holds::Yes, Some(4.0), 4.0));
     // 5 % of four, one for the thread, and a thousandth of the run for each connection.
@@ -60,7 +60,7 @@ fn an_open_loop_by_hand() {
 #[test]
 fn the_series_covers_the_run_and_nothing_more() {
     let mut run = closed_run();
-    // One answer came 1.5 s after the begin, seen by a thread that stopped late.
+    // One answer came 1.5 s after the start, seen by a thread that stopped late.
     let answered_ns = 101 * SECOND_NS + SECOND_NS / 2;
     run.tally.answer(Answering { due_ns: 0, sent_ns: answered_ns - 5, answered_ns });
     let seconds = Report::of(of(closed_plan(), vec![run.clone()])).runs[0].seconds.clone();

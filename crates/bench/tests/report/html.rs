@@ -11,7 +11,7 @@ use crate::sample::{
 
 const HOSTILE: &str = "http://127.0.0.1/\"'><script>alert(1)</script>&amp;\u{202e}\0";
 
-/// A tag of a page, as the reader below found it.
+/// A tag of a page.
 struct Tag<'a> {
     name: &'a str,
     attributes: &'a str,
@@ -24,7 +24,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// All tags that open something. Fails when one is not closed, closed out of order, or cannot be read.
+/// All opening tags. Panics if one is not closed, closed out of order, or cannot be parsed.
 fn tags(page: &str) -> Vec<Tag<'_>> {
     let (mut found, mut open) = (Vec::new(), Vec::new());
     let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("a page says what it is");
@@ -57,7 +57,7 @@ fn several_runs_of_an_open_loop() -> Measured {
     of(open_plan(), vec![open_run(), bad, open_run()])
 }
 
-/// A run whose rate was another one each second.
+/// A run with a different rate in each second.
 fn ramp() -> Measured {
     let plan = open_plan();
     let plan = bench::report::PlanReport {
@@ -67,7 +67,7 @@ fn ramp() -> Measured {
     of(plan, vec![open_run()])
 }
 
-/// The pages of everything that has one.
+/// The pages of all reports that have one.
 fn pages() -> Vec<String> {
     let reports = [
         several_runs_of_an_open_loop(),
@@ -95,7 +95,7 @@ fn hostile_texts_stay_texts() {
     assert!(!tags(&page).iter().any(|tag| tag.name == "script"));
     assert!(!page.contains('\0') && !page.contains('\u{202e}'));
     let escaped = "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;\u{fffd}\u{fffd}";
-    // Title, headline, check, kernel, setting and reason; the command line is in a shell's quotes besides.
+    // Title, heading, check, kernel, setting and reason; the command line is quoted for a shell as well.
     assert_eq!(page.matches(escaped).count(), 6, "{page}");
     assert!(page.contains("&quot;&#39;\\&#39;&#39;&gt;&lt;script&gt;"), "{page}");
 }
@@ -177,7 +177,7 @@ fn without_an_answer_no_time_is_shown() {
     assert!(!page.contains(">0 ns<") && !page.contains("p99 of each second"), "{page}");
 }
 
-/// Lines and thin lines of a page, whose points are all inside their plots.
+/// The lines and thin lines of a page, whose points are all inside their plots.
 fn lines_of(page: &str) -> (usize, usize) {
     let number = |text: &str| text.parse::<f64>().expect("a place is a number");
     let is_inside = |x: f64, y: f64| (76.0..=878.0).contains(&x) && (26.0..=272.0).contains(&y);
@@ -204,7 +204,7 @@ fn lines_of(page: &str) -> (usize, usize) {
 #[test]
 fn points_are_inside_their_plots_and_where_they_belong() {
     let lines: Vec<(usize, usize)> = pages().iter().map(|page| lines_of(page)).collect();
-    // Service, response, answered, failed and p99 of three runs, and the medians of them.
+    // Service, response, answered, failed and p99 of three runs, and their medians.
     assert_eq!(lines[0], (15 + 5, 15));
     // The same of one run, and p50 and p99 against load.
     assert_eq!(lines[1], (5 + 2, 0));
@@ -233,7 +233,7 @@ fn the_page_of_a_knee_shows_what_was_found() {
     ] {
         assert!(page.contains(text), "{text} is missing in {page}");
     }
-    // Three steps at two percentiles: those that held are discs.
+    // Three steps at two percentiles: the good ones are discs.
     let of = |class: &str| page.matches(class).count();
     let rings = of("class=\"dot ring first\"") + of("class=\"dot ring second\"");
     let discs = of("class=\"dot first\"") + of("class=\"dot second\"");

@@ -1,4 +1,4 @@
-//! Each step of a search for a knee: what counts against the server, and what against the measurement.
+//! Each step of a search for a knee: what is the server's fault, and what is a fault of the measurement.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 use bench::knee::{Found, KneeFound, KneeReport, KneeStep, Objective, search, write_text};
@@ -9,7 +9,7 @@ use crate::sample::{SECOND_NS, measured, of, open_plan, open_run};
 
 const OBJECTIVES: [Objective; 1] = [Objective { percentile: Percentile::P99, limit_ns: 5_000_000 }];
 
-/// Half of the time of the cores went to others.
+/// Half of the cores' time was stolen.
 fn stolen(run: RunMeasured) -> RunMeasured {
     RunMeasured { steal_share: Some(0.5), ..run }
 }
@@ -26,7 +26,7 @@ fn slow() -> RunMeasured {
     run
 }
 
-/// Nobody listens: one request was tried.
+/// Nothing listens: one request was tried.
 fn refused() -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 1, SECOND_NS);
     tally.begin(100 * SECOND_NS, Opening::Kept);
@@ -75,7 +75,7 @@ fn a_generator_that_hardly_asked_is_an_excuse_for_silence() {
     assert!(step.reasons[0].starts_with("no request was answered"), "{:?}", step.reasons);
 }
 
-/// Searches with these measurements, one after the other, the last one again and again.
+/// Searches with these measurements in order; the last one is repeated.
 fn concluded(runs: &[RunMeasured]) -> (State, String) {
     let mut steps = Vec::new();
     let found: Result<Found, std::fmt::Error> = search(1000.0, 1e6, |rate| {
@@ -106,11 +106,11 @@ fn a_search_that_met_nobody_says_so_whatever_the_host_did_meanwhile() {
     ] {
         assert_eq!(concluded(runs), (State::Invalid, silent.to_owned()));
     }
-    // It answered once: then it is the host that is in doubt.
+    // It has answered before: then the host is doubted.
     let (state, told) = concluded(&[stolen(slow())]);
     assert_eq!(state, State::Invalid);
     assert!(told.contains("the generator or its host is the limit"), "{told}");
-    // A server that went away after a good rate broke, on a busy host, too.
+    // A server that ended after a good rate broke, on a busy host, too.
     let (state, told) = concluded(&[open_run(), stolen(refused())]);
     assert_eq!(state, State::Valid);
     assert!(told.starts_with("KNEE: holds at 1,000 requests/s, broken at "), "{told}");

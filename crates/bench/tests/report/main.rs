@@ -1,4 +1,4 @@
-//! Reports: their figures, verdicts, texts, pages and JSON, from measurements worked out by hand.
+//! Reports: their figures, verdicts, texts, pages and JSON, from measurements computed by hand.
 
 mod figures;
 mod html;

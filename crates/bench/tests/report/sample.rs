@@ -1,4 +1,4 @@
-//! A measurement whose figures can be worked out by hand.
+//! A measurement whose figures can be computed by hand.
 
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
 use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep, Objective};
@@ -10,7 +10,7 @@ use bench::tally::{Answering, Loop, Opening, Sending, Tally};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// When the counting begins.
+/// When the measured part begins.
 const START_NS: u64 = 100 * SECOND_NS;
 
 /// One second of a closed loop over four connections: 3,960 answers after 0.99 ms and 40 after 1.99 ms, together
@@ -43,7 +43,7 @@ pub(crate) fn open_run() -> RunMeasured {
     measured(tally, SECOND_NS)
 }
 
-/// The request of a millisecond of an open loop, sent late and answered 100 us after that.
+/// A request of an open loop with one per millisecond, sent late and answered 100 us after that.
 pub(crate) fn send_and_answer(tally: &mut Tally, request: u64, late_ns: u64) {
     let due_ns = START_NS + request * 900_000;
     let sent_ns = due_ns + late_ns;
@@ -52,7 +52,7 @@ pub(crate) fn send_and_answer(tally: &mut Tally, request: u64, late_ns: u64) {
     tally.answer(Answering { due_ns, sent_ns, answered_ns: sent_ns + 100_000 });
 }
 
-/// A run in which nothing was wrong with the host.
+/// A run on a host without any problem.
 pub(crate) fn measured(tally: Tally, wall_ns: u64) -> RunMeasured {
     let answered = tally.answered;
     let generator = ThreadUse {
@@ -175,7 +175,7 @@ pub(crate) fn hold() -> HoldReport {
     }
 }
 
-/// A search that held at 1,000 and 2,000 requests a second and broke at 2,100.
+/// A search that met its objectives at 1,000 and 2,000 requests per second and failed at 2,100.
 pub(crate) fn knee() -> KneeReport {
     let objective = |percentile, limit_ns| Objective { percentile, limit_ns };
     let objectives = [objective(Percentile::P50, 1_000_000), objective(Percentile::P99, 5_000_000)];

@@ -1,4 +1,4 @@
-//! The JSON of everything that prints it, and its documentation, say the same.
+//! The JSON of every verb agrees with its documentation.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::sample::{closed_plan, closed_run, hold, knee, of, open_plan, open_run
 
 const DOCUMENT: &str = include_str!("../../../../docs/bench.md");
 
-/// The part of the document that holds the tables of a report, to which others refer.
+/// The part of the document with the tables of a report, to which others refer.
 const REPORT: &str = "## The JSON report";
 
-/// The unit of a field that is documented elsewhere, with all that is in it.
+/// The unit of a field that is documented elsewhere with all its contents.
 const REFERENCE: &str = "object";
 
-/// A condition whose bound is in milliseconds.
+/// A condition whose limit is in milliseconds.
 fn failed_if(text: &str) -> Condition {
     let milliseconds =
         |text: &str| text.strip_suffix("ms")?.parse().ok().map(Duration::from_millis);
@@ -36,14 +36,14 @@ fn full() -> Report {
     let mut measured = of(plan, vec![run]);
     measured.hold = Some(hold());
     let mut report = Report::of(measured);
-    // What an open loop has no use for.
+    // The parts that an open loop does not have.
     let closed = Report::of(of(closed_plan(), vec![closed_run()]));
     report.runs[0].littles_law = closed.runs[0].littles_law.clone();
     report.fail_if = vec![failed_if("p99>5ms").judge(&report)];
     report
 }
 
-/// The paths of all values that are no objects and no lists.
+/// The paths of all values that are neither objects nor lists.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -56,7 +56,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
             assert!(!items.is_empty(), "{path} is empty in the example");
             items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
         }
-        // Reasons that concern all runs have none.
+        // Reasons that concern all runs have no run.
         Value::Null => assert!(path.ends_with("[].run"), "{path} is null in the example"),
         _ => {
             found.insert(path.to_owned());
@@ -82,7 +82,7 @@ fn full_knee() -> String {
     report.to_json()
 }
 
-/// A comparison of that kind: neither side is to be trusted, and not the same was asked.
+/// A comparison in which no list is empty: neither side is valid, and their settings differ.
 fn full_comparison() -> String {
     let report = |connections| {
         let mut plan = open_plan();
@@ -98,7 +98,7 @@ fn full_comparison() -> String {
     Comparison::of(first, second, Some(&noise), Ended::Complete).to_json()
 }
 
-/// The fields in the tables of a part of the document: name, unit, meaning, none of them empty.
+/// The fields in the tables of a part of the document: name, unit, meaning, all of them non-empty.
 fn documented(heading: &str) -> BTreeSet<String> {
     let (_, part) = DOCUMENT.split_once(heading).expect("the document has the part");
     let part = part.split("\n## ").next().unwrap_or_default();
@@ -117,7 +117,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
     found
 }
 
-/// The fields of an object of that name in a report.
+/// The fields of the object with that name in a report.
 fn referred(object: &str) -> Vec<String> {
     let name = object.rsplit('.').next().unwrap_or_default();
     let begin = format!("{name}.");

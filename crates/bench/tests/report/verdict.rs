@@ -1,4 +1,4 @@
-//! Each rule of the verdict, on both sides of its bound.
+//! Each rule of the verdict, on both sides of its limit.
 
 use bench::host::HostFacts;
 use bench::report::{
@@ -11,7 +11,7 @@ use crate::sample::{
     stage,
 };
 
-/// What speaks against a run, and the notes.
+/// The reasons against a run, and the notes.
 fn codes(measured: Measured) -> (Vec<ReasonCode>, Vec<ReasonCode>) {
     let verdict = Report::of(measured).verdict;
     assert_eq!(verdict.state == State::Valid, verdict.reasons.is_empty());
@@ -19,7 +19,7 @@ fn codes(measured: Measured) -> (Vec<ReasonCode>, Vec<ReasonCode>) {
     (of(&verdict.reasons), of(&verdict.notes))
 }
 
-/// The codes after one thing was changed in a good run.
+/// The codes after one change to a good run.
 fn after(
     plan: PlanReport,
     mut run: RunMeasured,
@@ -92,7 +92,7 @@ fn a_generator_that_waits_for_its_core_counts_against_a_closed_loop() {
     assert_eq!(after_closed(waits(100_000_000, 10_000_000)), []);
     assert_eq!(after_closed(waits(100_000_001, 10_000_000)), [ReasonCode::Starved]);
     assert_eq!(after_closed(waits(10_000_001, 10_000_001)), [ReasonCode::Starved], "at a stretch");
-    // In an open loop lateness tells, and a thread that polls loses nothing while it waits.
+    // In an open loop lateness shows it, and a thread that polls loses nothing while it waits.
     assert_eq!(after(open_plan(), open_run(), waits(500_000_000, 400_000_000)), []);
 }
 
@@ -182,7 +182,7 @@ fn sends_later_than_due_count_against_it() {
 #[test]
 fn waiting_for_the_server_is_not_late() {
     let mut run = open_run();
-    // The server stalled for half a second; the requests due in it went out as soon as a connection was free.
+    // The server stalled for half a second; the requests due in it were sent as soon as a connection was free.
     for request in 0..100u64 {
         let due_ns = 100 * SECOND_NS + request * 5_000_000;
         let sent_ns = 100 * SECOND_NS + 500_000_000;
@@ -228,7 +228,7 @@ fn stolen_time_counts_against_it() {
 
 #[test]
 fn a_contradiction_with_littles_law_counts_against_it() {
-    // Four requests under way by the times, and 1.204 are tolerated.
+    // Four requests in flight by the times; the tolerance is 1.204.
     let with_length = |wall_ns: u64| {
         after_closed(|run| {
             run.wall_ns = wall_ns;
@@ -293,7 +293,7 @@ fn what_a_reader_should_know_is_noted() {
     assert_eq!(codes(measured), (Vec::new(), expected.to_vec()));
 }
 
-/// An open loop that answers a request each 0.9 ms, but for none from one moment to another.
+/// An open loop that answers a request every 0.9 ms, except for a pause.
 fn pausing(from: u64, to: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
     (0..4).for_each(|_| tally.open(50_000));
@@ -308,7 +308,7 @@ fn pausing(from: u64, to: u64) -> RunMeasured {
 fn a_pause_of_a_tenth_of_a_second_is_noted() {
     let notes = |run| Report::of(of(open_plan(), vec![run])).verdict.notes;
     assert_eq!(notes(pausing(0, 0)), []);
-    // It has to hold a whole tenth of a second.
+    // The pause must contain a whole tenth of a second.
     assert_eq!(notes(pausing(410, 550)), []);
     let told = notes(pausing(310, 510));
     assert_eq!((told.len(), told[0].code), (1, ReasonCode::Stalled));

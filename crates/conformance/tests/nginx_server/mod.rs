@@ -1,5 +1,5 @@
-//! Owns one nginx of its own: a temporary directory, a configuration, a process that ends with the test.
-//! Never touches an nginx it did not start.
+//! Owns an nginx: a temporary directory, a configuration, a process that ends with the test.
+//! Never touches an nginx that it did not start.
 
 #![expect(clippy::disallowed_types, reason = "a test fixture; nothing here runs on a scheduler")]
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be set up fails its test")]
@@ -33,7 +33,7 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// The version as the program tells it, or `None` when it is not installed.
+    /// The version that the program prints, or `None` if it is not installed.
     pub(crate) fn version() -> Option<String> {
         let output = Command::new(PROGRAM).arg("-v").output().ok()?;
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -76,7 +76,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.directory);
@@ -127,7 +127,7 @@ fn configuration(directory: &Path, port: u16) -> String {
         .replace("@BODY_LIMIT_BYTES@", &BODY_LIMIT_BYTES.to_string())
 }
 
-/// The process, once it listens; `None` when it ended before that.
+/// The process, once it listens; `None` if it ended before that.
 fn launch(directory: &Path, configuration: &Path) -> Option<Child> {
     let mut child = Command::new(PROGRAM)
         .arg("-p")
@@ -150,7 +150,7 @@ fn launch(directory: &Path, configuration: &Path) -> Option<Child> {
             return None;
         }
     }
-    // Nobody reads on, and a full pipe would stop the server.
+    // Nothing else reads it, and a full pipe would block the server.
     thread::spawn(move || log.read_to_end(&mut Vec::new()));
     Some(child)
 }

@@ -1,5 +1,5 @@
-//! Owns a tiny server that answers every connection by a script, well or badly, as the test wants.
-//! Never reads HTTP properly: it knows the end of a head and nothing more.
+//! Owns a tiny server that answers every connection by a script, correctly or not, as the test wants.
+//! Parses no HTTP except the end of a head.
 
 #![expect(clippy::disallowed_types, reason = "a test fixture; nothing here runs on a scheduler")]
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be set up fails its test")]
@@ -55,7 +55,7 @@ impl Scripted {
 impl Drop for Scripted {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the accept; a failure means that the listener is gone already.
+        // Wakes the accept; a failure means that the listener is closed already.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -63,7 +63,7 @@ impl Drop for Scripted {
     }
 }
 
-/// Errors are the client going away, which ends the connection like everything else.
+/// An error means that the client has closed, which ends the connection.
 fn serve(mut stream: TcpStream, script: Script) {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

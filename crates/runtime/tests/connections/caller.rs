@@ -1,4 +1,4 @@
-//! A scheduler in a world of remotes, and a service that calls them and writes down what happened.
+//! A scheduler in a world of remotes, and a service that connects to them and records what happens.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use sys::connect::RemoteAddress;
 use sys::socket::Peer;
 use world::{ClientId, Faults, Sim, World};
 
-/// What a caller heard, with the ticket it belongs to.
+/// An event of a caller, with its ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Begun(u64),
@@ -24,9 +24,9 @@ pub(crate) enum Heard {
     Closed(u64, CloseReason),
 }
 
-/// Says `hello` once it is connected, and `again` when it is run.
+/// Sends `hello` once it is connected, and `again` when it is run.
 pub(crate) struct Caller {
-    /// Asked for at the next end of a turn.
+    /// Returned at the next end of a turn.
     pub(crate) wishes: Vec<Command>,
     pub(crate) heard: Vec<Heard>,
     /// The process of each connection that was begun.
@@ -34,9 +34,9 @@ pub(crate) struct Caller {
     pub(crate) deadline_ms: Option<u64>,
     pub(crate) hello: Vec<u8>,
     pub(crate) starts: u32,
-    /// Wants no process for this ticket.
+    /// Declines a process for this ticket.
     pub(crate) declined: Option<u64>,
-    /// Panics when the connection of this ticket stands.
+    /// Panics when the connection of this ticket is established.
     pub(crate) cursed: Option<u64>,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Stage {
     pub(crate) scheduler: Scheduler<Sim, Caller>,
 }
 
-/// A stage with a remote that listens; it has not turned yet.
+/// A stage with a remote that listens; it has not run yet.
 pub(crate) fn stage(seed: u64, faults: Faults, settings: Settings) -> Stage {
     let world = World::new(seed, faults);
     world.listen_remote(&remote());
@@ -186,7 +186,7 @@ impl Stage {
         self.scheduler.turn(Waiting::Forbidden).unwrap();
     }
 
-    /// Turns until nothing is left to do now.
+    /// Runs turns until nothing is left to do now.
     pub(crate) fn turn(&mut self) {
         for _ in 0..10_000 {
             self.turn_once();
@@ -197,14 +197,14 @@ impl Stage {
         panic!("it spins");
     }
 
-    /// Turns at every time at which something happens, for so long.
+    /// Runs turns at every time at which something happens, for this long.
     pub(crate) fn turn_for(&mut self, nanoseconds: u64) {
         let until_ns = self.world.now_ns() + nanoseconds;
         loop {
             self.turn();
             let times = [self.scheduler.next_due_ns(), self.world.next_event_ns(), Some(until_ns)];
             let next_ns = times.into_iter().flatten().min().unwrap();
-            // What is held back is due now for ever: then the time goes on all the same.
+            // A held back event is always due now: the time advances nevertheless.
             let next_ns = next_ns.max(self.world.now_ns() + 1);
             if next_ns > until_ns {
                 return;

@@ -1,7 +1,7 @@
 //! Connections that a service makes, in simulated worlds.
 //!
-//! Holds what the runtime adds to the pollset's contract: a process for each connection from the moment it is begun, in
-//! modes, under its deadline, within the limits, told once how it ended. `caller` has the service and its world.
+//! Tests what the runtime adds to the pollset's contract: a process for each connection from its beginning, its
+//! modes, its deadline, the limits, and one report of its end. `caller` has the service and its world.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod caller;
@@ -17,12 +17,12 @@ use crate::caller::{Heard, Stage, call, quiet_stage, remote, stage};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Connections take a while to stand.
+/// Connections take a while to be established.
 fn late() -> Faults {
     Faults { connect_late: ALWAYS, delay_ns_maximum: 100_000_000, ..Faults::none() }
 }
 
-/// A stage on which one connection, with ticket 1, does not stand yet.
+/// A stage on which one connection, with ticket 1, is not established yet.
 fn pending_stage(faults: Faults) -> Stage {
     let mut stage = stage(1, faults, Settings::default());
     stage.wish([call(1)]);
@@ -82,7 +82,7 @@ fn a_report_for_nothing_is_no_connection() {
     assert_eq!(stage.take_heard(), [Heard::Of(1, Event::Connected)]);
 }
 
-/// What came of a command may be its reason for the next one.
+/// The result of a command may be the reason for the next one.
 #[test]
 fn the_service_is_asked_once_more_before_a_sleep() {
     let mut stage = quiet_stage();
@@ -125,7 +125,7 @@ fn output_that_has_no_room_leaves_however_the_connection_came_to_stand() {
             received.extend(more);
         }
         assert!(stage.take_heard().contains(&Heard::Of(1, Event::OutputDrained)));
-        // And once more: the next send that finds no room is told of it, too.
+        // And once more: the next send that finds no room is reported, too.
         let id = stage.id(1);
         stage.wish([Command::Run(id)]);
         stage.turn();
@@ -289,7 +289,7 @@ fn a_drain_ends_what_does_not_stand_and_begins_nothing_when_it_is_over() {
         stage.take_heard(),
         [Heard::Of(1, Event::Draining), Heard::Closed(1, CloseReason::Finished), Heard::Begun(2)]
     );
-    // What runs may want a connection to end; the deadline ends that, too.
+    // A process that runs may wait for a connection to end; the deadline ends that, too.
     stage.turn_for(SECOND_NS);
     stage.take_heard();
     assert!(stage.scheduler.is_finished());
@@ -309,7 +309,7 @@ fn a_drain_without_time_ends_everything_in_its_turn() {
     assert_eq!(stage.world.open_descriptors(0), 0);
 }
 
-/// Remotes that send back what they get, in a world where everything goes wrong: every connection that was asked for
+/// Remotes that echo, in a world with all faults: every requested connection
 /// ends once, and is counted once.
 #[test]
 fn whatever_goes_wrong_each_is_told_its_end_once() {

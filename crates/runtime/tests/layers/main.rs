@@ -15,13 +15,13 @@ use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
 use scramble::Scramble;
 
-/// The ports: with a layer and a greeting, without a layer, with a layer and silent until it is spoken to.
+/// The ports: with a layer and a greeting, without a layer, with a layer and silent until it receives something.
 const PORTS: [u16; 3] = [443, 80, 8443];
 
 /// The greeting of the process, before any input.
 const GREETING: &[u8] = b"welcome\n";
 
-/// Greets, and gives everything back in capitals; ends after a `q`, having said `BYE`.
+/// Greets, and echoes everything in capitals; ends after a `q` with `BYE`.
 #[derive(Default)]
 struct Shout {
     heard: Vec<u8>,
@@ -80,7 +80,7 @@ struct Stage {
     scheduler: Scheduler<Layered<Sim, Scramble>, Shout>,
 }
 
-/// A client that speaks through its end of the transport.
+/// A client that uses its end of the transport.
 struct Client {
     id: ClientId,
     transport: Scramble,

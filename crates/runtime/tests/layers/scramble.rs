@@ -1,6 +1,6 @@
-//! A transport for tests: it scrambles, re-frames, has a handshake of three flights, and says its end.
+//! A transport for tests: it scrambles, re-frames, has a handshake of three flights, and announces its end.
 //!
-//! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that goes on from
+//! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that continues from
 //! byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client, one of the server that is longer
 //! than small socket buffers, and a word of the client.
 
@@ -10,7 +10,7 @@ const HELLO: u8 = 1;
 const DATA: u8 = 2;
 const END: u8 = 3;
 
-/// Bytes of a frame at most: far fewer than come at once.
+/// Most bytes of a frame: far fewer than arrive at once.
 const FRAME_BYTES: usize = 1000;
 
 /// Bytes of the server's hello.
@@ -24,9 +24,9 @@ pub(crate) enum Side {
 
 pub(crate) struct Scramble {
     side: Side,
-    /// Of the peer, not yet a frame.
+    /// Bytes of the peer that are not a complete frame yet.
     held: Vec<u8>,
-    /// Bytes of the other side's hello that are still to come.
+    /// Bytes of the other side's hello that are still missing.
     hello_left: usize,
     sealed: u8,
     opened: u8,
@@ -59,7 +59,7 @@ impl Scramble {
         }
     }
 
-    /// A frame has come.
+    /// Handles a complete frame.
     fn take(
         &mut self,
         kind: u8,
@@ -92,7 +92,7 @@ impl Scramble {
         }
     }
 
-    /// What follows a part of the other's hello.
+    /// Answers a part of the other side's hello.
     fn greet(&mut self, wire: &mut Vec<u8>) {
         match (self.side, self.hello_left) {
             (Side::Server, 4) => {

@@ -1,4 +1,4 @@
-//! A scheduler in a world of its own, and a small service of lines.
+//! A scheduler in a world of its own, and a small line-based service.
 
 use std::net::SocketAddr;
 
@@ -11,11 +11,11 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, Faults, Sim, World};
 
-/// Answers each line; some lines mean something.
+/// Answers each line; some lines are commands.
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) messages: u64,
-    /// A client whose answers a line can ask for, and its world.
+    /// A client whose received bytes a line can request, and its world.
     pub(crate) watched: Option<(World, ClientId)>,
     turn_ends: u64,
     most_at_once: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Lines {
 
 pub(crate) const LONG_ANSWER: usize = 60_000;
 
-/// The message upon which every process is told of a drain.
+/// The message upon which every process is told to drain.
 pub(crate) const DRAIN: u32 = u32::MAX;
 
 impl Service for Lines {
@@ -65,7 +65,7 @@ impl Service for Lines {
                 b"park" => return Progress { consumed, next: Next::Park },
                 b"abort" => return Progress { consumed, next: Next::Abort },
                 b"slow" | b"look" => {
-                    // A millisecond passes meanwhile.
+                    // A millisecond passes in the meantime.
                     let (world, client) = self.watched.as_ref().expect("a client is watched");
                     world.advance(1_000_000);
                     if line == b"look" {
@@ -146,7 +146,7 @@ pub(crate) fn bench_with(faults: Faults, settings: Settings) -> Bench {
 }
 
 impl Bench {
-    /// Turns until nothing is left to do now.
+    /// Runs turns until nothing is left to do now.
     pub(crate) fn turn(&mut self) {
         for _ in 0..10_000 {
             if !self.scheduler.turn(Waiting::Forbidden).unwrap() && !self.world.is_ready(0) {
@@ -160,7 +160,7 @@ impl Bench {
         self.world.connect(&address()).unwrap()
     }
 
-    /// Sends, turns, and takes what came.
+    /// Sends, runs turns, and returns the answer.
     pub(crate) fn ask(&mut self, client: ClientId, bytes: &[u8]) -> Vec<u8> {
         self.world.client_send(client, bytes);
         self.turn();

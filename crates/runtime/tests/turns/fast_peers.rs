@@ -1,4 +1,4 @@
-//! Which peers are found fast: of their output more may wait in the kernel.
+//! Which peers count as fast: more of their output may wait in the kernel.
 
 use runtime::limits::{FAST_PEERS, TICK_MS};
 use runtime::scheduler::Settings;
@@ -10,7 +10,7 @@ fn crowd() -> Bench {
     bench_with(Faults::none(), Settings { connections: 1_000, ..Settings::default() })
 }
 
-/// Has a client's socket filled; it reads after so many milliseconds.
+/// Fills a client's socket; the client reads after this many milliseconds.
 fn fill_and_read(bench: &mut Bench, client: ClientId, after_ms: u64) {
     let answers = 100_000 / LONG_ANSWER + 1;
     bench.world.client_stall(client, Stall::Reading);

@@ -1,4 +1,4 @@
-//! Answers that leave together: processes of a turn run one after the other, then their answers are sent.
+//! Answers that are sent together: the processes of a turn run one after the other, then their answers are sent.
 
 use runtime::limits::{GROUP_ANSWER_BYTES, GROUP_PROCESSES};
 use runtime::scheduler::Settings;
@@ -6,7 +6,7 @@ use world::{ClientId, ClientState, Faults, Stall};
 
 use crate::bench::{Bench, LONG_ANSWER, bench_with};
 
-/// Clients that have sent a line each before anybody looked.
+/// Clients that have sent a line each before the scheduler runs.
 fn crowd(count: usize, line: impl Fn(usize) -> Vec<u8>) -> (Bench, Vec<ClientId>) {
     let settings = Settings { connections: 1_000, ..Settings::default() };
     let mut bench = bench_with(Faults::none(), settings);

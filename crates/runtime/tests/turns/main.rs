@@ -1,6 +1,6 @@
-//! Turns of a scheduler with a small service of lines, in a quiet world.
+//! Turns of a scheduler with a small line-based service, in a quiet world.
 //!
-//! Holds what only the runtime can be asked: who parks is told when its output has left, a panic gives back what
+//! Tests what only the runtime does: a parked process is told when its output has been sent, a panic returns what
 //! was lent, mail gets its turn, and a peer that floods takes turns with the others. `memory` has the thresholds of
 //! the queues' memory, `bench` the scheduler and its service.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
@@ -50,7 +50,7 @@ fn who_parked_for_its_output_goes_on_once_it_has_left() {
 fn who_is_parked_hears_that_its_peer_has_finished() {
     let mut bench = bench(Faults::none());
     let (client, other) = (bench.connect(), bench.connect());
-    // What follows is left in the socket, and the end behind it is known nevertheless.
+    // What follows is left in the socket, and its end is known nevertheless.
     assert_eq!(bench.ask(client, b"park\nunread\n"), b"");
     assert_eq!(bench.ask(other, b"park\n"), b"");
     bench.world.client_end_output(client);
@@ -178,7 +178,7 @@ fn a_socket_that_cannot_be_watched_is_closed() {
     assert_eq!(bench.scheduler.stats().closed[CloseReason::Failed as usize], 1);
 }
 
-/// The service sets no deadline, as with connections that are kept for ever: the timer wheel knows nobody.
+/// The service sets no deadline, as for connections that are kept for ever: none is in the timer wheel.
 #[test]
 fn room_is_made_by_the_longest_idle_whatever_the_order_they_came_in() {
     const CONNECTIONS: usize = 2 * EVICTION_CANDIDATES + 500;
@@ -190,7 +190,7 @@ fn room_is_made_by_the_longest_idle_whatever_the_order_they_came_in() {
         client
     };
     let mut clients: Vec<ClientId> = (0..CONNECTIONS).map(|_| connected()).collect();
-    // The last time they are heard of has nothing to do with the order in which they came.
+    // Their last activity has nothing to do with the order in which they connected.
     Random::new(7).shuffle(&mut clients);
     for client in &clients {
         bench.world.advance(TICK_MS * 1_000_000);
@@ -199,7 +199,7 @@ fn room_is_made_by_the_longest_idle_whatever_the_order_they_came_in() {
     for (number, longest_idle) in clients.iter().enumerate().take(EVICTION_CANDIDATES + 200) {
         bench.world.advance(TICK_MS * 1_000_000);
         if number == 100 {
-            // Remembered by the sweep, and at work again: it is not idle for long any more.
+            // Found by the sweep, and active again: it is not among the longest idle any more.
             assert_eq!(bench.ask(clients[101], b"b\n"), b"b\n");
         }
         if number == 101 {

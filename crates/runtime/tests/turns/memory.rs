@@ -1,4 +1,4 @@
-//! What happens when queues hold nearly all the memory they may: each threshold, and not one byte before it.
+//! When queues hold nearly all the memory they may: each threshold, and not one byte before it.
 
 use runtime::limits::TICK_MS;
 use runtime::mailbox::Endpoint;
@@ -8,12 +8,12 @@ use world::{ClientId, ClientState, Faults, Stall};
 
 use crate::bench::{Bench, DRAIN, LONG_ANSWER, bench_with};
 
-/// So that a percent is a thousand bytes.
+/// One percent is a thousand bytes.
 const LIMIT: usize = 100_000;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A scheduler whose queues hold so many bytes, and those who could give back a part of them.
+/// A scheduler whose queues hold this many bytes, and the clients that could release a part of them.
 fn holding(parts: &[usize]) -> (Bench, Vec<ClientId>) {
     let settings = Settings { connections: 100, buffered_bytes: LIMIT, ..Settings::default() };
     let mut bench = bench_with(Faults::none(), settings);
@@ -21,7 +21,7 @@ fn holding(parts: &[usize]) -> (Bench, Vec<ClientId>) {
     (bench, holders)
 }
 
-/// Has so many bytes more held: the beginning of a line.
+/// Adds this many bytes: the beginning of a line.
 fn hold(bench: &mut Bench, bytes: usize) -> ClientId {
     let client = bench.connect();
     let before = held(bench);
@@ -88,7 +88,7 @@ fn who_does_not_take_its_answers_is_not_read_either() {
     );
     bench.world.client_stall(stalled, Stall::Nothing);
     bench.turn();
-    // It holds nothing any more: no other has to let go first.
+    // It holds nothing any more: no other has to release memory first.
     assert_eq!(bench.world.client_received(stalled).len(), 3 * LONG_ANSWER);
 }
 
@@ -146,7 +146,7 @@ fn from_ninety_eight_percent_on_new_connections_are_told_so() {
 fn at_the_limit_nobody_is_read() {
     let (mut bench, holders) = holding(&[40_000, 40_000, 9_999]);
     let clients: Vec<ClientId> = (0..5).map(|_| bench.connect()).collect();
-    // The second and the third make room meanwhile.
+    // The second and the third release memory in the meantime.
     bench.turn();
     assert_eq!(bench.ask(clients[0], &[b'h'; 10_000]), b"");
     assert_eq!(held(&bench), 99_999);
@@ -202,10 +202,10 @@ fn who_adds_nothing_is_not_reset_for_what_others_hold() {
     let queued = held(&bench);
     assert!((1..80_000).contains(&queued), "{queued} bytes wait for it");
     hold(&mut bench, 85_000 - queued);
-    // It is read as long as there is room for a byte, and what comes may be more than that.
+    // Input is read while there is room for a byte, and more may arrive than that.
     assert_eq!(bench.ask(other, &[b'h'; 30_000]), b"");
     assert!(held(&bench) > LIMIT, "{} bytes are held", held(&bench));
-    // All run, when the doors were shut for long enough, and say nothing.
+    // All run because reading was stopped for long enough, and output nothing.
     bench.sender.send(Endpoint(0), DRAIN).unwrap();
     bench.turn();
     bench.world.advance(SECOND_NS);

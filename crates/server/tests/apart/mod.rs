@@ -1,6 +1,6 @@
-//! The simulated pollset with its own allocations told apart from the scheduler's.
+//! The simulated pollset with its own allocations counted separately from the scheduler's.
 //!
-//! Owns the counts of what happens inside the world while a scheduler calls it. Changes nothing else.
+//! Owns the counts of what the world allocates while a scheduler calls it. Changes nothing else.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -14,7 +14,7 @@ use sys::pollset::{
 use sys::socket::Peer;
 use world::{Listener, Sim, Socket};
 
-/// Allocations and live bytes of a stretch of work.
+/// Allocations and live bytes of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) allocations: u64,
@@ -58,7 +58,7 @@ fn set_aside(before: Memory) {
     ASIDE.set(ASIDE.get().plus(Memory::now().since(before)));
 }
 
-/// A socket whose close is the world's work.
+/// A socket whose close counts as the world's work.
 pub(crate) struct ApartSocket(Option<Socket>);
 
 impl ApartSocket {

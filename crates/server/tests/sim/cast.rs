@@ -1,7 +1,7 @@
-//! Who the clients of a world are: scripts drawn from a generator.
+//! The clients of a world: scripts drawn from a generator.
 //!
-//! Owns how a client behaves between its requests, whatever they ask for. A client that behaves gets every answer;
-//! one that does not must harm nobody else.
+//! Owns how a client behaves between its requests, whatever they are. A well-behaved client gets every answer;
+//! another one must not affect others.
 
 use world::Random;
 
@@ -12,15 +12,15 @@ use crate::world::{MILLISECOND_NS, SECOND_NS};
 /// Most requests of one client.
 const REQUESTS_MAXIMUM: usize = 6;
 
-/// What an application's clients ask for.
+/// The requests of an application's clients.
 pub(crate) struct Repertoire<'r> {
-    /// A request after which the connection goes on.
+    /// A request after which the connection continues.
     pub(crate) exchange: &'r dyn Fn(&mut Random) -> Exchange,
     /// Steps from a request to the end of the connection by the server.
     pub(crate) last: &'r dyn Fn(&mut Random) -> Vec<Step>,
 }
 
-/// A client that behaves, or at least does no harm to itself.
+/// A client that behaves, or at least does not harm itself.
 pub(crate) fn well_behaved(
     start_ns: u64,
     random: &mut Random,
@@ -40,7 +40,7 @@ pub(crate) fn well_behaved(
             return Client::new(start_ns, script);
         }
         4 => {
-            // Answers leave no faster than they are read; above the floor that is nobody's business.
+            // Answers are sent no faster than they are read; above the minimum rate that is allowed.
             let (count, every_ns) = (2_000 + random.index(60_000), SECOND_NS / 4);
             std::iter::once(Step::Pace(count, every_ns)).chain(pipelined(exchanges)).collect()
         }
@@ -55,7 +55,7 @@ pub(crate) fn well_behaved(
         0 => script.push(Step::Close),
         1 => script.extend([Step::EndOutput, Step::ExpectEndSoon, Step::Close]),
         2 => script.extend((repertoire.last)(random)),
-        // Left alone, the server ends it.
+        // The server ends an idle connection.
         _ => script.extend([Step::ExpectEnd, Step::Close]),
     }
     Client::new(start_ns, script)
@@ -79,7 +79,7 @@ fn pipelined(exchanges: Vec<Exchange>) -> Vec<Step> {
     script
 }
 
-/// All requests, cut anywhere, with pauses that stay below every deadline.
+/// All requests, cut anywhere, with pauses shorter than every deadline.
 fn in_pieces(exchanges: &[Exchange], random: &mut Random) -> Vec<Step> {
     let requests: Vec<u8> =
         exchanges.iter().flat_map(|exchange| exchange.request.iter().copied()).collect();
@@ -99,7 +99,7 @@ fn in_pieces(exchanges: &[Exchange], random: &mut Random) -> Vec<Step> {
     script
 }
 
-/// A client that goes away, falls silent, or sends what nobody asked for.
+/// A client that closes, falls silent, or sends something unexpected.
 pub(crate) fn ill_behaved(
     start_ns: u64,
     random: &mut Random,
@@ -115,7 +115,7 @@ pub(crate) fn ill_behaved(
         0 => vec![Step::Send(requests), pause, Step::Reset],
         1 => vec![Step::Send(cut), pause, Step::Reset],
         2 => {
-            // Longer than any deadline; then it looks at what became of it.
+            // Longer than any deadline; then it reads the result.
             let (asleep, reads) = (Step::Pause(200 * SECOND_NS), Step::Pace(usize::MAX, SECOND_NS));
             vec![Step::Stall, Step::Send(requests), asleep, reads, Step::ExpectLoss]
         }

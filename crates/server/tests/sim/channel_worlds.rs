@@ -1,8 +1,8 @@
-//! Worlds of channels: clients of every way in come, go, stall, reset and come back, on several schedulers, while others publish and the
+//! Worlds of channels: clients of every protocol connect, disconnect, stall, reset and reconnect, on several schedulers, while others publish and the
 //! rules change; at the end all leave, or the server stops.
 //!
-//! Owns what has to hold whatever happens: nobody hears a message twice, out of order or with another text than others; nothing is missing
-//! without being told, unless the rules say so; whoever stands to the end hears the last message; and nothing is kept.
+//! Owns the properties that always hold: no client receives a message twice, out of order or with another text than others; every loss
+//! is reported, unless the rules say otherwise; a client that stays to the end receives the last message; and nothing is kept.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ fn addresses() -> [ListenAddress; 2] {
     [address(), ListenAddress::Tcp(([10, 0, 0, 1], 6379).into())]
 }
 
-/// What may be left out for a subscriber that is too slow.
+/// What may be dropped for a slow subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drops {
     Nothing,
     Some,
 }
 
-/// A configuration of channels, drawn; the same `slow` for all of a world.
+/// A random configuration of channels, with the same `slow` for all of a world.
 fn data(slow: &str, generation: u64, random: &mut Random) -> Arc<SiteData> {
     let (history, behind) = (1 + random.below(40), 3_000 + random.below(20_000));
     let text = format!(
@@ -64,16 +64,16 @@ fn stage(setting: &Setting, data: &Arc<SiteData>) -> Stage<Connections> {
     stage
 }
 
-/// A subscriber and what is known of it.
+/// A subscriber and its state.
 struct Member {
     subscriber: Subscriber,
-    /// What it heard, in its order.
+    /// The messages it received, in order.
     heard: Vec<(Option<Position>, String)>,
     /// It was told that messages are missing before the next one.
     is_told: bool,
-    /// It was told that its subscription stands.
+    /// It was told that its subscription is established.
     stands: bool,
-    /// It was told that it ends.
+    /// It was told that its subscription ends.
     ended: Option<String>,
 }
 
@@ -85,11 +85,11 @@ struct Play {
     drops: Drops,
     publishers: Vec<Publisher>,
     members: Vec<Member>,
-    /// Those that have gone.
+    /// Those that have disconnected.
     left: Vec<Member>,
     truth: Truth,
     published: u64,
-    /// Most bytes of a message: of long ones a few fill what waits for one that stalls.
+    /// Most bytes of a message: a few long ones fill the queue of a client that stalls.
     longest: usize,
     generation: u64,
 }
@@ -180,7 +180,7 @@ impl Play {
                     && epoch == now
                 {
                     assert!(number >= before, "back from {before} to {number}: {member:?}");
-                    // A client that comes back stands where it left, or was told.
+                    // A client that reconnects continues where it was, or was told of a loss.
                     member.is_told |= number > before;
                 }
                 member.subscriber.at = at;
@@ -205,7 +205,7 @@ impl Play {
         }
     }
 
-    /// Lets everybody do something, some less than others.
+    /// Lets every client do something, some less than others.
     fn go_on(&mut self) {
         for _ in 0..self.random.index(8) {
             self.stage.round(&mut []);
@@ -214,7 +214,7 @@ impl Play {
         }
     }
 
-    /// Lets so much time pass, in which everybody reads ten times a second.
+    /// Advances the time by this much; every client reads ten times per second.
     fn pass(&mut self, nanoseconds: u64) {
         let until_ns = self.stage.now_ns() + nanoseconds;
         while self.stage.now_ns() < until_ns {
@@ -265,7 +265,7 @@ impl Play {
         self.read_publishers();
     }
 
-    /// Everybody reads, the network is a good one, and a last message is published to each channel: whoever stands hears it.
+    /// All read, the network has no faults, and a last message is published to each channel: every subscriber receives it.
     fn end_well(&mut self) {
         for member in &self.members {
             self.stage.world.client_stall(member.subscriber.id, Stall::Nothing);
@@ -292,7 +292,7 @@ impl Play {
         }
     }
 
-    /// Those whose messages have no numbers heard them in the same order as all others.
+    /// Clients whose messages have no numbers received them in the same order as all others.
     fn check_those_without_numbers(&self) {
         let all = self.members.iter().chain(&self.left);
         for member in all.filter(|member| matches!(member.subscriber.way, Way::Socket | Way::Redis))

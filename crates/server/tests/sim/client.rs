@@ -1,7 +1,7 @@
-//! Scripted clients: what they send, when, and what has to come back.
+//! Scripted clients: what they send, when, and the expected answers.
 //!
-//! Owns one client's way through its script. Every answer is compared with what was expected of it, byte by byte;
-//! a client that is left without an answer says so, and whoever runs the world decides whether that may be.
+//! Owns one client's progress through its script. Every answer is compared with the expected one, byte by byte;
+//! a client without an answer says so, and the test decides whether that is allowed.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::expected::{Expected, short};
 use crate::response::{Input, Response, parse};
 use crate::world::{SECOND_NS, address};
 
-/// The date is of the second in which the answer was made, after it was asked for and before it came.
+/// The date is a second between sending the request and receiving the answer.
 fn check_date(response: &Response, asked_ns: u64, world: &World) {
     let Some(date) = response.field("date") else { return };
     let time = date.strip_prefix("Thu, 01 Jan 2026 ").and_then(|rest| rest.strip_suffix(" GMT"));
@@ -29,7 +29,7 @@ fn second_of(monotonic_ns: u64) -> u64 {
     monotonic_ns / SECOND_NS - BEGIN_SECONDS
 }
 
-/// How soon a server ends a connection that its client has ended, whatever holds segments and turns up: well
+/// How soon a server ends a connection that its client has ended, even if segments and turns are delayed: well
 /// before any deadline.
 const SOON_NS: u64 = 5 * SECOND_NS;
 
@@ -37,18 +37,18 @@ const SOON_NS: u64 = 5 * SECOND_NS;
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Send(Vec<u8>),
-    /// Wait for one whole answer.
+    /// Wait for one complete answer.
     Expect(Expected),
-    /// Do nothing for so many nanoseconds.
+    /// Do nothing for this many nanoseconds.
     Pause(u64),
-    /// From now on read so many bytes each so many nanoseconds.
+    /// From now on read this many bytes per this many nanoseconds.
     Pace(usize, u64),
-    /// Read nothing any more.
+    /// Stop reading.
     Stall,
     EndOutput,
     /// Wait for the server to end the connection, with nothing before that.
     ExpectEnd,
-    /// The same, and the server has no reason to let it wait.
+    /// The same, and the server has no reason to delay it.
     ExpectEndSoon,
     /// Wait for the server to end the connection, whatever comes before.
     ExpectLoss,
@@ -56,14 +56,14 @@ pub(crate) enum Step {
     Close,
 }
 
-/// How it ended for a client.
+/// How a client's script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It got what it expected.
     Satisfied,
-    /// The connection ended before; the state it was found in.
+    /// The connection ended early; with its state.
     Lost(ClientState),
-    /// Nobody accepted the connection.
+    /// The connection was not accepted.
     NotConnected,
 }
 
@@ -76,9 +76,9 @@ pub(crate) struct Client {
     resumes_ns: Option<u64>,
     pace: Option<(usize, u64)>,
     reads_ns: u64,
-    /// When it began to send what the next answer is for.
+    /// When it began to send the request of the next answer.
     asked_ns: Option<u64>,
-    /// When it sent last.
+    /// When it last sent.
     pub(crate) sent_ns: u64,
     /// When it ended, and how.
     pub(crate) over: Option<(u64, Ending)>,
@@ -93,7 +93,7 @@ pub(crate) struct Client {
 }
 
 impl fmt::Debug for Client {
-    /// What a person needs to know of a client that was left alone.
+    /// The state of a waiting client, for the reader of a failure.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let step = self.script.front().map_or_else(String::new, |step| format!("{step:?}"));
         let step: String = step.chars().take(200).collect();
@@ -144,7 +144,7 @@ impl Client {
         [self.resumes_ns, reads_ns].into_iter().flatten().min()
     }
 
-    /// Does what it can now; says whether that was anything.
+    /// Does what it can now; returns whether that was anything.
     pub(crate) fn step(&mut self, world: &World) -> bool {
         if self.is_over() || world.now_ns() < self.start_ns {
             return false;
@@ -176,7 +176,7 @@ impl Client {
         self.received.len() > before
     }
 
-    /// One step, if it can be done now.
+    /// Does one step, if that is possible now.
     fn try_step(&mut self, world: &World, id: ClientId) -> bool {
         let now_ns = world.now_ns();
         let Some(step) = self.script.front() else {

@@ -1,4 +1,4 @@
-//! No room: the connection limit, descriptors, memory, and who keeps others waiting for any of them.
+//! Limits: connections, descriptors, memory, and clients that use up any of them.
 
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::CloseReason;
@@ -61,7 +61,7 @@ fn who_asked_again_is_not_the_longest_idle() {
         let start_ns = begin_ns + number * SECOND_NS;
         Client::new(start_ns, hello().into_iter().chain([Step::ExpectEnd]))
     };
-    // The first to come asks again later than all others; one has not asked for anything and has the nearest deadline.
+    // The first one sends another request later than all others; one has sent nothing and has the nearest deadline.
     let again = hello().into_iter().chain([Step::Pause(20 * SECOND_NS)]).chain(hello());
     let mut clients = vec![Client::new(begin_ns, again.chain([Step::ExpectEnd]))];
     clients.extend((1..9).map(idle));
@@ -90,7 +90,7 @@ fn without_memory_new_connections_are_answered_503_and_who_is_at_work_is_served(
         [Step::Send(head), Step::Expect(Expected::status(408).last()), Step::Close]
     };
     let mut clients: Vec<Client> = (0..10).map(|_| Client::new(begin_ns, unfinished())).collect();
-    // A request that waits holds no memory that is counted, and is not idle.
+    // A request that waits holds no counted memory, and is not idle.
     let waits =
         [Step::Send(get("/wait?1500")), Step::Expect(Expected::new(200, *b"")), Step::Close];
     clients.push(Client::new(begin_ns, waits));
@@ -137,7 +137,7 @@ fn the_oldest_unfinished_head_makes_room_before_who_is_idle() {
 
 #[test]
 fn unfinished_heads_lock_nobody_out() {
-    // They fill every place, just now, and go on with a byte each second.
+    // They take every place now, and send a byte per second.
     let mut stage = crowded(10);
     let begin_ns = stage.now_ns();
     let unfinished = || {
@@ -162,7 +162,7 @@ fn unfinished_heads_lock_nobody_out() {
 
 #[test]
 fn after_a_flood_of_what_is_dead_who_comes_is_served_soon() {
-    // They connect, begin a head and are gone, all before a scheduler looks; there is room for a few at a time.
+    // They connect, begin a head and close, all before a scheduler runs; there is room for a few at a time.
     let mut stage = crowded(20);
     let begin_ns = stage.now_ns();
     let dead = || [Step::Send(b"GET / HTTP/1.1\r\nHo".to_vec()), Step::Close];
@@ -177,7 +177,7 @@ fn after_a_flood_of_what_is_dead_who_comes_is_served_soon() {
 
 #[test]
 fn a_place_is_given_to_who_waits_when_somebody_goes() {
-    // All are at work: nobody can be closed for another.
+    // All are in use: none can be closed for another.
     let mut stage = crowded(10);
     let begin_ns = stage.now_ns();
     let busy =

@@ -9,7 +9,7 @@ use crate::small::{Small, exchange, stage};
 use crate::world::{Setting, Stage, address};
 use http::{Http, Settings};
 
-/// What comes back when the pieces are sent one after the other, each only when the server has done all it can.
+/// The answers when the pieces are sent one after the other, each when the server has nothing left to do.
 fn answers(pieces: &[&[u8]]) -> Vec<u8> {
     let mut stage = stage(&Setting::quiet(1), Settings::default());
     let client = stage.world.connect(&address()).unwrap();
@@ -35,7 +35,7 @@ fn come_to_rest(stage: &mut Stage<Http<Small>>, client: ClientId, received: &mut
     received.extend(stage.world.client_received(client));
 }
 
-/// The same without the dates: waits may end in another second.
+/// The same without dates: waits may end in another second.
 fn without_dates(bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -58,7 +58,7 @@ fn cut<'s>(stream: &'s [u8], random: &mut Random, most: usize) -> Vec<&'s [u8]> 
     pieces
 }
 
-/// Damages a few bytes in a way that parsers like to disagree about.
+/// Damages a few bytes in ways about which parsers often disagree.
 fn damage(stream: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..1 + random.index(3) {
         let place = random.index(stream.len().min(600));
@@ -85,7 +85,7 @@ fn any_cut_gives_the_same_answers() {
         if seed % 2 == 1 {
             damage(&mut stream, &mut random);
         }
-        // What cannot be a request is refused at the latest with its line: no line stays without its end.
+        // An invalid request is refused at the latest at the end of its line: no line stays incomplete.
         stream.extend_from_slice(b"\r\n\r\n");
         let whole = answers(&[&stream]);
 
@@ -96,7 +96,7 @@ fn any_cut_gives_the_same_answers() {
     });
 }
 
-/// Where two answers part.
+/// Where two answers differ.
 fn difference(one: &[u8], other: &[u8]) -> (usize, String, String) {
     let place = one.iter().zip(other).take_while(|(left, right)| left == right).count();
     let show = |bytes: &[u8]| {

@@ -1,6 +1,6 @@
-//! Who is slow is ended by a deadline: no earlier than it says, and no later than its tick.
+//! Deadlines end slow clients: no earlier than configured, and no later than the next ticks.
 //!
-//! Each test is one client in a quiet world, in which only the server's deadlines make time pass.
+//! Each test is one client in a quiet world, in which only the server's deadlines advance the time.
 
 use http::{Http, Settings};
 use runtime::limits::TICK_MS;
@@ -21,7 +21,7 @@ fn alone(script: Vec<Step>) -> (Stage<Http<Small>>, Vec<Client>) {
     (stage, vec![client])
 }
 
-/// Plays a script to its end; gives the stage and how long it took.
+/// Plays a script to its end; returns the stage and the elapsed time.
 fn play(script: Vec<Step>) -> (Stage<Http<Small>>, u64) {
     let (mut stage, mut clients) = alone(script);
     let began_ns = stage.now_ns();

@@ -19,10 +19,10 @@ use http::Settings;
 
 const IDLE_GRACE_MS: u64 = 500;
 
-/// How long a request may be on its way in these worlds.
+/// How long a request may be in flight in these worlds.
 const WAY_NS: u64 = 400 * MILLISECOND_NS;
 
-/// Everything that cuts and delays, and always a descriptor: eviction is tested elsewhere.
+/// All faults that cut and delay, but always a descriptor: eviction is tested elsewhere.
 fn faults(random: &mut Random) -> Faults {
     match random.below(2) {
         0 => Faults::none(),
@@ -48,7 +48,7 @@ fn clients(count: usize, begin_ns: u64, random: &mut Random, of: &Repertoire<'_>
     (0..count).map(client).collect()
 }
 
-/// Drains in the middle of a world and looks whether anything that was begun was dropped.
+/// Drains in the middle of a world and checks that nothing that was begun was dropped.
 fn drain<S: Service>(
     mut stage: Stage<S>,
     random: &mut Random,
@@ -76,7 +76,7 @@ fn drain<S: Service>(
         let Some(Ending::Lost(state)) = client.ending() else { continue };
         assert_ne!(state, ClientState::Cut);
         assert!(!client.partial, "cut in the middle of an answer: {client:?}");
-        // What was on its way when the drain began, or came later, may find nobody: it was not begun.
+        // What was in flight when the drain began, or came later, may find no listener: it was not begun.
         let said = client.last.as_ref().is_some_and(|last| last.closes());
         let late = client.sent_ns + WAY_NS > drained_ns;
         assert!(said || late, "a request was dropped at {drained_ns}: {client:?}");
@@ -143,7 +143,7 @@ fn a_drain_says_so_to_who_still_asks() {
 
 #[test]
 fn who_has_begun_to_connect_is_served_and_who_comes_later_is_refused() {
-    // The listener is told of a connection when its first bytes are there: these come while the doors are closed.
+    // The listener learns of a connection when its first bytes arrive: here while it does not accept.
     let setting = Setting { first: Speaks::CLIENT, ..Setting::quiet(1) };
     let mut stage = small::stage(&setting, Settings::default());
     let begin_ns = stage.now_ns();
@@ -152,7 +152,7 @@ fn who_has_begun_to_connect_is_served_and_who_comes_later_is_refused() {
         Step::Pause(50 * MILLISECOND_NS),
         Step::Send(get("/plaintext")),
         Step::Expect(hello()),
-        // It is not told to leave as long as it could come back to a listener that is about to close.
+        // It is not told to close while it could reconnect to a listener that is about to close.
         Step::Send(get("/plaintext")),
         Step::Expect(hello().not_last()),
         Step::Pause(100 * MILLISECOND_NS),

@@ -1,4 +1,4 @@
-//! What an answer has to be.
+//! The expected answer.
 //!
 //! Owns the comparison of an answer, or of a part of one, with what its client expected.
 
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::response::{Asked, Response, parse_head};
 
-/// What a body has to be.
+/// The expected body.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Exactly(Rc<[u8]>),
@@ -15,19 +15,19 @@ pub(crate) enum Body {
     Anything,
 }
 
-/// What an answer has to be.
+/// An expected answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) status: u16,
     pub(crate) asked: Asked,
     pub(crate) body: Body,
-    /// Fields that have to be there, with their values.
+    /// Fields that must be present, with their values.
     pub(crate) fields: Vec<(&'static str, String)>,
-    /// The length said in an answer to HEAD.
+    /// The length in an answer to HEAD.
     pub(crate) length: Option<usize>,
-    /// Whether it has to say that it is the last.
+    /// Whether it must announce that it is the last.
     pub(crate) last: Option<bool>,
-    /// What it may be instead.
+    /// An alternative.
     alternative: Option<Box<Expected>>,
 }
 
@@ -122,7 +122,7 @@ impl Expected {
         }
     }
 
-    /// Checks what came of an answer that was cut off.
+    /// Checks the received part of an answer that was cut off.
     pub(crate) fn check_part(&self, bytes: &[u8]) {
         let line = format!("HTTP/1.1 {} ", self.status);
         let count = bytes.len().min(line.len());
@@ -143,7 +143,7 @@ fn ungzip(bytes: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Bytes as a person can read them.
+/// Bytes in readable form.
 pub(crate) fn short(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]);
     format!("{} bytes: {text}", bytes.len())

@@ -1,4 +1,4 @@
-//! Answers that are read piece by piece: what comes when, and what is held meanwhile.
+//! Answers that are read piece by piece: when each piece arrives, and what is held in the meantime.
 
 use server::limits::FETCH_STREAM_BYTES;
 use world::{ClientId, Faults};
@@ -16,7 +16,7 @@ fn piece(bytes: &[u8]) -> Result<Got, Failure> {
     Ok(Got::Piece(bytes.into()))
 }
 
-/// A fetch of which the head has come, and the other end of its connection.
+/// A fetch whose head has arrived, and the other end of its connection.
 fn begun(fields: &str) -> (Stage, ClientId) {
     let mut stage = Stage::new(1, Faults::none());
     stage.begin(1, &get_pieces("/"));

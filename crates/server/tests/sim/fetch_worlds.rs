@@ -1,4 +1,4 @@
-//! Fetches in worlds in which everything goes wrong.
+//! Fetches in worlds with all faults.
 
 use world::{ClientId, Faults, Random};
 
@@ -8,7 +8,7 @@ use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
 use pages::fetch::Asked;
 
-/// Whatever a network does, every fetch ends once, in its time, and an answer is the whole one or none.
+/// Whatever a network does, every fetch ends once, in time, with the complete answer or none.
 #[test]
 fn every_fetch_ends_once_and_answers_are_whole() {
     seeds::run("every_fetch_ends_once_and_answers_are_whole", 50, |seed| {
@@ -77,10 +77,10 @@ fn every_fetch_ends_once_and_answers_are_whole() {
     });
 }
 
-/// A request of any kind; the path says how long its answer is to be.
+/// A request of any kind; the path contains the length of its answer.
 fn any_request(random: &mut Random) -> Asked {
     if random.below(3) == 0 {
-        // Longer than what is held of it.
+        // Longer than what is buffered.
         return get_pieces(&format!("/{}", random.index(400_000)));
     }
     let plain = get(&format!("/{}", random.index(60_000)));
@@ -90,7 +90,7 @@ fn any_request(random: &mut Random) -> Asked {
     Asked { body: Some(pattern(random.index(100_000))), method: "POST".into(), ..plain }
 }
 
-/// Answers the requests that are whole.
+/// Answers the complete requests.
 fn serve(stage: &Stage, client: ClientId, got: &mut String) {
     while let Some(end) = got.find("\r\n\r\n") {
         let length = got[..end].lines().find_map(|line| line.strip_prefix("Content-Length: "));

@@ -1,6 +1,6 @@
-//! A scheduler that fetches, and the other servers of its world, played by hand.
+//! A scheduler that fetches, and the other servers of its world, played by the test.
 //!
-//! Owns the passing of time on this stage. Never knows what should come of a fetch.
+//! Owns the time of this stage. Does not know the expected results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) struct Fetcher {
     commands: Vec<Command>,
 }
 
-/// There are no messages.
+/// A message type without values.
 #[derive(Debug)]
 pub(crate) enum NoMessage {}
 
@@ -98,13 +98,13 @@ impl Service for Fetcher {
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) scheduler: Scheduler<Sim, Fetcher>,
-    /// What tests call the fetches.
+    /// The tests' names for fetches.
     names: Vec<(Number, u64)>,
-    /// What has come of answers that are read piece by piece.
+    /// The received parts of answers that are read piece by piece.
     parts: BTreeMap<u64, Answer>,
 }
 
-/// Where the other server is.
+/// The address of the other server.
 pub(crate) fn remote() -> RemoteAddress {
     address([10, 0, 0, 9])
 }
@@ -113,7 +113,7 @@ pub(crate) fn address(ip: [u8; 4]) -> RemoteAddress {
     RemoteAddress::Tcp(SocketAddr::from((ip, 80)))
 }
 
-/// A request for something there.
+/// A GET request to it.
 pub(crate) fn get(path: &str) -> Asked {
     Asked {
         method: "GET".into(),
@@ -145,7 +145,7 @@ impl Stage {
         &mut self.scheduler.service().client
     }
 
-    /// Begins a fetch and turns until there is nothing to do.
+    /// Begins a fetch and runs turns until there is nothing to do.
     pub(crate) fn begin(&mut self, name: u64, asked: &Asked) {
         self.begin_only(name, asked);
         self.turn();
@@ -158,7 +158,7 @@ impl Stage {
         self.names.push((number, name));
     }
 
-    /// Gives up a fetch.
+    /// Cancels a fetch.
     pub(crate) fn give_up(&mut self, name: u64) {
         let number = self.number_of(name);
         self.parts.remove(&name);
@@ -187,7 +187,7 @@ impl Stage {
         panic!("it spins");
     }
 
-    /// Turns at every time at which something happens, for so long.
+    /// Runs turns at every time at which something happens, for this long.
     pub(crate) fn turn_for(&mut self, nanoseconds: u64) {
         let until_ns = self.world.now_ns() + nanoseconds;
         loop {
@@ -201,17 +201,17 @@ impl Stage {
         }
     }
 
-    /// The other end of a connection that was just made.
+    /// The other end of a new connection.
     pub(crate) fn accept(&mut self) -> ClientId {
         self.accepted().expect("a connection waits at the remote")
     }
 
-    /// The same where there may be none.
+    /// The same, if there is one.
     pub(crate) fn accepted(&mut self) -> Option<ClientId> {
         self.world.accept_remote(&remote()).map(|(client, _)| client)
     }
 
-    /// What has come at the other end, as text.
+    /// The text received at the other end.
     pub(crate) fn received(&self, client: ClientId) -> String {
         String::from_utf8(self.world.client_received(client)).unwrap()
     }
@@ -221,7 +221,7 @@ impl Stage {
         self.turn();
     }
 
-    /// What came of fetches since the last call. Answers that come piece by piece are read on, and are here when they are whole.
+    /// The results of fetches since the last call. Answers that come piece by piece are read further, and are returned when they are complete.
     pub(crate) fn outcomes(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
         let mut outcomes = Vec::new();
         for (name, result) in self.gots() {
@@ -251,19 +251,19 @@ impl Stage {
         outcomes
     }
 
-    /// Turns, and gives what came of it.
+    /// Runs turns, and returns the results.
     pub(crate) fn outcomes_of_turn(&mut self) -> Vec<(u64, Result<Answer, Failure>)> {
         self.turn();
         self.outcomes()
     }
 
-    /// Reads on in all answers whose head is here.
+    /// Reads further in all answers whose head has arrived.
     pub(crate) fn read_on(&mut self) {
         let names: Vec<u64> = self.parts.keys().copied().collect();
         names.into_iter().for_each(|name| self.read_on_in(name));
     }
 
-    /// Reads on in one.
+    /// Reads further in one answer.
     pub(crate) fn read_on_in(&mut self, name: u64) {
         let now_ns = self.world.now_ns();
         let number = self.number_of(name);
@@ -274,7 +274,7 @@ impl Stage {
         self.names.iter().rfind(|(_, of)| *of == name).expect("it was begun").0
     }
 
-    /// What came of fetches since the last call, as it came.
+    /// The events of fetches since the last call, as they came.
     pub(crate) fn gots(&mut self) -> Vec<(u64, Result<Got, Failure>)> {
         let outcomes = std::mem::take(&mut self.scheduler.service().outcomes);
         let name_of =
@@ -282,7 +282,7 @@ impl Stage {
         outcomes.into_iter().map(|(number, result)| (name_of(number), result)).collect()
     }
 
-    /// How many fetches are under way: so many of those for which there is room find none.
+    /// The number of running fetches, measured by how many more are accepted.
     pub(crate) fn under_way(&mut self) -> usize {
         let now_ns = self.world.now_ns();
         let probe = Asked { url: b"http://probe.test/".into(), ..get("/") };
@@ -302,7 +302,7 @@ impl Stage {
         refused.len()
     }
 
-    /// Living processes that are connections to others.
+    /// Living processes that are outbound connections.
     pub(crate) fn outbound(&self) -> u64 {
         self.scheduler.stats().processes[0]
     }

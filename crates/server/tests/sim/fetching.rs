@@ -1,6 +1,6 @@
-//! Fetches: connections made, used again and given up, and what comes of each.
+//! Fetches: connections that are opened, reused and closed, and the results.
 //!
-//! The other server is played by the tests, byte by byte, in a quiet world.
+//! The tests play the other server, byte by byte, in a quiet world.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -76,7 +76,7 @@ fn answers_that_say_so_are_the_last_of_their_connection() {
         assert_eq!((outcome.status, &outcome.body[..]), (200, &b"ok"[..]));
         assert_eq!(stage.outbound(), 0);
     }
-    // What comes to an idle one was asked for by nobody.
+    // Bytes that arrive on an idle connection were not requested.
     let (mut stage, client) = with_idle();
     stage.answer(client, OK);
     assert_eq!((stage.outbound(), stage.outcomes()), (0, Vec::new()));
@@ -107,7 +107,7 @@ fn what_may_be_sent_twice_is_where_a_used_connection_ends_before_the_answer() {
         stage.turn();
         let other = stage.accept();
         assert!(stage.received(other).starts_with("GET /second"), "{end}");
-        // Once is enough: this one was fresh.
+        // Once is enough: this connection was new.
         stage.world.client_end_output(other);
         stage.turn();
         assert_eq!(stage.outcomes(), [(2, Err(Failure::Closed))], "{end}");
@@ -117,7 +117,7 @@ fn what_may_be_sent_twice_is_where_a_used_connection_ends_before_the_answer() {
     stage.world.client_end_output(client);
     stage.turn();
     assert_eq!((stage.outcomes(), stage.accepted()), (vec![(2, Err(Failure::Closed))], None));
-    // An answer has begun: the request was taken.
+    // An answer has begun: the request was received.
     let (mut stage, client) = with_idle();
     stage.begin(2, &get("/"));
     stage.answer(client, b"H");
@@ -147,11 +147,11 @@ fn a_body_lasts_until_an_orderly_end_and_no_other() {
 #[test]
 fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     let brief = |asked: Asked| Asked { timeout: Duration::from_millis(500), ..asked };
-    // The name is not looked up.
+    // The name is not resolved.
     let mut stage = quiet();
     stage.begin(1, &brief(Asked { url: b"http://a.test/".into(), ..get("/") }));
     assert_eq!(std::mem::take(stage.client().questions()), ["a.test".into()]);
-    // The connection does not stand.
+    // The connection is not established.
     let unanswered = Faults { unanswered: ALWAYS, ..Faults::none() };
     stage.world.set_faults(unanswered);
     stage.begin(2, &brief(get("/")));
@@ -171,7 +171,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     for client in [silent, slow] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
     }
-    // Late is late.
+    // A late result is ignored.
     stage.learn("a.test", Some(&[IpAddr::from([10, 0, 0, 9])]));
     assert_eq!((stage.outcomes(), stage.accepted()), (Vec::new(), None));
 }
@@ -190,7 +190,7 @@ fn what_is_given_up_comes_to_nothing() {
     for client in [client, other] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
     }
-    // Begun and given up in one turn; and who asks anew gets his new answer, whatever the old connection does.
+    // Begun and cancelled in one turn; a new fetch gets its new answer, whatever the old connection does.
     stage.begin_only(4, &get("/old"));
     stage.give_up(4);
     stage.begin(5, &get("/new"));
@@ -217,10 +217,10 @@ fn addresses_are_tried_in_their_order() {
         stage.answer(client, OK);
     }
     assert_eq!(stage.outcomes().len(), 2);
-    // Known by now, and there is a connection to one of them.
+    // Resolved by now, and there is a connection to one of the addresses.
     stage.begin(3, &named);
     assert_eq!((stage.accepted(), stage.outbound()), (None, 2));
-    // None of these listens.
+    // Nothing listens at these.
     stage.begin(4, &Asked { url: b"http://b.test/".into(), ..get("/") });
     stage.learn("b.test", Some(&[[10, 0, 0, 7].into(), [10, 0, 0, 8].into()]));
     assert_eq!(stage.outcomes(), [(4, Err(Failure::Refused))]);
@@ -329,7 +329,7 @@ fn draining_closes_idle_connections_at_once_and_lets_others_finish() {
 #[test]
 fn what_runs_while_it_drains_may_fetch_until_the_drain_is_over() {
     let mut stage = quiet();
-    // A fetch under way, so that there is something to drain.
+    // A running fetch, so that there is something to drain.
     stage.begin(1, &get("/"));
     let _first = stage.accept();
     stage.drain();
@@ -359,7 +359,7 @@ fn an_address_that_never_answers_leaves_the_next_its_part_of_the_time() {
     stage.turn_for(2 * SECOND_NS);
     let client = stage.accept();
     assert_eq!(stage.outbound(), 1, "the first attempt is over");
-    // The last one has all that is left.
+    // The last one has all the remaining time.
     stage.turn_for(3 * SECOND_NS);
     stage.answer(client, OK);
     assert_eq!(stage.outcomes(), [(1, ok())]);
@@ -382,7 +382,7 @@ fn only_what_is_allowed_is_asked_and_connected_to() {
     let client = stage.accept();
     stage.answer(client, OK);
     assert_eq!(stage.outcomes(), [(3, ok())]);
-    // By its name it may lead anywhere.
+    // Its name may lead anywhere.
     stage.begin(4, &to("a.test"));
     stage.learn("a.test", Some(&[[10, 0, 0, 8].into()]));
     assert!(stage.world.accept_remote(&address([10, 0, 0, 8])).is_some());

@@ -1,4 +1,4 @@
-//! Helpers that cannot follow: their mailbox is full, and nobody is dropped for it.
+//! Helpers that are too slow: their mailbox is full, and no client is dropped for it.
 
 use runtime::limits::MAILBOX_MESSAGES;
 use runtime::service::CloseReason;
@@ -13,7 +13,7 @@ use crate::site;
 use crate::small::{get, pattern};
 use crate::world::{Errand, MILLISECOND_NS, Setting, Stage};
 
-/// More than the mailbox of one helper takes.
+/// More than fit into the mailbox of one helper.
 const CLIENTS: usize = MAILBOX_MESSAGES + 100;
 
 /// A site with one helper.

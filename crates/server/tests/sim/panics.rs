@@ -1,4 +1,4 @@
-//! A handler that panics ends its own connection, is counted, and takes nothing else with it.
+//! A handler that panics ends its own connection, is counted, and affects nothing else.
 
 use runtime::service::CloseReason;
 use world::{Faults, Random};
@@ -51,7 +51,7 @@ fn a_panic_in_a_drain_ends_one_connection() {
     let mut clients =
         vec![Client::new(begin_ns, [Step::Send(get("/plaintext")), hello(), Step::ExpectEnd])];
     stage.run_until(&mut clients, |_, clients| clients[0].answers == 1);
-    // These are in the queue when the drain begins, and are accepted by it.
+    // These are in the queue when the drain begins, which accepts them.
     let connect = |target: &str| {
         let client = stage.world.connect(&address()).unwrap();
         stage.world.client_send(client, &get(target));

@@ -1,4 +1,4 @@
-//! Answers that are sent in parts: what an application does that makes some, and what its clients get.
+//! Answers that are sent in parts: the contract of an application that makes them, and what its clients receive.
 //!
 //! Owns the parts of the small application, and the tests that need more than a client's view of them.
 
@@ -20,14 +20,14 @@ const PART_BYTES: usize = 1000;
 /// Parts between two waits.
 const PARTS_BETWEEN_WAITS: usize = 3;
 
-/// What an application has under way, and what it was asked.
+/// The open answers of an application, and its counts.
 #[derive(Default)]
 pub(crate) struct Parts {
     sent: BTreeMap<u64, usize>,
     stuck: Vec<u64>,
     /// Calls for parts.
     asked: u64,
-    /// Answers that nobody wanted to their end.
+    /// Answers that were dropped before their end.
     gone: u64,
 }
 
@@ -86,13 +86,13 @@ impl Parts {
         if request.path() == "/cut" { Answer::Cut } else { Answer::Done }
     }
 
-    /// Who has ended its side waits for what has an end, and for nothing else.
+    /// For a client that has ended its side, only finite answers continue.
     pub(crate) fn interest(&self, process: ProcessId) -> Interest {
         let is_stuck = self.stuck.contains(&process.to_bits());
         if is_stuck { Interest::Lost } else { Interest::Kept }
     }
 
-    /// It is not asked again.
+    /// Its request is not asked about again.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.gone += u64::from(self.sent.remove(&process.to_bits()).is_some());
     }
@@ -113,7 +113,7 @@ impl Pair {
         Self { stage, client, received: Vec::new() }
     }
 
-    /// Until the condition holds of what the client has got.
+    /// Runs turns until the condition holds for what the client has received.
     fn until(&mut self, condition: impl Fn(&mut Stage<Http<Small>>, &[u8]) -> bool) {
         let (client, received) = (self.client, &mut self.received);
         let reached = self.stage.run_until(&mut [], |stage, _| {
@@ -217,7 +217,7 @@ fn who_does_not_read_gets_no_more_made_and_is_closed_at_the_floor() {
     let took_ns = pair.stage.now_ns() - began_ns;
     assert!((30 * SECOND_NS..32 * SECOND_NS).contains(&took_ns), "{took_ns}");
     assert_eq!((parts(&mut pair.stage).gone, parts(&mut pair.stage).sent.len()), (1, 0));
-    // What fits between the two and what their buffers hold, in parts.
+    // What fits between the two and into their buffers, in parts.
     assert!(parts(&mut pair.stage).asked < 10_000, "{}", parts(&mut pair.stage).asked);
 }
 
@@ -227,7 +227,7 @@ fn an_answer_that_is_cut_is_seen_to_be() {
     pair.until(|stage, _| stage.processes() == 0);
     assert!(pair.received.ends_with(&[&pattern(2500)[2000..], b"\r\n"].concat()));
     assert_eq!(pair.state(), ClientState::EndedByServer);
-    // Where the close ends the body, only a reset says that it is not whole.
+    // If the close ends the body, only a reset shows that it is incomplete.
     let mut pair = Pair::asking(b"GET /cut?2500 HTTP/1.0\r\n\r\n");
     pair.until(|stage, _| stage.processes() == 0);
     assert_eq!(pair.state(), ClientState::Reset);

@@ -1,6 +1,6 @@
 //! Clients that publish by HTTP, and what was published.
 //!
-//! Owns what is known of each message: its text, and its place in the order of its channel, which must be the same for everybody.
+//! Owns what is known of each message: its text, and its position in its channel, which must be the same for every client.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use world::{ClientId, ClientState, World};
 use crate::response::{Asked, Input, parse};
 use crate::subscriber::{Position, position};
 
-/// What was published, by its place, and the place by its text.
+/// The published texts by position, and the positions by text.
 #[derive(Default)]
 pub(crate) struct Truth {
     texts: BTreeMap<(String, Position), String>,
@@ -17,7 +17,7 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// Somebody heard a text at a place, or was told that it is there.
+    /// A client received a text at a position, or was told that it is there.
     pub(crate) fn note(&mut self, channel: &str, at: &Position, text: &str) {
         let place = (channel.to_owned(), at.clone());
         let known = self.texts.entry(place).or_insert_with(|| text.to_owned());
@@ -26,20 +26,20 @@ impl Truth {
         assert_eq!(known, at, "{text} is published once");
     }
 
-    /// Where a text is, if anybody was told.
+    /// The position of a text, if a client was told.
     pub(crate) fn place(&self, text: &str) -> Option<&Position> {
         self.places.get(text)
     }
 }
 
-/// Whether a connection goes on.
+/// Whether a connection continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Onward {
     Stays,
     Ended,
 }
 
-/// A connection that publishes: what it has sent and has no answer for.
+/// A connection that publishes, with its unanswered messages.
 pub(crate) struct Publisher {
     pub(crate) id: ClientId,
     input: Vec<u8>,
@@ -64,7 +64,7 @@ impl Publisher {
         self.sent.is_empty()
     }
 
-    /// Takes what it is answered.
+    /// Reads its answers.
     pub(crate) fn read(&mut self, world: &World, truth: &mut Truth) -> Onward {
         self.input.extend(world.client_received(self.id));
         let mut ends = world.client_state(self.id) != ClientState::Open;

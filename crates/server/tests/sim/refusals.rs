@@ -1,4 +1,4 @@
-//! What a refusal looks like to the client whose request is refused.
+//! Refusals as the refused client sees them.
 
 use http::Settings;
 
@@ -7,7 +7,7 @@ use crate::expected::Expected;
 use crate::small::stage;
 use crate::world::Setting;
 
-/// Plays one request that is refused: the client takes the answer by its own method, then nothing more comes.
+/// Plays one request that is refused: the client reads the answer by its own method, then nothing more comes.
 fn refuse(request: &str, expected: Expected) {
     let mut stage = stage(&Setting::quiet(1), Settings::default());
     let script = [

@@ -1,4 +1,4 @@
-//! Reading answers, as a client does that trusts nobody.
+//! Parses answers strictly, as a client does.
 //!
 //! Owns a parser of its own: it shares no code with the server whose answers it reads.
 
@@ -8,12 +8,12 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// Bytes it took.
+    /// Its length in bytes.
     pub(crate) length: usize,
 }
 
 impl Response {
-    /// The value of the only field of that name.
+    /// The value of the only field with that name.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let named = |(known, _): &&(String, String)| known.eq_ignore_ascii_case(name);
         let mut values = self.fields.iter().filter(named);
@@ -22,13 +22,13 @@ impl Response {
         first.map(|(_, value)| value.as_str())
     }
 
-    /// Whether it says that it is the last one.
+    /// Whether it announces that it is the last one.
     pub(crate) fn closes(&self) -> bool {
         self.field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
 }
 
-/// What was asked, as far as it changes how the answer is read.
+/// The kind of request, as far as it affects the parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Body,
@@ -59,7 +59,7 @@ pub(crate) fn parse_head(bytes: &[u8]) -> Option<Response> {
     Some(Response { status, fields: fields.collect(), body: Vec::new(), length: end })
 }
 
-/// The answer at the front of the bytes, `None` while it is not whole. Panics when it is none.
+/// The answer at the front of the bytes, `None` if it is incomplete. Panics if it is invalid.
 pub(crate) fn parse(bytes: &[u8], asked: Asked, input: Input) -> Option<Response> {
     let mut response = parse_head(bytes)?;
     let rest = &bytes[response.length..];

@@ -1,11 +1,11 @@
 //! Which worlds are run.
 //!
-//! Owns the environment variables (`SIM_SEEDS=n` runs more or fewer worlds, `SIM_SEED=x` one) and the list of seeds
+//! Owns the environment variables (`SIM_SEEDS=n` sets the number of worlds, `SIM_SEED=x` runs one) and the list of seeds
 //! that failed once, which are always run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Seeds that failed once: the test's name and the seed, one pair a line.
+/// Seeds that failed once: the test's name and the seed, one pair per line.
 const FAILED_SEEDS: &str = include_str!("failed_seeds.txt");
 
 /// The number in an environment variable.

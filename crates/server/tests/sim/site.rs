@@ -1,7 +1,7 @@
-//! The real site on a directory of files, and what clients ask of it.
+//! The real site on a directory of files, and its clients' requests.
 //!
 //! Owns the directory and the model of its answers, which knows the files' content and nothing of the cache, the
-//! helpers or the way bytes take. The file helpers run on the test's thread.
+//! helpers or the path of bytes. The file helpers run on the test's thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn root() -> &'static Path {
     })
 }
 
-/// Writes a file unless it is there: a test that runs beside this one may be serving it.
+/// Writes a file unless it exists: a concurrent test may be serving it.
 fn put(root: &Path, name: &str, content: &[u8]) {
     let path = root.join(&name[1..]);
     if fs::read(&path).is_ok_and(|there| there == content) {
@@ -119,7 +119,7 @@ pub(crate) fn stage(setting: &Setting) -> Stage<Connections> {
     stage_with(setting, common_data(), errands.collect())
 }
 
-/// A server of a site with helpers of the test's making.
+/// A server of a site with the test's helpers.
 pub(crate) fn stage_with(
     setting: &Setting,
     data: Arc<SiteData>,
@@ -146,9 +146,9 @@ fn range(name: &str, size: usize, random: &mut Random) -> Exchange {
     Exchange { request, expected }
 }
 
-/// A request that a correct client sends and keeps the connection after.
+/// A request of a correct client, after which it keeps the connection.
 pub(crate) fn exchange(random: &mut Random) -> Exchange {
-    // Small files are asked for more often.
+    // Small files are requested more often.
     let most = if random.below(3) == 0 { FILES.len() } else { 3 };
     let (name, size) = FILES[random.index(most)];
     let content = pattern(size);
@@ -200,7 +200,7 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
         }
         2 => (request("GET", name, "Host: twice\r\n"), Expected::status(400).last()),
         3 => {
-            // More than is thrown away: answered, and not one byte of it is taken for a request.
+            // More than is discarded: answered, and not one byte of it is taken for a request.
             let mut body = get("/health").repeat(1 + 65_600 / get("/health").len());
             body.truncate(65_600);
             (post(name, &body), Expected::new(405, NOT_ALLOWED).last())

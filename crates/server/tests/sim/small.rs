@@ -1,7 +1,7 @@
-//! A small application: bodies, streams, waits and panics, and what clients ask of it.
+//! A small application: bodies, streams, waits and panics, and its clients' requests.
 //!
 //! Owns the application and the model of its answers. It waits by its own clock, so that a parked connection is
-//! resumed by the turn that its service asked for.
+//! resumed by the turn that its service requested.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use http::{
     Settings, Status,
 };
 
-/// What the main thread tells a scheduler.
+/// Messages of the main thread to a scheduler.
 #[derive(Debug)]
 pub(crate) enum Order {
     Drain { deadline_ms: u64, idle_grace_ms: u64 },
 }
 
-/// Most bytes of a body that is taken.
+/// Longest body that is accepted.
 pub(crate) const BODY_MAXIMUM: u64 = 200_000;
 
 /// The application of one scheduler.
@@ -39,18 +39,18 @@ pub(crate) struct Small {
     pub(crate) taken: Vec<Taken>,
 }
 
-/// A body that is handed over, or was.
+/// A body that is or was handed over.
 pub(crate) struct Taken {
     id: ProcessId,
     body: Vec<u8>,
-    /// Of which no more is taken.
+    /// The most that is accepted.
     most: usize,
 }
 
-/// Bytes of a body after each of which the application pauses.
+/// Bytes of a body after which the application pauses.
 const PAUSE_EACH: usize = 10_000;
 
-/// Bytes that differ at every place.
+/// Bytes that differ at every position.
 pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|place| b'a' + u8::try_from((place * 7 + place / 26) % 26).unwrap()).collect()
 }
@@ -59,7 +59,7 @@ pub(crate) fn number(query: Option<&str>) -> usize {
     query.and_then(|query| query.parse().ok()).unwrap_or_default()
 }
 
-/// Answers what needs no wait.
+/// Answers requests that need no wait.
 pub(crate) fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
     match request.path() {
         "/plaintext" => reply.text("Hello, World!"),
@@ -258,7 +258,7 @@ fn post_chunked(target: &str, body: &[u8], random: &mut Random) -> Vec<u8> {
     request
 }
 
-/// A size: mostly small, sometimes more than fits any buffer.
+/// A size: mostly small, sometimes larger than every buffer.
 fn size(random: &mut Random) -> usize {
     match random.below(8) {
         0 => 0,
@@ -269,7 +269,7 @@ fn size(random: &mut Random) -> usize {
     }
 }
 
-/// A request that a correct client sends and keeps the connection after.
+/// A request of a correct client, after which it keeps the connection.
 pub(crate) fn exchange(random: &mut Random) -> Exchange {
     let plain = |request, body: &[u8]| Exchange { request, expected: Expected::new(200, body) };
     match random.below(14) {
@@ -318,7 +318,7 @@ pub(crate) fn exchange(random: &mut Random) -> Exchange {
             Exchange { request, expected: Expected::status(200).head() }
         }
         _ => {
-            // A small body that nobody wants is read and thrown away.
+            // A small unwanted body is read and discarded.
             let request = post("/plaintext", &pattern(random.index(3_000)));
             plain(request, b"Hello, World!")
         }
@@ -348,7 +348,7 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
             (head.into(), Expected::new(200, pattern(5000)).last())
         }
         5 => {
-            // Too large to be thrown away: answered at once, then the connection is closed.
+            // Too large to be discarded: answered at once, then the connection is closed.
             let request = post("/plaintext", &pattern(65_600));
             return vec![
                 Step::Send(request),
@@ -357,7 +357,7 @@ pub(crate) fn last_exchange(random: &mut Random) -> Vec<Step> {
             ];
         }
         6 => {
-            // The rest of it is thrown away while the answer leaves.
+            // The rest of it is discarded while the answer is sent.
             let request = post("/taken?5000", &pattern(5_001 + random.index(50_000)));
             (request, Expected::status(413).last())
         }

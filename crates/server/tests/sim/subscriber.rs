@@ -1,7 +1,7 @@
-//! Clients of channels: one of each way in, and what each of them heard.
+//! Clients of channels: one per protocol, and what each of them received.
 //!
-//! Owns what a client sends to subscribe and the reading of what comes back, with parsers of its own: it shares no code with the server.
-//! Never judges what was heard: that is `channel_worlds`' business.
+//! Owns what a client sends to subscribe and the parsing of what it receives, with parsers of its own: it shares no code with the server.
+//! `channel_worlds` judges the result.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::response::{Asked, Input, parse, parse_head};
 pub(crate) enum Way {
     /// A WebSocket of one channel: messages without a number.
     Socket,
-    /// A WebSocket that speaks objects.
+    /// A WebSocket with JSON objects.
     Objects,
     Events,
     Polls,
@@ -26,7 +26,7 @@ pub(crate) enum Way {
 
 pub(crate) const WAYS: [Way; 5] = [Way::Socket, Way::Objects, Way::Events, Way::Polls, Way::Redis];
 
-/// Behind which message of which epoch.
+/// The epoch and number of the last message.
 pub(crate) type Position = (String, u64);
 
 pub(crate) fn position(text: &str) -> Position {
@@ -34,15 +34,15 @@ pub(crate) fn position(text: &str) -> Position {
     (epoch.to_owned(), number.parse().unwrap())
 }
 
-/// What a client was told.
+/// An event that a client received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// Its subscription stands; messages follow from here, where it is told.
+    /// Its subscription is established; with its position, if the protocol has one.
     Stands(Option<Position>),
     /// Messages are missing here.
     Lost,
     Message(Option<Position>, String),
-    /// The server ends this, and says why.
+    /// The server ends the subscription, with a reason.
     Ends(String),
 }
 
@@ -51,20 +51,20 @@ pub(crate) struct Subscriber {
     pub(crate) id: ClientId,
     pub(crate) way: Way,
     pub(crate) channel: String,
-    /// Behind which message it is, where it is told.
+    /// Its position, if the protocol has one.
     pub(crate) at: Option<Position>,
-    /// Of the messages of a socket that speaks objects, which name only their number.
+    /// The epoch of a socket with objects, whose messages have only their number.
     epoch: String,
-    /// From where a poll asks next.
+    /// The position of the next poll.
     next: Option<Position>,
     input: Vec<u8>,
     stream: Stream,
 }
 
-/// How far a connection has come.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stream {
-    /// The head of the answer has not come.
+    /// The head of the answer has not arrived.
     Head,
     Body,
 }
@@ -78,7 +78,7 @@ impl fmt::Debug for Subscriber {
 const HANDSHAKE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// A frame of a client, whose mask changes nothing.
+/// A frame of a client, whose mask is zero.
 pub(crate) fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x80 | opcode];
     match u8::try_from(payload.len()) {
@@ -98,7 +98,7 @@ pub(crate) fn open_socket(path: &str) -> Vec<u8> {
 }
 
 impl Subscriber {
-    /// Connects and subscribes, perhaps from where somebody has left. `None` when nobody takes the connection.
+    /// Connects and subscribes, perhaps at the position of an earlier client. `None` if the connection is refused.
     pub(crate) fn new(
         world: &World,
         addresses: &[ListenAddress; 2],
@@ -154,13 +154,13 @@ impl Subscriber {
         world.client_state(self.id) == ClientState::Open
     }
 
-    /// Stops reading, or goes on.
+    /// Stalls, or ends the stall.
     pub(crate) fn stall(&self, world: &World, random: &mut Random) {
         let stall = if random.below(2) == 0 { Stall::Reading } else { Stall::Nothing };
         world.client_stall(self.id, stall);
     }
 
-    /// Reads what has come, and answers it where an answer is asked for.
+    /// Reads what has arrived, and answers it if the protocol requires it.
     pub(crate) fn read(&mut self, world: &World) -> Vec<Heard> {
         self.input.extend(world.client_received(self.id));
         let mut heard = Vec::new();
@@ -302,7 +302,7 @@ impl Subscriber {
     }
 }
 
-/// The parts of the first reply of Redis, and how long it is: lists of texts and numbers, and lines.
+/// The parts of the first reply of Redis, and its length: lists of strings and numbers, and lines.
 fn reply(input: &[u8]) -> Option<(Vec<String>, usize)> {
     let (parts, mut used) = match reply_line(input)? {
         (b'*', count, used) => (count.parse().unwrap(), used),

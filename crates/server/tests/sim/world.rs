@@ -1,8 +1,8 @@
-//! A whole server in a simulated world: schedulers and helpers, turned one by one in seeded order.
+//! A whole server in a simulated world: schedulers and helpers, run one by one in seeded order.
 //!
-//! Owns the order in which parties run and the passing of time. As a kernel would, it turns a scheduler only when
-//! something came for it or its own next time is reached: one that forgets what it had to do hangs here. Never
-//! knows what an answer should be: that is the clients' business.
+//! Owns the order in which they run and the time. As a kernel would, it runs a scheduler only if
+//! an event came for it or its own next time has come: one that forgets what it had to do hangs here. Does not
+//! know the expected answers: the clients do.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -16,18 +16,18 @@ use world::{Faults, Random, Sim, World};
 
 use crate::client::Client;
 
-/// Turns of one world above which it is said to spin.
+/// Turns of one world above which it counts as spinning.
 ///
 /// Consequence: the test fails and names the seed.
 const TURNS_MAXIMUM: u64 = 400_000;
 
-/// Virtual time of one world above which it is said to hang: beyond every deadline of the server.
+/// Virtual time of one world above which it counts as hanging: longer than every deadline of the server.
 const SPAN_MAXIMUM_NS: u64 = 900 * SECOND_NS;
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const MILLISECOND_NS: u64 = 1_000_000;
 
-/// Where the servers of every world listen.
+/// The address of the server in every world.
 pub(crate) fn address() -> ListenAddress {
     ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 80)))
 }
@@ -35,23 +35,23 @@ pub(crate) fn address() -> ListenAddress {
 /// What a helper does with a message; `None` loses it.
 pub(crate) type Errand<M> = Box<dyn FnMut(M) -> Option<M>>;
 
-/// A helper thread's work, done by hand.
+/// A helper thread's work, done by the test.
 struct Helper<M> {
     mailbox: Mailbox<M>,
     errand: Errand<M>,
     latency_ns_maximum: u64,
-    /// Answers and the time at which they go back.
+    /// Answers and the times at which they are returned.
     held: VecDeque<(u64, Endpoint, M)>,
 }
 
-/// Whether everybody gets the core in this pass.
+/// Whether all run in this pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     SomeAreLate,
     AllInTime,
 }
 
-/// How a stage is set up.
+/// The settings of a stage.
 pub(crate) struct Setting {
     pub(crate) seed: u64,
     pub(crate) faults: Faults,
@@ -174,7 +174,7 @@ impl<S: Service> Stage<S> {
         std::iter::from_fn(|| self.control.take(&mut from).map(|(_, message)| message)).collect()
     }
 
-    /// One round: whoever has something to do does it, in any order. Says whether anybody had.
+    /// One round: all that have something to do run, in any order. Returns whether any had.
     pub(crate) fn round(&mut self, clients: &mut [Client]) -> bool {
         self.pass(clients, Pass::SomeAreLate) || self.pass(clients, Pass::AllInTime)
     }
@@ -186,7 +186,7 @@ impl<S: Service> Stage<S> {
         let mut order: Vec<usize> = (0..parties).collect();
         self.random.shuffle(&mut order);
         for party in order {
-            // Now and then a thread does not get the core.
+            // Sometimes a thread does not get the core.
             if pass == Pass::SomeAreLate && self.random.below(5) == 0 {
                 continue;
             }
@@ -205,7 +205,7 @@ impl<S: Service> Stage<S> {
         any
     }
 
-    /// One that is drained still takes its mail, as in a launch, where it turns until all are.
+    /// A drained scheduler still receives mail, as in a launch, where it runs until all are drained.
     fn is_due(&self, number: usize, now_ns: u64) -> bool {
         let scheduler = &self.schedulers[number];
         let has_own_work = || {
@@ -221,7 +221,7 @@ impl<S: Service> Stage<S> {
         self.schedulers[number].turn(Waiting::Forbidden).unwrap();
     }
 
-    /// One helper takes a message or hands answers back.
+    /// One helper takes a message or returns answers.
     fn help(&mut self, number: usize) -> bool {
         let now_ns = self.now_ns();
         let helper = &mut self.helpers[number];
@@ -246,7 +246,7 @@ impl<S: Service> Stage<S> {
         took || sent
     }
 
-    /// When something happens next by itself.
+    /// The time of the next event.
     fn next_ns(&self, clients: &[Client]) -> Option<u64> {
         let schedulers = self.schedulers.iter().filter(|scheduler| !scheduler.is_finished());
         let schedulers = schedulers.filter_map(Scheduler::next_due_ns);
@@ -256,7 +256,7 @@ impl<S: Service> Stage<S> {
         self.world.next_event_ns().into_iter().chain(schedulers).chain(helpers).chain(clients).min()
     }
 
-    /// Turns everybody until the condition holds. `false`: the world came to rest before.
+    /// Runs all until the condition holds. `false`: nothing was left to do before that.
     pub(crate) fn run_until(
         &mut self,
         clients: &mut [Client],
@@ -290,7 +290,7 @@ impl<S: Service> Stage<S> {
         }
     }
 
-    /// Turns the server until it is so late; clients are the caller's business.
+    /// Runs the server until this time; the caller runs the clients.
     pub(crate) fn run_to(&mut self, until_ns: u64) {
         while self.now_ns() < until_ns {
             let left_ns = until_ns - self.now_ns();
@@ -319,7 +319,7 @@ impl<S: Service> Stage<S> {
         self.schedulers.iter().map(of).sum()
     }
 
-    /// After the last connection ended nothing is left of any.
+    /// After the last connection ended nothing of any is left.
     pub(crate) fn assert_nothing_is_left(&self) {
         for (number, scheduler) in self.schedulers.iter().enumerate() {
             let stats = scheduler.stats();
@@ -338,7 +338,7 @@ impl<S: Service> Stage<S> {
     }
 }
 
-/// Clients that are not over, for whoever has to find out why.
+/// Clients that have not ended, for the reader of a failure.
 pub(crate) fn waiting(clients: &[Client]) -> String {
     let waiting = clients.iter().filter(|client| !client.is_over());
     waiting.map(|client| format!("\n{client:?}")).collect()

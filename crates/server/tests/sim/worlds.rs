@@ -1,4 +1,4 @@
-//! Worlds full of clients: everybody who behaves gets what was asked for, and nothing is left behind.
+//! Worlds full of clients: every well-behaved client gets its answers, and nothing is left behind.
 
 use runtime::scheduler::Settings as SchedulerSettings;
 use runtime::service::{CloseReason, Service};
@@ -14,16 +14,16 @@ use crate::small;
 use crate::world::{MILLISECOND_NS, SECOND_NS, Setting, Stage, waiting};
 use http::Settings;
 
-/// How bad a world is.
+/// The faults of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weather {
-    /// No connection is lost but by the server's own limits.
+    /// Only the server's own limits end connections.
     Gentle,
-    /// Connections are cut, too.
+    /// The network resets connections, too.
     Harsh,
 }
 
-/// A world's setting and clients, drawn from its seed.
+/// A world's settings and clients, drawn from its seed.
 struct Drawn {
     setting: Setting,
     weather: Weather,
@@ -37,7 +37,7 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
         0 => (Weather::Gentle, Faults::none()),
         1 => (Weather::Gentle, Faults::gentle()),
         2 => {
-            // Some of the faults that lose nothing.
+            // Some of the faults that lose no connection.
             let drawn = Faults::drawn(&mut random);
             let faults = Faults {
                 cut_connection: 0,
@@ -50,7 +50,7 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
         }
         _ => (Weather::Harsh, Faults::drawn(&mut random)),
     };
-    // Sometimes there is no room for everybody.
+    // Sometimes there is not enough room for all.
     let connections = if random.below(4) == 0 { 2 + random.index(6) } else { 500 };
     let setting = Setting {
         seed,
@@ -75,7 +75,7 @@ fn draw(seed: u64, repertoire: &Repertoire<'_>) -> Drawn {
     Drawn { setting, weather, behaved, others }
 }
 
-/// Plays a world to its end and looks at what is left.
+/// Plays a world to its end and checks what is left.
 fn play<S: Service>(stage: &mut Stage<S>, drawn: Drawn) -> u64 {
     let behaved = drawn.behaved.len();
     let mut clients = drawn.behaved;
@@ -93,7 +93,7 @@ fn play<S: Service>(stage: &mut Stage<S>, drawn: Drawn) -> u64 {
     stage.world.fingerprint() ^ stage.turns
 }
 
-/// Whoever did not get everything was cut off by the world, or by a limit of the server that was counted.
+/// A client without all its answers was cut off by the network, or by a limit of the server that was counted.
 fn judge<S: Service>(stage: &Stage<S>, clients: &[Client], weather: Weather) {
     let lost = clients.iter().filter(|client| match client.ending() {
         Some(Ending::Satisfied | Ending::NotConnected) | None => false,

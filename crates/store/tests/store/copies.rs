@@ -52,7 +52,7 @@ fn a_copy_never_uses_a_version_again() {
     assert_eq!(names, ["checkpoint"], "nothing is left of a draft");
 }
 
-/// A store of three values and much room that is free.
+/// A store of three values and much free space.
 fn loose(settings: &Settings) -> u64 {
     let store = Store::open(settings).unwrap();
     let mut writer = store.writer();
@@ -89,7 +89,7 @@ fn a_store_that_nobody_has_open_is_made_small() {
     assert!(version(&store, &key) > known);
     assert_eq!(writer.check(FIRST), Ok(Ok(3)));
     drop((store, writer));
-    // Again: it is as small as it can be.
+    // Again: it cannot become smaller.
     let (before, after) = store::compact(&place.settings.directory).unwrap();
     assert!(after <= before, "{before} {after}");
     let nothing = Place::new();

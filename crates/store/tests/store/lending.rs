@@ -40,7 +40,7 @@ fn a_value_that_is_lent_stays_as_it_was() {
     drop(lent);
     assert_eq!(turn.lent(), 0);
     turn.end_turn(300);
-    // What was kept for it is used again.
+    // The memory that was kept for it is used again.
     for number in 0..200 {
         turn.end_turn(number);
         write(&mut writer, "a", &format!("{number}").repeat(1_000)).unwrap();
@@ -60,7 +60,7 @@ fn loans_share_a_snapshot_while_their_values_are_as_they_were() {
     write(&mut writer, "c", "other").unwrap();
     lent.push(lend(&turn, "b", 1).unwrap());
     assert_eq!(turn.lent(), 1);
-    // A value that was written since is in another one.
+    // A value that was written later is in another page.
     write(&mut writer, "b", "second").unwrap();
     turn.end_turn(1);
     lent.push(lend(&turn, "b", 2).unwrap());
@@ -85,7 +85,7 @@ fn a_thread_lends_from_so_many_snapshots_and_no_more() {
     write(&mut writer, "a", "one more").unwrap();
     turn.end_turn(0);
     assert!(lend(&turn, "a", 0).is_none());
-    // The places of other programs are free nevertheless.
+    // The reader slots of other programs are free nevertheless.
     let snapshots: Vec<_> = (0..10).map(|_| turn.store().snapshot().unwrap()).collect();
     drop(snapshots);
     for (number, value) in lent.iter().enumerate() {
@@ -109,7 +109,7 @@ fn loans_end_by_their_age_and_when_the_store_is_full() {
     assert_eq!((old.as_ref(), young.as_ref()), (&b"first"[..], &b"first"[..]));
     turn.end_turn(LENT_TIME_MS);
     assert_eq!((old.as_ref(), young.as_ref()), (&b""[..], &b"first"[..]));
-    // The same key again and again: what is lent has the file grow, and nothing else does.
+    // The same key repeatedly: a lent value makes the file grow, and nothing else does.
     let large = "x".repeat(10_000);
     let mut times = 0;
     while young.as_ref() == b"first" {

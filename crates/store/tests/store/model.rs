@@ -1,4 +1,4 @@
-//! Any changes at any times, held against a map in memory.
+//! Random changes at random times, compared with a map in memory.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ struct Kept {
     expiry: Option<u64>,
 }
 
-/// What a store should have.
+/// The expected content of a store.
 #[derive(Default)]
 pub(crate) struct Model {
     keys: BTreeMap<Vec<u8>, Kept>,
@@ -209,7 +209,7 @@ fn changes() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Whether a store answers what is kept of a key: its value, and when it ends.
+/// Whether a store returns the expected value and expiry of a key.
 pub(crate) fn kept_is(
     model: &Model,
     (key, now): (&[u8], u64),
@@ -225,7 +225,7 @@ pub(crate) fn kept_is(
         && *remaining == Outcome::Remaining(end)
 }
 
-/// A change after so many milliseconds, and whether keys whose time is over are removed before.
+/// A change after this many milliseconds, and whether expired keys are removed before.
 pub(crate) fn steps() -> impl Strategy<Value = Vec<(u64, bool, Change)>> {
     prop::collection::vec((0_u64..8, any::<bool>(), changes()), 1..25)
 }
@@ -259,7 +259,7 @@ proptest! {
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{get:?}, {remaining:?}");
             }
         }
-        // A later time ends all that has an expiry, and nothing of it is left in the file.
+        // At a later time everything with an expiry has expired, and nothing of it is left in the file.
         while writer.delete_expired(u64::MAX - 1).unwrap() {}
         model.keys.retain(|_, kept| kept.expiry.is_none());
         prop_assert_eq!(ask(&opened, &Query::Count, now), Outcome::Number(model.keys.len() as i64));

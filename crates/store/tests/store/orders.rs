@@ -1,4 +1,4 @@
-//! Orders of several steps, their conditions, and what readers see meanwhile.
+//! Orders of several steps, their conditions, and what readers see in the meantime.
 
 use store::{Change, Condition, Executed, Order, Outcome, Query, Step};
 
@@ -53,7 +53,7 @@ fn a_condition_is_about_the_version_also_within_a_commit() {
     change(&mut writer, put("a", "1"), 0);
     let seen = version(&store, "a");
     assert_ne!(seen, 0);
-    // The same bytes again are another version.
+    // The same bytes written again are another version.
     let orders = [
         order(if_version(seen), vec![put("a", "1")]),
         order(if_version(seen), vec![put("a", "2")]),

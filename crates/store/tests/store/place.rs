@@ -1,4 +1,4 @@
-//! A directory with a store in it; gone when dropped.
+//! A directory with a store; removed when dropped.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

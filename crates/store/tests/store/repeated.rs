@@ -1,5 +1,5 @@
-//! Any changes with a log, and then a power failure that leaves the file as it was at its
-//! checkpoint: the log has all that is missing.
+//! Random changes with a log, then a power failure that leaves the file as it was at its
+//! checkpoint: the log has everything that is missing.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use store::{Database, Outcome, Query, Sync};
 use crate::model::{Model, kept_is, steps};
 use crate::place::{FIRST, Place, ask, change, put, run};
 
-/// Records of checkpoints: where, of how many bytes, and in them the start of the kernel and the checksum.
+/// Records of checkpoints: their offsets and size, and the offsets of the boot id and the checksum.
 const RECORDS: [usize; 2] = [0, 4096];
 const RECORD: usize = 512;
 const BOOT: std::ops::Range<usize> = 24..60;
 const SUM: usize = RECORD - 8;
 
-/// Has the checkpoint say that it is of an earlier start of the kernel.
+/// Changes the checkpoint to that of an earlier boot.
 fn start_kernel(directory: &Path) {
     let path = directory.join("checkpoint");
     let mut bytes = fs::read(&path).unwrap();
@@ -71,7 +71,7 @@ proptest! {
                 prop_assert!(kept_is(&model, (key, now), &get, &remaining), "{key:?}: {get:?}, {remaining:?}");
             }
             prop_assert!(writer.check(Database(0)).unwrap().is_ok());
-            // Versions go on behind those that were repeated, and what is written now is kept as well.
+            // Versions continue after those that were repeated, and new writes are kept as well.
             change(&mut writer, put("last", "2"), now);
             prop_assert!(version(&opened, b"last") > last, "round {}", round);
         }

@@ -1,4 +1,4 @@
-//! The files of a host where nothing costs; gone when dropped.
+//! The files of a host on which nothing costs; removed when dropped.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod poor;
@@ -152,24 +152,24 @@ impl Fake {
         std::os::unix::fs::symlink(to, path).unwrap();
     }
 
-    /// A program that has not worked yet.
+    /// A program that has used no CPU time yet.
     pub(crate) fn program(&self, process: u32, name: &str) {
         self.write(&format!("proc/{process}/comm"), name);
         self.works(process, 0);
     }
 
-    /// A program has worked for so many ticks.
+    /// Sets the CPU ticks of a program.
     pub(crate) fn works(&self, process: u32, ticks: u64) {
         let stat = format!("{process} (name) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0");
         self.write(&format!("proc/{process}/stat"), &stat);
     }
 
-    /// Lines of the status of the server.
+    /// Sets lines of the server's status.
     pub(crate) fn status(&self, lines: &str) {
         self.write("proc/100/status", &format!("{lines}Cpus_allowed_list:\t0-3\n"));
     }
 
-    /// Threads of the server: how long each has worked, and where it may.
+    /// Sets the threads of the server: the CPU ticks of each, and its affinity.
     pub(crate) fn threads(&self, threads: &[(u32, u64, &str)]) {
         for (thread, ticks, cpus) in threads {
             let stat = format!("{thread} (worker) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0");
@@ -181,7 +181,7 @@ impl Fake {
         }
     }
 
-    /// The ticks of each CPU: worked, and stolen.
+    /// Sets the ticks of each CPU: busy, and stolen.
     pub(crate) fn cpus(&self, ticks: [(u64, u64); 4]) {
         let line = |(at, (worked, stolen)): (usize, &(u64, u64))| {
             format!("cpu{at} {worked} 0 0 {} 0 0 0 {stolen} 0 0\n", 10_000 + worked)
@@ -190,20 +190,20 @@ impl Fake {
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
     }
 
-    /// The server has twenty threads more, which never work.
+    /// Adds twenty threads to the server, which are always idle.
     pub(crate) fn pool(&self) {
         let threads: Vec<(u32, u64, &str)> = (0..20).map(|at| (200 + at, 7, "0-3")).collect();
         self.threads(&threads);
     }
 
-    /// All CPUs have worked, and none was idle.
+    /// Sets all CPUs busy.
     pub(crate) fn busy_cpus(&self) {
         let lines: String =
             (0..4).map(|at| format!("cpu{at} 100 0 0 10000 0 0 0 0 0 0\n")).collect();
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
     }
 
-    /// The ticks of each CPU with packets.
+    /// Sets the softirq ticks of each CPU.
     pub(crate) fn packets(&self, ticks: [u64; 4]) {
         let line = |(at, ticks): (usize, &u64)| {
             format!("cpu{at} 0 0 0 {} 0 0 {ticks} 0 0 0\n", 10_100 - ticks)
@@ -212,7 +212,7 @@ impl Fake {
         self.write("proc/stat", &format!("cpu 1 2 3 4 5 6 7 8 9 10\n{lines}"));
     }
 
-    /// Counters of TCP.
+    /// Sets TCP counters.
     pub(crate) fn netstat(&self, counts: &[(&str, u64)]) {
         let names = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPMemoryPressures"];
         let count = |name: &&str| {
@@ -232,7 +232,7 @@ impl Fake {
         self.program(50, "shell");
     }
 
-    /// What its kernel says when it is asked.
+    /// Sets the answers of its kernel.
     fn answers(&self) {
         self.device(&[]);
         self.write("velodrome/hooks", "ipv4 input 0 selinux_ip_postroute selinux\n");
@@ -242,7 +242,7 @@ impl Fake {
         self.queues([0; 4], 0);
     }
 
-    /// What the sockets of the server say: of 20 connections so many are elsewhere, and so many without TCP_NODELAY.
+    /// Sets the server's sockets: of 20 connections this many arrive elsewhere, and this many are without TCP_NODELAY.
     pub(crate) fn sockets(&self, elsewhere: u32, waiting: u32, backlog: u32) {
         let text = format!(
             "worker 0 connections 20 elsewhere {elsewhere} waiting {waiting}\nlistener {backlog}\nepoll 0\n"
@@ -250,14 +250,14 @@ impl Fake {
         self.write("velodrome/sockets/100", &text);
     }
 
-    /// The server polls a device that interrupts it all the same.
+    /// The server busy-polls a device that interrupts nevertheless.
     pub(crate) fn polled(&self) {
         let worker = "worker 0 connections 20 elsewhere 0 waiting 0\nepoll 50\n";
         self.write("velodrome/sockets/100", worker);
         self.write("velodrome/napi", "lo 1\neth0 257 suspend 0");
     }
 
-    /// Packets are steered to threads by the kernel, and the device could do it.
+    /// The kernel steers packets to threads, although the device could do it.
     pub(crate) fn flows_steered_by_kernel(&self) {
         self.sysctl("net/core/rps_sock_flow_entries", "32768");
         for queue in 0..4 {
@@ -266,7 +266,7 @@ impl Fake {
         self.device(&[("ntuple", "off")]);
     }
 
-    /// What the driver counts: packets of each queue, and those that the cloud has held back.
+    /// Sets driver statistics: packets of each queue, and those that exceeded the cloud's limit.
     pub(crate) fn queues(&self, packets: [u32; 4], exceeded: u32) {
         let line = |(queue, count)| format!("queue_{queue}_rx_cnt {count}\n");
         let lines: String = packets.iter().enumerate().map(line).collect();
@@ -276,7 +276,7 @@ impl Fake {
         );
     }
 
-    /// Counters of memory.
+    /// Sets memory counters.
     pub(crate) fn vmstat(&self, counts: &[(&str, u64)]) {
         let clean = [
             ("pswpin", 0),
@@ -293,7 +293,7 @@ impl Fake {
         self.write("proc/vmstat", &clean.iter().map(count).collect::<String>());
     }
 
-    /// The server has been woken so often.
+    /// Sets how often the server was woken.
     pub(crate) fn woken(&self, times: u64) {
         self.write(
             "proc/100/task/100/status",
@@ -301,14 +301,14 @@ impl Fake {
         );
     }
 
-    /// The nice value and the policy of the server.
+    /// Sets the nice value and the scheduling policy of the server.
     pub(crate) fn politeness(&self, nice: u32, policy: u32) {
         let zeros = |count: usize| vec!["0"; count].join(" ");
         let stat = format!("100 (server) S {} {nice} {} {policy} 0", zeros(15), zeros(21));
         self.write("proc/100/stat", &stat);
     }
 
-    /// What a device answers: where nothing costs, but for these.
+    /// Sets the settings of a device: those that cost nothing, except for these.
     pub(crate) fn device(&self, changed: &[(&str, &str)]) {
         let clean = [
             ("queues", "4"),

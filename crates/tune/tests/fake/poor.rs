@@ -38,7 +38,7 @@ pub(crate) fn steps(fake: &Fake) -> Vec<Step> {
     plan(&host, &audit(&host, Load::Latency), &Allowed::of(&[])).steps
 }
 
-/// All files that may be changed, as they are.
+/// All files that may be changed, with their contents.
 pub(crate) fn state(fake: &Fake, steps: &[Step]) -> BTreeMap<String, String> {
     let files = steps.iter().flat_map(|step| &step.changes);
     let read = |path: &str| {
@@ -55,7 +55,7 @@ pub(crate) fn journal(fake: &Fake) -> Journal {
     Journal::open(&fake.path().join("state")).unwrap()
 }
 
-/// What the fake kernel reads where it shows the words there are: a file keeps what was written.
+/// The value that the fake kernel reads back: its files keep the brackets that a real kernel adds by itself.
 pub(crate) fn plain(value: &str) -> String {
     let chosen = value.split(['[', ']']).nth(1);
     chosen.unwrap_or(value).to_owned()

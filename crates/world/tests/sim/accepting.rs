@@ -1,4 +1,4 @@
-//! Listeners and their queues: who gets a connection, who waits, and what goes wrong before the first byte.
+//! Listeners and their queues: which scheduler gets a connection, which client waits, and faults before the first byte.
 
 use std::io::ErrorKind;
 use std::time::Duration;

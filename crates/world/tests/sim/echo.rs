@@ -1,6 +1,6 @@
-//! A server that sends back what it receives, as a scheduler has to do it: edges, rests, partial sends, pauses.
+//! A server that echoes what it receives, as a scheduler must do it: edges, rests, partial sends, pauses.
 //!
-//! Owns one pollset and its connections. With [`Care::Forgetful`] it makes the mistake that edges punish.
+//! Owns one pollset and its connections. With [`Care::Forgetful`] it makes the mistake that edge triggering punishes.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use world::{ClientId, ClientState, Faults, Listener, Random, Sim, Socket, World}
 const LISTENER: Token = Token(0);
 const PAUSE_NS: u64 = 10_000_000;
 
-/// Whether the server does what the contract asks of it.
+/// Whether the server obeys the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
     Careful,
-    /// Receives once for an event, whatever the rest.
+    /// Receives once per event, whatever the rest.
     Forgetful,
 }
 
@@ -70,12 +70,12 @@ impl Echo {
         self.connections.len()
     }
 
-    /// When the server does something by itself.
+    /// When the server does something without an event.
     fn next_due_ns(&self) -> Option<u64> {
         self.paused_until_ns
     }
 
-    /// One turn; says how many events came.
+    /// Runs one turn; returns the number of events.
     fn turn(&mut self) -> usize {
         let count = self.pollset.wait(Patience::None).unwrap();
         if self.paused_until_ns.is_some_and(|until_ns| until_ns <= self.pollset.monotonic_ns()) {
@@ -97,7 +97,7 @@ impl Echo {
                 Err(AcceptError::Aborted) => {}
                 Err(AcceptError::NoDescriptor) => {
                     self.refused += 1;
-                    // In the same batch the listener's event may come twice.
+                    // The listener's event may come twice in the same batch.
                     if self.paused_until_ns.is_none() {
                         self.pollset.pause(&self.listener, LISTENER).unwrap();
                     }
@@ -139,7 +139,7 @@ impl Echo {
         }
     }
 
-    /// Receives what is there; `false` when the connection is gone.
+    /// Receives what is there; `false` if the connection is closed.
     fn receive(&mut self, id: u64) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         while !connection.input_ended {
@@ -165,7 +165,7 @@ impl Echo {
         true
     }
 
-    /// Sends what there is; `false` when the connection is over.
+    /// Sends what there is; `false` if the connection has ended.
     fn send(&mut self, id: u64) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         if !connection.output.is_empty() {
@@ -187,7 +187,7 @@ impl Echo {
     }
 }
 
-/// Turns servers in seeded order, and time with them, until nothing happens any more. Says how many turns it took.
+/// Runs servers in seeded order, and advances the time, until nothing happens any more. Returns the number of turns.
 fn run(world: &World, servers: &mut [Echo], random: &mut Random, turns_maximum: usize) -> usize {
     for turn in 0..turns_maximum {
         let chosen = random.index(servers.len());
@@ -202,13 +202,13 @@ fn run(world: &World, servers: &mut [Echo], random: &mut Random, turns_maximum: 
     panic!("the world did not come to rest in {turns_maximum} turns");
 }
 
-/// What came of clients that send to echo servers.
+/// The result of clients that send to echo servers.
 pub(crate) struct Outcome {
     pub(crate) fingerprint: u64,
     pub(crate) clients: usize,
     /// Clients that got everything back and then the end.
     pub(crate) echoed: usize,
-    /// Clients that were cut off.
+    /// Clients whose connection was reset.
     pub(crate) cut: usize,
     pub(crate) stale: u64,
     pub(crate) refused: u64,
@@ -225,7 +225,7 @@ struct Talk {
 const CLIENTS: usize = 20;
 const TURNS_MAXIMUM: usize = 100_000;
 
-/// Three echo servers and some clients. One half ends its output at once, the other after it got everything back.
+/// Three echo servers and some clients. One half ends its output at once, the other half after it got everything back.
 pub(crate) fn echo_world(
     address: &ListenAddress,
     seed: u64,

@@ -1,4 +1,4 @@
-//! Connections that end: resets, cuts, closed ends, and what is late for them.
+//! Connections that end: resets, faults, closed ends, and segments that arrive after the end.
 
 use std::io::ErrorKind;
 

@@ -34,7 +34,7 @@ pub(crate) struct Pair {
     pub(crate) client: ClientId,
 }
 
-/// The faults begin once the connection stands.
+/// The faults begin once the connection is established.
 pub(crate) fn pair(seed: u64, faults: Faults) -> Pair {
     let world = World::new(seed, Faults::none());
     let mut sim = world.pollset(0);

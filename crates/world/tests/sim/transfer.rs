@@ -1,4 +1,4 @@
-//! Bytes on their way: buffers that fill, segments that take time, cuts, corks and cold files.
+//! Bytes in flight: buffers that fill, segments that take time, cuts, corks and cold files.
 
 use sys::file::{Directory, Symlinks};
 use sys::pollset::{Follows, Interest, Pollset, Received, Rest, Sent};

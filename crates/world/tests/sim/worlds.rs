@@ -1,4 +1,4 @@
-//! Whole worlds of echo servers: what faults they bear, and that a seed decides everything.
+//! Whole worlds of echo servers: the faults they survive, and that the seed determines everything.
 
 use std::collections::BTreeSet;
 
