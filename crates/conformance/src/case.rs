@@ -1,4 +1,4 @@
-//! Owns the shape of a case as it is written in `cases/*.toml`. Never plays or judges one.
+//! Owns the form of a case in `cases/*.toml`. Never plays or judges one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,9 +15,9 @@ pub enum Level {
     Must,
     /// A SHOULD of an RFC that matters for a server.
     Should,
-    /// Stricter than the RFC asks: what an attack has to meet.
+    /// Stricter than the RFC: what a server must do against an attack.
     Attack,
-    /// Stricter than the RFC asks: what we want of a good server.
+    /// Stricter than the RFC: what a good server does.
     Policy,
 }
 
@@ -47,11 +47,11 @@ impl fmt::Display for Level {
     }
 }
 
-/// What must be there for a case to be played.
+/// A condition for playing a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(from = "NeedText")]
 pub enum Need {
-    /// A resource named by the caller.
+    /// The caller names such a resource.
     Offers(Capability),
     /// The file is sent with an entity tag, weak or strong.
     EntityTag,
@@ -59,7 +59,7 @@ pub enum Need {
     StrongEntityTag,
     /// The file is sent with a date of modification.
     LastModified,
-    /// The caller gave a deadline for slow clients.
+    /// The caller gives a deadline for slow clients.
     SlowDeadline,
 }
 
@@ -104,38 +104,38 @@ impl From<NeedText> for Need {
     }
 }
 
-/// One thing the client does. Two sends in a row are two writes with a pause between them.
+/// One action of the client. Two sends in a row are two writes with a pause between them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseStep {
     /// Write these bytes (a template, see `template`).
     Send(String),
-    /// Write these bytes again and again, slowly, until the server reacts or the slow deadline is over.
+    /// Write these bytes repeatedly and slowly, until the server reacts or the slow deadline is over.
     Drip(String),
     /// Wait until an interim or a final response is complete.
     WaitInterim,
     /// Wait until one more final response is complete.
     WaitResponse,
-    /// End our direction of the connection.
+    /// End the client's side of the connection.
     HalfClose,
 }
 
-/// What becomes of the connection after the last expected response.
+/// The state of the connection after the last expected response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionAfter {
     /// It serves one more request.
     Open,
-    /// It is closed, in whatever way.
+    /// It is closed in any way.
     Closed,
     /// It is closed without a reset, so that no client loses the response.
     ClosedCleanly,
-    /// It is closed if the last response says so. Otherwise it serves one more request, or is closed all the
-    /// same, which a server may do at any time; it never hangs and never answers something else.
+    /// It is closed if the last response says so. Otherwise it serves one more request, or is closed nevertheless,
+    /// which a server may do at any time; it never hangs and never answers something else.
     AsAnnounced,
     /// It serves one more request if the last response says keep-alive, and is closed otherwise: the rule of 1.0.
     KeptIfSaid,
-    /// The requirement does not say. Surplus bytes are a failure here too.
+    /// The requirement says nothing about it. Surplus bytes are a failure here too.
     #[default]
     Either,
 }
@@ -196,7 +196,7 @@ pub enum Interim {
     ContinueOrNone,
 }
 
-/// A form which the value of a response field has to have.
+/// The required form of a field value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FieldFormat {
@@ -214,7 +214,7 @@ pub enum FieldFormat {
     MediaType,
 }
 
-/// What the content of a response has to be.
+/// The expected content of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
@@ -224,7 +224,7 @@ pub enum Body {
     File,
     /// Bytes of the file, first and last, both included.
     Slice(u64, u64),
-    /// The last so many bytes of the file.
+    /// The last bytes of the file, this many.
     Tail(u64),
     /// Exactly this (a template).
     Is(String),
@@ -234,7 +234,7 @@ pub enum Body {
     Multipart(Vec<(u64, u64)>),
 }
 
-/// What one final response has to be.
+/// The expectation for one final response.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Expectation {
@@ -242,11 +242,11 @@ pub struct Expectation {
     pub method: Option<String>,
     /// Allowed answers.
     pub status: Vec<Answer>,
-    /// What comes before it.
+    /// The interim responses before it.
     pub interim: Interim,
-    /// Fields that must be there.
+    /// Fields that must be present.
     pub present: Vec<String>,
-    /// Fields that must not be there.
+    /// Fields that must be absent.
     pub absent: Vec<String>,
     /// Fields with exactly this value (a template).
     pub equals: BTreeMap<String, String>,
@@ -262,29 +262,29 @@ pub struct Expectation {
     pub differs_from_first: Vec<String>,
     /// The content.
     pub body: Option<Body>,
-    /// Other answers that are just as right.
+    /// Other correct answers.
     pub or: Vec<Expectation>,
 }
 
-/// One requirement and how it is tried.
+/// One requirement and how it is tested.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
     /// Name, unique in the suite: source, section and subject.
     pub id: String,
-    /// Where the requirement stands: `RFC 9112 6.3`, or `policy <topic>`.
+    /// The source of the requirement: `RFC 9112 6.3`, or `policy <topic>`.
     pub section: String,
     /// How binding it is.
     pub level: Level,
     /// The requirement in our own words.
     pub requirement: String,
-    /// What it takes to try it.
+    /// Conditions for testing it.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// The bytes to send, where that is all the client does.
+    /// The bytes to send, if the client does nothing else.
     #[serde(default)]
     pub send: Option<String>,
-    /// What the client does, where it is more than one write.
+    /// The client's actions, if there is more than one write.
     #[serde(default)]
     pub steps: Vec<CaseStep>,
     /// The final responses, in order.
@@ -295,7 +295,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// What the client does, in order.
+    /// The client's actions, in order.
     pub fn script(&self) -> Vec<CaseStep> {
         self.send.iter().cloned().map(CaseStep::Send).chain(self.steps.iter().cloned()).collect()
     }

@@ -1,8 +1,8 @@
-//! Owns the one place where the clock is read. Never decides how long a wait is.
+//! Owns the only place where the clock is read. Does not decide how long a wait is.
 
 use std::time::{Duration, Instant};
 
-/// A moment until which something is waited for.
+/// The end of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline(Instant);
 
@@ -13,12 +13,12 @@ pub(crate) fn now() -> Instant {
 }
 
 impl Deadline {
-    /// A deadline that lies so far in the future.
+    /// A deadline this long from now.
     pub(crate) fn after(wait: Duration) -> Self {
         Self(now() + wait)
     }
 
-    /// What is left, or `None` when the deadline is over. Never zero, which sockets refuse as a timeout.
+    /// The remaining time, or `None` if the deadline is over. Never zero, which sockets refuse as a timeout.
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.checked_duration_since(now()).filter(|left| !left.is_zero())
     }

@@ -1,5 +1,5 @@
-//! Owns one raw connection to the target: what was sent, what came, how it ended. Bounded in time and bytes.
-//! Never decides whether what came is right.
+//! Owns one raw connection to the target: the bytes sent and received, and how it ended. Limited in time and bytes.
+//! Does not judge what was received.
 
 #![expect(
     clippy::disallowed_types,
@@ -21,18 +21,18 @@ use crate::target::Options;
 pub(crate) enum End {
     /// An orderly end: everything sent was delivered.
     Finished,
-    /// A reset: a client may lose what was on the way.
+    /// A reset: a client may lose bytes in flight.
     Reset,
 }
 
 /// Why there is no next response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// Nothing, or not enough, came in time.
+    /// Nothing, or not enough, arrived in time.
     Silence(Duration),
     /// The connection ended where a response could have begun.
     Ended(End),
-    /// What came is not a response.
+    /// The received bytes are not a response.
     Malformed(ResponseError),
     /// Interim responses without end.
     InterimFlood,
@@ -57,7 +57,7 @@ pub(crate) struct Exchange {
     pub(crate) response: Response,
 }
 
-/// What a bounded look at the socket brought.
+/// The result of a read with a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     Bytes,
@@ -94,27 +94,27 @@ impl Connection {
         })
     }
 
-    /// Everything that was sent.
+    /// All bytes that were sent.
     pub(crate) fn sent(&self) -> &[u8] {
         &self.sent
     }
 
-    /// Everything that came.
+    /// All bytes that were received.
     pub(crate) fn received(&self) -> &[u8] {
         &self.received
     }
 
-    /// What came after the last response that was taken.
+    /// The bytes received after the last response that was taken.
     pub(crate) fn surplus(&self) -> &[u8] {
         &self.received[self.consumed..]
     }
 
-    /// How the server ended it, as far as it is known.
+    /// How the server ended it, if that is known.
     pub(crate) fn end(&self) -> Option<End> {
         self.end
     }
 
-    /// Writes. A server may refuse to read on, so an error only ends the writing: what counts is its answer.
+    /// Writes. A server may refuse to read on, so an error only ends the writing: the answer decides.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         if !self.writable {
             return;
@@ -123,10 +123,10 @@ impl Connection {
         self.writable = self.stream.write_all(bytes).is_ok();
     }
 
-    /// Ends our direction.
+    /// Ends the client's side.
     pub(crate) fn half_close(&mut self) {
         self.writable = false;
-        // A server that has already gone makes this fail, and that is no news.
+        // It fails if the server has already closed, which is not an error here.
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
@@ -188,7 +188,7 @@ impl Connection {
     }
 
     fn parse(&self, request: RequestKind) -> Result<Parsed, ResponseError> {
-        // Content that lasts until the close is whole only after an orderly one.
+        // Content that ends with the connection is complete only after an orderly end.
         let finished = self.end == Some(End::Finished);
         let end = if finished { StreamEnd::Closed } else { StreamEnd::Open };
         if self.surplus().is_empty() {
@@ -208,7 +208,7 @@ impl Connection {
                 Ok(()) => self.stream.read(&mut buffer),
                 Err(error) => Err(error),
             };
-            // A stop and continue interrupts a read that has a time limit: nothing the server did.
+            // SIGSTOP and SIGCONT interrupt a read that has a timeout: not the server's doing.
             if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::Interrupted) {
                 continue;
             }

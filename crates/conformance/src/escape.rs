@@ -1,8 +1,8 @@
-//! Owns how bytes of a conversation are shown: escaped, one line, bounded. Never changes what is compared.
+//! Owns how received and sent bytes are printed: escaped, in one line, with a limit. Never changes what is compared.
 
 use crate::limits::QUOTE_BYTES_MAX;
 
-/// The bytes as text without control or high bytes; the middle of a long one is told as a number.
+/// The bytes as text without control or high bytes; the middle of a long text is replaced by its length.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     if bytes.len() <= QUOTE_BYTES_MAX {
         return escape(bytes);

@@ -1,5 +1,5 @@
-//! Owns what is known about the target before the cases are played: its resources, and what a first plain
-//! GET of the file says about it. Never judges that answer: the cases do.
+//! Owns the facts about the target before the cases are played: its resources, and the answer to a first plain
+//! GET of the file. Does not judge that answer: the cases do.
 
 use crate::case::Need;
 use crate::connection::Connection;
@@ -7,7 +7,7 @@ use crate::formats;
 use crate::response::{RequestKind, Response};
 use crate::target::{Capability, Options, Target};
 
-/// What templates and expectations may refer to.
+/// The facts that templates and expectations may refer to.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     target: Target,
@@ -17,7 +17,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Asks the target for its file once. Whatever goes wrong leaves the fact unknown.
+    /// Requests the target's file once. After any error the fact stays unknown.
     pub(crate) fn learn(target: &Target, options: &Options) -> Self {
         let answer = target.resources.get(&Capability::File).and_then(|path| {
             let host = &target.host;
@@ -41,7 +41,7 @@ impl Facts {
         }
     }
 
-    /// Facts about no server at all, under which every template of the suite can be written out.
+    /// Facts without a server, with which every template of the suite can be expanded.
     pub(crate) fn sample() -> Self {
         let mut target = Target::new(([127, 0, 0, 1], 80).into());
         for capability in Capability::ALL {
@@ -61,7 +61,7 @@ impl Facts {
         self.content.as_deref()
     }
 
-    /// What stands in the way of a case with this need, if anything does.
+    /// Why a case with this need cannot be played, if so.
     pub(crate) fn lacks(&self, need: Need, options: &Options) -> Option<String> {
         match need {
             Need::Offers(Capability::File) if self.offers(Capability::File) => {
@@ -85,7 +85,7 @@ impl Facts {
         }
     }
 
-    /// A path that gives some answer, for the request which shows that a connection still serves.
+    /// A path that gives some answer, for the request that shows that a connection still serves.
     pub(crate) fn probe_path(&self) -> &str {
         let resources = &self.target.resources;
         let path = resources.get(&Capability::File).or_else(|| resources.get(&Capability::Missing));

@@ -1,4 +1,4 @@
-//! Owns the forms of field values which cases ask for. Never looks at more than the one value.
+//! Owns the forms of field values that cases require. Checks only the value itself.
 
 use crate::case::FieldFormat;
 use crate::lines::is_token;

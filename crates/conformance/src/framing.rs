@@ -17,7 +17,7 @@ impl Content {
     }
 }
 
-/// The content, or `None` where the bytes do not reach and more may come.
+/// The content, or `None` if it is incomplete and more bytes may come.
 pub(crate) fn read(
     bytes: &[u8],
     framing: Framing,

@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::matchers;
 use crate::play::{After, Played};
 
-/// What was expected, and what came instead.
+/// The expectation, and what came instead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
     pub(crate) expected: String,

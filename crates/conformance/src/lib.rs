@@ -1,9 +1,9 @@
 //! The HTTP/1.1 requirements of RFC 9110 and 9112 as data, and a runner for any server.
 //!
 //! Owns the cases (`cases/*.toml`), the strict client that plays them over a raw socket, and the report.
-//! Never knows which server is at the other end: what a server has to offer (a static file, an echo, a
-//! directory) is told by the caller as [`Capability`] and path; a case whose needs are not met is
-//! counted as skipped, with its reason. Never trusts the server: every read is bounded in bytes and in time.
+//! Does not know which server is at the other end: the caller says what it offers (a static file, an echo, a
+//! directory) as [`Capability`] and path; a case whose needs are not met is
+//! counted as skipped, with its reason. Does not trust the server: every read is limited in bytes and in time.
 
 mod case;
 mod clock;

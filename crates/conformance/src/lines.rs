@@ -1,12 +1,12 @@
-//! Lines and fields of a response, and what can be wrong with one.
+//! Lines and fields of a response, and their possible errors.
 //!
-//! Owns the grammar of a line and of a field. Never decides where the content ends.
+//! Owns the grammar of a line and of a field. Does not decide where the content ends.
 
 use std::fmt;
 
 use crate::limits::{RESPONSE_FIELDS_MAX, RESPONSE_HEAD_BYTES_MAX};
 
-/// Whether more bytes can come.
+/// Whether more bytes can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The server may still send.
@@ -28,7 +28,7 @@ pub(crate) enum Framing {
     UntilClose,
 }
 
-/// Field lines in order: names as sent, values without surrounding blanks.
+/// Field lines in order: names as sent, values without surrounding spaces and tabs.
 pub type Fields = Vec<(String, Vec<u8>)>;
 
 /// A violation of the protocol by a response. The server is always at fault.
@@ -117,7 +117,7 @@ pub(crate) fn is_token(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)
 }
 
-/// Tab, space, visible and high bytes: what may stand in a field value or a reason.
+/// Tab, space, visible and high bytes: the bytes of a field value or a reason.
 pub(crate) fn is_text(byte: &u8) -> bool {
     *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f)
 }
@@ -138,7 +138,7 @@ impl<'bytes> Lines<'bytes> {
         self.position
     }
 
-    /// The next line without its end, or `None` where the bytes do not reach.
+    /// The next line without its end, or `None` if it is incomplete.
     pub(crate) fn next_line(&mut self) -> Result<Option<&'bytes [u8]>, ResponseError> {
         let rest = &self.bytes[self.position..];
         let end = rest.iter().position(|byte| *byte == b'\n');

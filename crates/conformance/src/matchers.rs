@@ -9,7 +9,7 @@ use crate::multipart::{self, slice};
 use crate::response::Response;
 use crate::template;
 
-/// Whether the response is what is expected, or one of the other answers that are just as right.
+/// Whether the response is the expected one, or one of the other correct answers.
 pub(crate) fn check(
     expectation: &Expectation,
     exchange: &Exchange,

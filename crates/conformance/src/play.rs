@@ -1,5 +1,5 @@
 //! Owns the course of one case: the steps, the responses in order, the connection afterwards.
-//! Never decides whether the outcome is right (see `judge`).
+//! `judge` decides whether the outcome is right.
 
 use std::io;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::response::{RequestKind, Response};
 use crate::target::{Options, Target};
 use crate::template;
 
-/// What became of the connection.
+/// The state of the connection at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// It ended.
     Closed(End),
-    /// It is still there, and nothing more came. Whether it serves was not asked.
+    /// It is open, and nothing more arrived. Whether it serves was not tested.
     Quiet,
     /// It served one more request.
     Serving,
@@ -81,7 +81,7 @@ impl Player<'_> {
         for step in self.case.script() {
             let sends = matches!(step, CaseStep::Send(_));
             if sends && sent_before {
-                // So that the server sees two reads.
+                // So that the server reads twice.
                 self.connection.reacts_within(self.options.write_gap);
             }
             sent_before = sends;
@@ -106,7 +106,7 @@ impl Player<'_> {
         template::expand(text, self.facts).map_err(|error| io::Error::other(error.to_string()))
     }
 
-    /// A slow client: one small write an interval, until the server has enough of it.
+    /// A slow client: one small write per interval, until the server ends the connection.
     fn drip(&mut self, bytes: &[u8]) {
         let Some(patience) = self.options.slow_deadline else { return };
         let deadline = Deadline::after(patience);
@@ -136,7 +136,7 @@ impl Player<'_> {
         }
     }
 
-    /// Finds out what becomes of the connection, in the way the case cares about.
+    /// Tests the state of the connection as far as the case requires.
     fn settle(&mut self) -> After {
         let announced = self.exchanges.last().is_some_and(|last| announces_close(&last.response));
         let kept = self
@@ -165,11 +165,11 @@ impl Player<'_> {
         self.connection.end().map_or(After::Quiet, After::Closed)
     }
 
-    /// One more request on the same connection. Its answer shows that the server is at the same place as we are.
+    /// One more request on the same connection. Its answer shows that the server agrees about where the last request ended.
     fn probe(&mut self) -> After {
         let (path, host) = (self.facts.probe_path(), self.facts.host());
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        // What is here before the question cannot be its answer.
+        // Bytes that arrive before the request cannot be its answer.
         self.connection.reacts_within(self.options.write_gap);
         if !self.connection.surplus().is_empty() {
             return After::Quiet;

@@ -1,4 +1,4 @@
-//! Owns the outcome of a run as data. Never prints (see `table`).
+//! Owns the results of a run as data. `table` prints them.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::case::Level;
 
-/// What went wrong in one case.
+/// The reason of a failed case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// What should have come.
+    /// The expectation.
     pub expected: String,
     /// What came instead.
     pub problem: String,
@@ -21,27 +21,27 @@ pub struct Failure {
 pub enum CaseResult {
     /// The requirement is met.
     Passed,
-    /// It is not.
+    /// The requirement is not met.
     Failed(Failure),
-    /// It could not be tried.
+    /// It could not be tested.
     Skipped {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
-/// One case and its outcome.
+/// One case and its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseReport {
     /// Name of the case.
     pub id: String,
-    /// Where the requirement stands.
+    /// The source of the requirement.
     pub section: String,
     /// How binding it is.
     pub level: Level,
     /// The requirement.
     pub requirement: String,
-    /// How it went.
+    /// Its result.
     #[serde(flatten)]
     pub outcome: CaseResult,
     /// What was sent, escaped and bounded; empty where nothing was.
@@ -50,14 +50,14 @@ pub struct CaseReport {
     pub received: String,
 }
 
-/// How many cases went how.
+/// The number of cases by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Requirements met.
     pub passed: usize,
     /// Requirements not met.
     pub failed: usize,
-    /// Requirements that could not be tried.
+    /// Requirements that could not be tested.
     pub skipped: usize,
 }
 
@@ -76,7 +76,7 @@ impl Counts {
     }
 }
 
-/// Which cases a report for people tells at length.
+/// Which cases the text report shows in detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Those that failed.
@@ -85,7 +85,7 @@ pub enum Detail {
     Everything,
 }
 
-/// The outcome of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The server.
@@ -114,7 +114,7 @@ impl Report {
         self.cases.iter().filter(|case| matches!(case.outcome, CaseResult::Failed(_)))
     }
 
-    /// The report for programs.
+    /// The report as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("strings and numbers are always JSON")
     }

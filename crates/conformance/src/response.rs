@@ -1,5 +1,5 @@
-//! Owns the strict parser of response heads, RFC 9112 sections 4 to 6. Never reads a socket, and never forgives:
-//! what a lenient client would repair is an error here, because the server is what is being tested.
+//! Owns the strict parser of response heads, RFC 9112 sections 4 to 6. Reads no socket, and repairs nothing:
+//! what a lenient client would accept is an error here, because the server is under test.
 
 use crate::framing::{self, Content};
 pub use crate::lines::{Fields, ResponseError, StreamEnd};
@@ -66,12 +66,12 @@ impl Response {
     }
 }
 
-/// How far the bytes reach.
+/// The result of parsing.
 #[derive(Clone, Debug)]
 pub enum Parsed {
-    /// Not yet a whole response.
+    /// Not a complete response yet.
     Incomplete,
-    /// A whole response, and how many bytes it took.
+    /// A complete response, and its length in bytes.
     Complete(Response, usize),
 }
 
@@ -91,7 +91,7 @@ const SINGLE_FIELDS: &[&str] = &[
     "Server",
 ];
 
-/// One response from the front of the bytes.
+/// Parses one response at the front of the bytes.
 pub fn parse_response(
     bytes: &[u8],
     request: RequestKind,
@@ -142,7 +142,7 @@ fn parse_status_line(line: &[u8]) -> Result<(u8, u16), ResponseError> {
     Ok((minor - b'0', status))
 }
 
-/// RFC 9112 section 6.3, from the side of a client that forgives nothing.
+/// RFC 9112 section 6.3, for a strict client.
 fn framing_of(head: &Response, request: RequestKind) -> Result<Framing, ResponseError> {
     let length = match head.field("Content-Length") {
         None => None,

@@ -1,4 +1,4 @@
-//! Owns the run: which cases are played, on how many threads, and the report. Never knows what a case means.
+//! Owns the run: which cases are played, on how many threads, and the report. Does not know the meaning of a case.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Owns the collection of cases: the embedded files, reading them, and the rules they keep.
+//! Owns the collection of cases: the embedded files, their parser, and the rules for cases.
 //! Never plays a case.
 
 use std::collections::BTreeSet;
@@ -35,14 +35,14 @@ const FILES: &[(&str, &str)] = &[
     ("slow.toml", include_str!("../cases/slow.toml")),
 ];
 
-/// Why a suite is not fit to be played. Always a mistake in the data.
+/// Why a suite cannot be played. Always an error in the data.
 #[derive(Debug)]
 pub enum SuiteError {
-    /// Not TOML, or not of the shape of a case.
+    /// Not TOML, or not the form of a case.
     Syntax {
         /// The file.
         file: String,
-        /// What the reader says.
+        /// The parser's message.
         message: String,
     },
     /// A case that breaks a rule.
@@ -191,7 +191,7 @@ fn check_script(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// Every capability a template mentions is declared as a need, so that it is skipped and not broken.
+/// Checks that every capability in a template is declared as a need, so that a case without it is skipped instead of failing.
 fn check_needs(case: &Case, text: &str) -> Result<(), String> {
     for (placeholder, need) in template::NEEDS {
         if text.contains(placeholder) && !case.needs.contains(need) {

@@ -1,4 +1,4 @@
-//! Owns the report for people: a table by section, then failures, or everything, at length. Never prints it.
+//! Owns the text report: a table by section, then details of failures or of all cases. Returns it as text.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -6,7 +6,7 @@ use crate::case::Level;
 use crate::report::{CaseReport, CaseResult, Counts, Detail, Report};
 
 impl Report {
-    /// The report for people, with as much detail as they want.
+    /// The text report, with this level of detail.
     pub fn to_text(&self, detail: Detail) -> String {
         let mut text = String::new();
         self.write(&mut text, detail).expect("a string takes everything");

@@ -1,5 +1,5 @@
-//! Owns what the caller says about a server: where it is, what it offers, how patient the runner is.
-//! Never looks at the server itself (see `facts`).
+//! Owns what the caller says about a server: its address, its offers, the runner's timeouts.
+//! Does not contact the server (see `facts`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum Capability {
     EmptyFile,
     /// Path, without its final slash, of a directory that is answered with a redirect to the slash.
     Directory,
-    /// Path of nothing: the answer is 404.
+    /// A path without a resource: the answer is 404.
     Missing,
     /// Path which answers a POST with 200 and the body it was sent.
     Echo,
@@ -80,13 +80,13 @@ impl fmt::Display for Capability {
 /// A server under test.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
-    /// What goes into Host and into absolute targets, port included where it is not 80.
+    /// The value of Host and the authority of absolute targets, with the port if it is not 80.
     pub host: String,
-    /// What it offers.
+    /// Its offers.
     pub resources: BTreeMap<Capability, String>,
-    /// The content of the file, where the caller knows it. Otherwise a first plain GET is believed.
+    /// The content of the file, if the caller knows it. Otherwise the answer to a first plain GET is used.
     pub file_content: Option<Vec<u8>>,
 }
 
@@ -96,7 +96,7 @@ impl Target {
         Self { address, host: address.to_string(), resources: BTreeMap::new(), file_content: None }
     }
 
-    /// The same server, offering one thing more.
+    /// The same server with one more offer.
     #[must_use]
     pub fn with(mut self, capability: Capability, value: impl Into<String>) -> Self {
         self.resources.insert(capability, value.into());

@@ -1,21 +1,21 @@
-//! What is counted, and what it is called: a field of a struct and its row stand together, in the part that counts.
+//! Metrics and their names: a field of a struct and its row are in one place, in the part that counts.
 //!
-//! Owns the words that describe a number, and the macro that makes a struct and its rows from one text. Never counts, and never
-//! writes a format: `/metrics`, `ctl stats` and `docs/metrics.md` are made from the rows elsewhere.
+//! Owns the types that describe a number, and the macro that makes a struct and its rows from one text. Does not count, and writes
+//! no format: `/metrics`, `ctl stats` and `docs/metrics.md` are made from the rows elsewhere.
 
 /// Whether a number only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It only grows.
     Counter,
-    /// It is what it is now, or the most that it has been.
+    /// Its present value, or its maximum so far.
     Gauge,
 }
 
 /// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
     /// Bytes.
     Bytes,
@@ -23,14 +23,14 @@ pub enum Unit {
     Nanoseconds,
     /// Microseconds.
     Microseconds,
-    /// Ticks of the CPU's counter of time.
+    /// Ticks of the CPU's time stamp counter.
     Ticks,
 }
 
-/// What a number is called and what it is.
+/// The name and description of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its place in `ctl stats`: keys with dots between.
+    /// Its path in `ctl stats`: keys with dots between them.
     pub stats: &'static str,
     /// Its name in `/metrics` without prefix, unit and kind.
     pub name: &'static str,
@@ -38,13 +38,13 @@ pub struct Metric {
     pub kind: Kind,
     /// Its unit.
     pub unit: Unit,
-    /// What it is: the text of the field's documentation.
+    /// Its description: the documentation of the field.
     pub help: &'static str,
 }
 
 /// A number of `T`.
 pub struct Row<T> {
-    /// What it is.
+    /// Its name and description.
     pub metric: Metric,
     /// How it is read.
     pub read: fn(&T) -> u64,
@@ -52,9 +52,9 @@ pub struct Row<T> {
 
 /// Makes a struct of numbers, and its `ROWS`: a [`Row`] for each of them.
 ///
-/// A field says behind `=` its [`Kind`], and between parentheses its [`Unit`], its place in `ctl stats`, its name in `/metrics`, and
-/// a function that makes a `u64` of it where it is none. Its documentation, one line, is the help text. A field that is not one
-/// number says `Elsewhere`, and where it is told. A field that says neither does not compile: nothing is counted and told nowhere.
+/// After `=` a field has its [`Kind`], and in parentheses its [`Unit`], its path in `ctl stats`, its name in `/metrics`, and
+/// a function that converts it to `u64` if it is of another type. Its documentation, one line, is the help text. A field that is not one
+/// number says `Elsewhere`, and where it is reported. A field with neither does not compile: every number is reported somewhere.
 ///
 /// ```
 /// metric::counted! {
@@ -107,14 +107,14 @@ macro_rules! counted {
         }
 
         impl $name {
-            /// The numbers, and what they are called.
+            /// The numbers with their names and descriptions.
             pub const ROWS: &'static [$crate::Row<Self>] =
                 $crate::rows!([] $($kind $field $help ($($told)*))*);
         }
     };
 }
 
-/// The rows of [`counted!`], a field at a time.
+/// The rows of [`counted!`], one field at a time.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! rows {
