@@ -121,7 +121,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// What is wrong with the overrides.
+    /// The problems of the overrides.
     pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
         read::config("", "command line", directory, overrides)
     }

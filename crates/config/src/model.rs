@@ -64,7 +64,7 @@ pub struct Config {
     pub processes: Vec<SiteProcess>,
     /// Limits and deadlines of requests and connections.
     pub limits: Limits,
-    /// What is logged, how and where to.
+    /// The logs: their contents, form and destination.
     pub log: Log,
     /// The control socket and the metrics listener.
     pub admin: Admin,

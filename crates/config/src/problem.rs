@@ -26,7 +26,7 @@ impl fmt::Display for Place {
 pub struct Problem {
     /// Where; `None` for the command line.
     pub place: Option<Place>,
-    /// What is wrong, and how to fix it.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 

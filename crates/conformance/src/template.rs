@@ -32,7 +32,7 @@ pub(crate) const NEEDS: &[(&str, Need)] = &[
     ("{last-modified-asctime}", Need::LastModified),
 ];
 
-/// What is wrong with a template. Always a mistake in the data.
+/// An error in a template. Always an error in the data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TemplateError {
     /// A backslash with something unknown behind it.

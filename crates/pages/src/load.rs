@@ -99,11 +99,11 @@ pub struct PageProblem {
     pub file: String,
     /// Its problem.
     pub problem: Problem,
-    /// What is served.
+    /// The version that is served.
     pub served: Served,
 }
 
-/// What is served for a broken page.
+/// The version that is served for a broken page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// Its last working version.

@@ -143,7 +143,7 @@ pub fn wait_rows(met: impl IntoIterator<Item = Met>) -> Vec<WaitRow> {
     rows
 }
 
-/// Who owns a lock.
+/// The owner of a lock: the program or the kernel.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
     Program,

@@ -39,7 +39,7 @@ impl Mode {
     }
 }
 
-/// What is known about the socket, as bits.
+/// The state of the socket, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flags(u16);
 

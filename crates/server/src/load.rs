@@ -61,7 +61,7 @@ pub enum LoadError {
     UploadsTaken {
         /// The directory.
         path: PathBuf,
-        /// What is there.
+        /// The kind of file at that path.
         taken: Taken,
     },
     /// The configuration has errors.

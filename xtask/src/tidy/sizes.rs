@@ -5,7 +5,7 @@
 use crate::tidy::source::{Source, closing_line, words};
 use crate::tidy::tree::Tree;
 
-/// What is measured.
+/// A file or a function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     File { path: String },

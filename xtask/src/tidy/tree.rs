@@ -39,7 +39,7 @@ impl Tree {
 
     fn new(files: Vec<(String, Vec<u8>)>) -> Tree {
         let paths = files.iter().map(|(path, _)| path.clone()).collect();
-        // What is not UTF-8 (an image, a corpus entry) has no lines to judge.
+        // A file that is not UTF-8 (an image, a corpus entry) has no lines to judge.
         let texts: Vec<TextFile> = files
             .into_iter()
             .filter_map(|(path, bytes)| {

@@ -10,7 +10,7 @@ use super::url::{Url, UrlError};
 use super::{Peer, Target};
 use crate::limits::{TARGETS_MAX, WEIGHT_MAX};
 
-/// What is wrong with the URLs of a run.
+/// An error in the URLs of a run.
 #[derive(Debug)]
 pub enum AimError {
     /// There is none, or too many.
@@ -28,7 +28,7 @@ pub enum AimError {
     Url {
         /// As given.
         text: String,
-        /// What is wrong.
+        /// The error.
         error: UrlError,
     },
     /// An address that may not be loaded.
@@ -37,7 +37,7 @@ pub enum AimError {
     Request {
         /// As given.
         text: String,
-        /// What is wrong.
+        /// The error.
         error: RequestError,
     },
 }

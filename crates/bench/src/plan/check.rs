@@ -109,7 +109,7 @@ impl Default for StatusSet {
     }
 }
 
-/// What is wrong with the text of a check.
+/// An error in the text of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Not a list of statuses.

@@ -26,7 +26,7 @@ enum Kind {
     Hot { hot: u64, share: f64 },
 }
 
-/// What is wrong with a distribution.
+/// An error in a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyError {
     /// Not one of the three forms.

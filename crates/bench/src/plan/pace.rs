@@ -55,7 +55,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// What is wrong with a rate.
+/// An error in a rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateError {
     /// It is not a number.

@@ -6,7 +6,7 @@
 /// The purpose of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What is requested: templates and the choice among targets.
+    /// The content of requests: templates and the choice among targets.
     Content,
     /// When it is requested.
     Arrivals,

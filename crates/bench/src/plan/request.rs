@@ -55,7 +55,7 @@ pub enum AnswerBody {
     Never,
 }
 
-/// What is wrong with a request.
+/// An error in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
     /// The method is not a token.
@@ -79,7 +79,7 @@ pub enum RequestError {
     FieldTemplate {
         /// The field's name.
         name: String,
-        /// What is wrong.
+        /// The error.
         error: TemplateError,
     },
     /// A template in the body.
@@ -155,7 +155,7 @@ impl Request {
     /// The bytes of this request for a URL.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The error, and its place.
     pub fn compile(
         &self,
         url: &Url,

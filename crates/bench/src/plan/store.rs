@@ -74,7 +74,7 @@ pub struct StoreAsk {
     pub values: RightValues,
 }
 
-/// What is wrong with it.
+/// An error in the plan of a store.
 #[derive(Debug)]
 pub enum StoreAskError {
     /// Not the address of a store.

@@ -83,7 +83,7 @@ impl TemplateState {
     }
 }
 
-/// What is wrong with a template.
+/// An error in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateError {
     /// Unclosed braces.
@@ -196,7 +196,7 @@ impl RequestTemplate {
     /// Adds text with varying places.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is not a valid template.
     pub(super) fn add_text(&mut self, text: &str) -> Result<(), TemplateError> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {

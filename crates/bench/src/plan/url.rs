@@ -82,7 +82,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// What is wrong with a URL.
+/// An error in a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlError {
     /// `https`.

@@ -135,7 +135,7 @@ struct Generator {
     outcomes: Receiver<Finished>,
 }
 
-/// What is read besides the clients at one moment.
+/// Readings besides the clients, all at one moment.
 struct Reading {
     server: ServerSample,
     cpus: Option<CpuTimes>,

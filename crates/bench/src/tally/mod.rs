@@ -13,7 +13,7 @@ pub use failure::{FailureKind, Failures};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};
 
-/// Who decides when a request is due.
+/// The loop that decides when a request is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loop {
     /// The answer before it: a request is due when it is sent, and its response time is its service time.
@@ -304,7 +304,7 @@ impl Tally {
         asked.saturating_sub(self.answered + self.failed.total())
     }
 
-    /// Who decided when a request was due.
+    /// The loop that decided when a request was due.
     pub fn pace(&self) -> Loop {
         self.pace
     }

@@ -30,7 +30,7 @@ pub(super) struct HostTable {
     pub(super) exact: HashMap<String, Vec<RuleId>>,
     /// The other routes, ascending.
     pub(super) others: Vec<RuleId>,
-    /// What is done if no route matches the request; the last rule of the host.
+    /// The answer if no route matches the request; the last rule of the host.
     pub(super) files: RuleId,
     error_pages: Vec<ErrorPage>,
 }

@@ -149,7 +149,7 @@ impl Trial {
     }
 }
 
-/// What is served is what was last inserted.
+/// Checks that the served result is the last one that was inserted.
 fn check(entry: &Rc<Entry>, of: &Model) -> Result<(), TestCaseError> {
     match entry.content() {
         Content::Failed(failure) => prop_assert_eq!(Some(*failure), of.failure),

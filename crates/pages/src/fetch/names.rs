@@ -21,7 +21,7 @@ pub type Question = Arc<str>;
 /// The addresses of a name; `None` if it has none, or the lookup failed.
 pub type Found = Option<Arc<[IpAddr]>>;
 
-/// What is known about a name.
+/// The state of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// Its addresses, at least one.
@@ -48,7 +48,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is known about a name. If it is being looked up, this fetch is added to those that wait for it.
+    /// Returns the state of a name. If it is being looked up, this fetch is added to those that wait for it.
     pub(super) fn look_up(&mut self, name: &str, number: Number, now_ns: u64) -> Known {
         let asked_until_ns = now_ns.saturating_add(nanoseconds(FETCH_QUESTION_AGE));
         match self.entries.get_mut(name) {

@@ -75,7 +75,7 @@ impl State {
         }
         self.lua.pass_number(&coroutine, number);
         let name: Rc<str> = file.into();
-        // What is loaded stays for all runs.
+        // The loaded function stays for all runs.
         let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
         let mut passed = 4;
         loop {

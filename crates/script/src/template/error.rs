@@ -52,7 +52,7 @@ pub enum Problem {
     Mismatched {
         /// The word or bracket.
         closer: &'static str,
-        /// What is open.
+        /// The open word or bracket.
         opener: &'static str,
         /// The line in which that was opened.
         opened_on: u32,

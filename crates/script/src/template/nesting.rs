@@ -7,7 +7,7 @@ use crate::template::error::{Problem, TemplateError};
 use crate::template::place::Place;
 use crate::template::token::{Closer, Opener, Token};
 
-/// What is open.
+/// The open words and brackets.
 #[derive(Debug)]
 pub(crate) struct Nesting<'a> {
     source: &'a str,

@@ -1,12 +1,12 @@
-//! What a page sets, names, logs or asks for has a bound: beyond it there is an error at the page's line, or less of it. What stays
-//! just below is as it always was.
+//! Everything a page sets, names, logs or requests has a limit: beyond it there is an error at the page's line, or it is shortened. Values
+//! just below the limit work as usual.
 
 use script::engine::{Fault, Step, Wait};
 use script::limits;
 
 use crate::stage::Stage;
 
-/// The first call is fine, and the second one is refused at its line, with these words.
+/// The first call succeeds; the second one is refused at its line, with this text.
 fn is_bounded(fine: &str, refused: &str, words: &str) {
     let mut stage = Stage::new();
     let page = stage.load(fine);
@@ -66,7 +66,7 @@ fn a_head_is_bounded_as_a_whole() {
     assert!(error.message.ends_with("; the largest is 'X-Long', with 16301"), "{error}");
 }
 
-/// The first call of `fetch` waits for its answer, and the second one is refused.
+/// The first call of `fetch` waits for its answer; the second one is refused.
 fn fetch_is_bounded(fine: &str, refused: &str, words: &str) {
     let mut stage = Stage::new();
     let page = stage.load(fine);
@@ -113,7 +113,7 @@ fn as_many_values_are_taken_as_unpack_gives() {
         let body = stage.body(&code);
         assert_eq!((body.len(), &body[..4]), (count + 1, if count > 3 { "1234" } else { "123|" }));
     }
-    // Wherever among them the long texts are.
+    // Wherever the long texts are among them.
     for place in [1, 3, 7, 33, 34, 35, 5000] {
         let error = stage.failure(&format!(
             "local t = {{}} for index = 1, 5000 do t[index] = 1 end t[{place}] = ('1'):rep(70000)

@@ -1,4 +1,4 @@
-//! What pages call: the request, the response, waiting, JSON, time and the log.
+//! The functions that pages call: the request, the response, waits, JSON, time and the log.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -123,7 +123,7 @@ fn nothing_goes_past_the_checks() {
     assert_eq!(stage.fields().count(), 0);
 }
 
-/// A host that runs an engine of its own for every question.
+/// A host that runs an engine of its own for every call.
 struct Nested(Stage);
 
 impl Host for Nested {

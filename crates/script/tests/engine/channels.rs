@@ -1,4 +1,4 @@
-//! Goal: a page hears the messages of a channel, whatever they are, and is told what it does wrong. Method: a host that answers each wait
+//! Goal: a page receives the messages of a channel, of every kind, and gets an error for wrong calls. Method: a host that answers each wait
 //! in turn.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use script::engine::{Reply, Step, Wait};
 
 use crate::stage::Stage;
 
-/// Plays a page with these replies in turn; gives what it waited for and what it wrote.
+/// Plays a page with these replies in turn; returns its waits and its output.
 fn played(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);

@@ -1,4 +1,4 @@
-//! Signed cookies: what comes back is what was signed, and nothing else is anything.
+//! Signed cookies: a page reads back what it signed, and nothing else is accepted.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn set(stage: &mut Stage, code: &str) -> (String, String, String) {
     cookie
 }
 
-/// What a page finds when the client sends this.
+/// What a page reads if the client sends this value.
 fn read(stage: &mut Stage, value: &str) -> String {
     stage.desk.cookies = vec![("rider".to_owned(), value.to_owned())];
     stage.body(READ)

@@ -1,11 +1,11 @@
-//! `spawn`: what crosses to the engine of processes, and what does not.
+//! `spawn`: which values are copied to the engine of processes, and which are refused.
 
 use script::engine::{Step, Wait};
 
 use crate::nursery::{Nursery, resume_with, spawned};
 use crate::stage::Stage;
 
-/// What a process logs that is spawned by this code and does not wait.
+/// The log of a process that this code spawns and that does not wait.
 fn logged(code: &str) -> Vec<String> {
     let (mut stage, mut nursery) = (Stage::new(), Nursery::new());
     let (_parent, child) = spawned(&mut stage, &mut nursery, code);
@@ -24,7 +24,7 @@ fn a_process_has_copies_of_what_its_function_refers_to() {
             "local n, s, b = 1.5, 'text', true spawn(function() log(n, s, b, nil) end)",
             "1.5 text true nil",
         ),
-        // What is one table stays one, also where it contains itself.
+        // References to one table still refer to one table, also if it contains itself.
         (
             "local t = { x = 1 } t.own, t.list = t, { t } spawn(function(u) log(t.own == t, t.list[1] == t, u == t) end, t)",
             "true true true",

@@ -1,4 +1,4 @@
-//! What pages can do with `crypto`, and that long texts hold up nobody.
+//! The functions of `crypto`, and that long texts delay no other page.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ fn long_texts_are_interrupted_and_come_out_right() {
         end",
     );
     let course = stage.play(&page).unwrap();
-    // What another implementation says.
+    // The result of another implementation.
     let hash = "5b6ff2e19d0da0fe323061018fc381393492884e74af8296c81ab9cb2694783a";
     let code = "aea8e3662c62df629516d78f0fa2dab9249e145fb6b8900b89858d91183be3db";
     assert_eq!(course.body, format!("{hash} {code} true true true "));

@@ -1,4 +1,4 @@
-//! How faults are told: where they happened, and by which way.
+//! How errors are reported: their place, and the calls that led there.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ fn what_luajit_has_in_lua_is_no_place_of_a_page() {
 
 #[test]
 fn want_of_memory_has_a_line() {
-    // Within one slice: behind the end of one, which may be in native code, the line need not be known.
+    // Within one slice: after the end of one, which may be in native code, the line need not be known.
     let slice = Duration::from_secs(5);
     let mut stage = Stage::with(Settings { memory_bytes: 4 << 20, slice, ..Settings::default() });
     for code in [
@@ -86,7 +86,7 @@ fn want_of_memory_has_a_line() {
 #[test]
 fn what_cannot_wait_says_so_in_the_line_of_the_page() {
     let mut stage = Stage::new();
-    // No page has a function of C that calls it, but this one has the buffer itself.
+    // Normally no C function calls back into a page, but this test has the buffer itself.
     let shown = "local shown = setmetatable({}, { __tostring = function()\n";
     for (code, message) in [
         ("sleep(1)", "sleep cannot wait here: a function of C called this"),
@@ -129,7 +129,7 @@ fn frames_read_as_places() {
     assert_eq!(frame(0, 1).to_string(), "a");
 }
 
-/// What a page's failure says, and its way: page and line of each place.
+/// The message of a page's error, and its calls: page and line of each.
 fn told(stage: &mut Stage, code: &str) -> (String, Vec<String>) {
     let error = stage.failure(code);
     (error.to_string(), error.traceback.iter().map(ToString::to_string).collect())
@@ -153,13 +153,13 @@ fn a_call_that_ends_its_function_has_its_line() {
         assert_eq!(text, format!("test.page.html:2: {what}"), "{code}");
         assert_eq!(way, ["test.page.html:2"], "{code}");
     }
-    // Nobody knows which of two it was.
+    // Which of the two lines it was cannot be known.
     let code = "local one = 1\nif one == 1 then return error('no') end\nreturn error('never')";
     assert_eq!(told(&mut stage, code).0, "test.page.html: no");
-    // Nor is a very long page looked through.
+    // A very long page is not searched either.
     let code = format!("local n = 0 {}\nreturn error('no')", "n = n + 1 ".repeat(20_000));
     assert_eq!(told(&mut stage, &code).0, "test.page.html: no");
-    // What has a place of its own keeps it.
+    // An error with a place of its own keeps it.
     let code = "local function f()\nreturn nope.x end\n\nreturn f()";
     let (text, way) = told(&mut stage, code);
     assert_eq!(text, "test.page.html:2: undefined global 'nope'");
@@ -193,12 +193,12 @@ fn who_requires_what_fails_is_on_the_way() {
     let (text, way) = told(&mut stage, "return require('gone')");
     assert_eq!(text, "gone.lua:2: module 'none' is not there, or cannot be compiled");
     assert_eq!(way, ["gone.lua:2", "test.page.html:1"]);
-    // Who ends with the call that leads back to it is found, too.
+    // A cycle is found even if the module ends with the call that leads back to it.
     for name in ["one", "two"] {
         let (text, _) = told(&mut stage, &format!("require('{name}')"));
         assert!(text.ends_with(&format!(": module '{name}' requires itself")), "{text}");
     }
-    // What is caught leaves no mark: the next one is told the same.
+    // A caught error leaves no trace: the next one has the same message.
     let code = "for n = 1, 2 do\nlocal _, why = pcall(require, 'bad') _b:put(why, ';') end";
     let expected = "bad.lua:3: attempt to index local 'x' (a nil value);".repeat(2);
     assert_eq!(stage.body(code), expected);
@@ -224,7 +224,7 @@ end }";
 
 #[test]
 fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
-    // One may hold all there is, so that it comes to the end of it.
+    // A run may use all memory, so that it runs out of it.
     let run_memory_bytes = Settings::default().memory_bytes;
     let cpu_budget = Duration::from_secs(3600);
     let mut stage = Stage::with(Settings { run_memory_bytes, cpu_budget, ..Settings::default() });
@@ -238,7 +238,7 @@ fn want_of_memory_in_the_page_itself_has_the_line_it_was_last_seen_at() {
         assert!((2..=3).contains(&error.line), "{code}: {error:?}");
         assert!(error.traceback.iter().all(|frame| frame.line != 0), "{error:?}");
     }
-    // Nobody has seen it before it asks for too much: the page is all there is to say.
+    // The run is not sampled before it requests too much: only the page is known.
     let mut stage = Stage::new();
     let error =
         stage.failure("local t, big = {}, ('x'):rep(1e7) for n = 1, 9 do t[n] = big .. n end");

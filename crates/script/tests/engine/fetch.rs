@@ -1,4 +1,4 @@
-//! `fetch`: what goes to the host, and what a page gets for its answer.
+//! `fetch`: what the host receives, and how a page gets the answer.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stage::Stage;
 
 const ANSWER: Reply<'_> = Reply::Texts(&[b"200", b"x-a\nb c\nx-empty\n\nx-a\nlast\n", b"[1, 2]"]);
 
-/// Plays a page that fetches, with this reply to each; gives what was fetched and what it wrote.
+/// Plays a page that fetches, with this reply to each fetch; returns the fetches and the output.
 fn played(code: &str, reply: Reply<'_>) -> (Vec<Fetch>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);
@@ -68,7 +68,7 @@ fn an_answer_is_a_table_and_a_failure_nil_and_why() {
         if a then _b:put(' ', a.headers['x-a'], ' [', a.headers['x-empty'], '] ', a.body, ' ', a:json()[2]) end";
     assert_eq!(played(code, ANSWER).1, "200nil b c, last [] [1, 2] 2");
     assert_eq!(played(code, Reply::Failed("timeout")).1, "niltimeout");
-    // Of cookies no one can tell where a joined one ends.
+    // Joined cookies could not be separated again.
     let cookies = b"set-cookie\na=1\nvary\na\nset-cookie\nb=2\nvary\nb\nvary\nc\n";
     let code =
         "local answer = fetch('u') local headers = answer.headers _b:put(headers['set-cookie'], ' ', headers.vary)
@@ -91,7 +91,7 @@ fn it_waits_wherever_it_stands() {
     assert!(fetches.len() >= 6);
 }
 
-/// Plays a page that reads an answer piece by piece, with these replies in turn; gives what it asked for and what it wrote.
+/// Plays a page that reads an answer piece by piece, with these replies in turn; returns its requests and its output.
 fn streamed(code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
     let mut stage = Stage::new();
     let page = stage.load(code);

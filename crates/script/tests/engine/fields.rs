@@ -1,4 +1,4 @@
-//! Fields of an answer that have several values, and names that are spelt in several ways.
+//! Header fields with several values, and names in different spellings.
 
 use crate::stage::Stage;
 
@@ -30,7 +30,7 @@ fn a_list_of_values_is_a_field_for_each() {
         field("X-Laps", "3.5"),
     ];
     assert_eq!(fields(code), expected);
-    // A list is replaced and taken away as a whole.
+    // A list is replaced and removed as a whole.
     let code = "response.headers.A = { 'one', 'two' } response.headers.A = 'three'
         response.headers.B = 'one' response.headers.B = { 'two', 'three' }
         response.headers.C = { 'one', 'two' } response.headers.C = nil";

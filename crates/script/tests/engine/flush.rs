@@ -1,4 +1,4 @@
-//! Answers that a page hands over in parts.
+//! Answers that a page sends in parts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use script::engine::{Fault, Keys, Reply, Run, Settings, Step, Wait};
 use crate::parts::site;
 use crate::stage::Stage;
 
-/// What a flush handed over: the body, the status, the fields in order.
+/// A part that a flush sends: the body, the status, the fields in order.
 type Part = (String, Option<u16>, Vec<(String, String)>);
 
 fn part_of(stage: &Stage) -> Part {
@@ -141,7 +141,7 @@ fn what_is_in_a_layout_is_not_sent_before_it() {
     assert_eq!(stage.output.body, b"<a>");
     assert!(matches!(stage.resume(run), Step::Done));
     assert_eq!(stage.output.body, b"inside</a>");
-    // Without a layout a block is printed where it stands, and a part is a part.
+    // Without a layout a block is printed in its place, and a part is sent as usual.
     let text = "<% block('b', function() %>block<% response:flush() end) include('_part.html') %>.";
     let page = site(&mut stage, &[part, ("y.page.html", text)]);
     let mut step = stage.start(&page);
@@ -172,13 +172,13 @@ fn a_flush_that_fails_is_raised_where_it_stands() {
 #[test]
 fn waiting_often_does_not_save_the_cpu_budget_and_renewing_it_does() {
     let settings = Settings { cpu_budget: Duration::from_millis(100), ..Settings::default() };
-    // Some 0.2 ms: no slice is ever over.
+    // Some 0.2 ms: no slice ends within it.
     let turn = "for index = 1, 100000 do sum = sum + index end";
     for wait in ["sleep(0)", "response:flush()"] {
         let mut stage = Stage::with(settings);
         let error = stage.failure(&format!("local sum = 0\nwhile true do {turn}\n{wait} end"));
         assert_eq!(error.fault, Fault::CpuBudget, "{error}");
-        // The loop, where others want this CPU so much that a slice is over within it.
+        // In the loop, if the CPU is so busy that a slice ends within it.
         assert!((2..=3).contains(&error.line), "{error:?}");
         assert_eq!(error.page, "test.page.html");
     }

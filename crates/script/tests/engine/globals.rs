@@ -1,4 +1,4 @@
-//! Globals that are not there are found before a page runs.
+//! Undefined globals are found before a page runs.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn set(name: &str, line: u32) -> (String, u32, Use) {
     (name.to_owned(), line, Use::Set)
 }
 
-/// The same of a module, which need not run for that.
+/// The undefined globals of a module, which need not run for that.
 fn strangers_of_module(text: &str) -> Vec<(String, u32, Use)> {
     let mut stage = Stage::new();
     stage.state.provide("lib.laps", "lib/laps.lua", text).unwrap();
@@ -38,7 +38,7 @@ fn reads_and_sets_are_found_with_their_lines() {
     );
     assert_eq!(strangers("function page() end\n_b:put(page)"), [set("page", 1), read("page", 2)]);
     assert_eq!(strangers("return io.open('x'), os.execute"), [read("io", 1)]);
-    // Also in what can never run.
+    // Also in code that can never run.
     assert_eq!(strangers("do return end\nif 1 == 2 then x() end"), [read("x", 2)]);
     assert_eq!(strangers("x = x + 1"), [read("x", 1), set("x", 1)]);
 }
@@ -112,7 +112,7 @@ if a then goto again end
 local text = string
 return text:len(), _b.put, _G.anything";
     assert_eq!(strangers(code), []);
-    // Out of its scope a name is global.
+    // Outside of its scope a name is global.
     assert_eq!(
         strangers("do local x = 1 end\nfor y = 1, 2 do end\nreturn x, y"),
         [read("x", 3), read("y", 3)]
@@ -155,17 +155,17 @@ fn what_code_was_compiled_natively_is_read_all_the_same() {
     assert_eq!(stage.failure("jit.util.funcbc(print, 1)").message, "undefined global 'jit'");
 }
 
-/// What editors are told of pages.
+/// The definitions for editors.
 const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
 
 const DOCUMENT: &str = include_str!("../../../../docs/pages.md");
 
-/// What the Lua language server knows of LuaJIT by itself.
+/// The names that the Lua language server knows for LuaJIT by itself.
 const OF_LUAJIT: &str = "_G _VERSION assert bit collectgarbage coroutine error getmetatable ipairs load loadstring math \
     next pairs pcall print rawequal rawget rawlen rawset select setmetatable string table tonumber tostring type unpack \
     xpcall";
 
-/// The names that the definitions give values to, sorted.
+/// The names that the definitions assign, sorted.
 fn declared() -> Vec<&'static str> {
     let name_of = |line: &'static str| {
         let function = line.strip_prefix("function ").and_then(|rest| rest.split('(').next());
@@ -177,7 +177,7 @@ fn declared() -> Vec<&'static str> {
     names
 }
 
-/// The names that a page has, and those that a module has.
+/// The globals of pages, and those of modules.
 fn globals_of_both() -> (BTreeSet<String>, BTreeSet<String>) {
     let mut stage = Stage::new();
     let page = stage.load("");
@@ -207,7 +207,7 @@ fn the_definitions_for_editors_are_what_pages_and_modules_have() {
 fn the_definitions_say_what_only_pages_or_only_modules_have() {
     let (of_page, of_module) = globals_of_both();
     let said = |words: &str| {
-        // What is told of a function stands before it, without a line between them.
+        // The documentation of a function is before it, without an empty line between them.
         let told = DEFINITIONS.split("\n\n").filter(|told| told.contains(words));
         let names = told.filter_map(|told| told.split("\nfunction ").nth(1)?.split('(').next());
         names.map(str::to_owned).collect::<BTreeSet<_>>()
@@ -227,7 +227,7 @@ fn the_definitions_have_every_part_of_a_request_and_what_a_response_does() {
     // The document has a row for each.
     let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `request."));
     let rows = rows.filter_map(|row| row.split('`').next());
-    // What is within a part has rows of its own.
+    // Fields of a part have rows of their own.
     let mut rows: Vec<_> = rows.filter(|row| !row.contains(['.', '['])).collect();
     fields.sort_unstable();
     rows.sort_unstable();

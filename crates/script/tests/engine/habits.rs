@@ -1,4 +1,4 @@
-//! What people who know Lua write by habit: it does what they expect, or says why not.
+//! Idioms of Lua programmers: they work as expected, or the error says why not.
 
 use script::engine::{Author, Fault};
 use script::limits;
@@ -12,7 +12,7 @@ fn the_names_of_a_library_can_be_looked_through() {
         for name, member in pairs(string) do names[#names + 1] = name .. ':' .. type(member) end
         table.sort(names) _b:put(names[1], ' ', tostring(#names > 10))";
     assert_eq!(stage.body(code), "byte:function true");
-    // What was looked through is a copy.
+    // `pairs` of a library gives a copy.
     let code = "local _, names = pairs(math) names.pi = 3 names.more = 4
         _b:put(tostring(math.pi > 3.1), ' ', tostring(rawequal(names.floor, math.floor)), ' ', #{ next({ 1 }) })
         local sum = 0 for _, value in pairs({ 1, 2, 3 }) do sum = sum + value end _b:put(' ', sum)";
@@ -51,7 +51,7 @@ fn errors_that_a_client_is_to_blame_for_can_be_told_apart() {
         "{look} local other, what = pcall(error, 'mine') _b:put(tostring(client_error(what)), tostring(client_error(nil)))"
     );
     assert_eq!(stage.body(&code), "nilnil");
-    // Of another run it is not known.
+    // The error of another run is unknown here.
     assert_eq!(stage.body("_b:put(tostring(client_error('x')))"), "nil");
     let again = format!("{look} if client_error(why) then error(why, 0) end");
     assert_eq!(stage.failure(&again).fault, Fault::Request);

@@ -1,10 +1,10 @@
-//! Errors that say how they are mended: what people write who know other servers, or another Lua.
+//! Errors that say how to fix the code: mistakes of people who know other servers, or another Lua.
 
 use script::engine::{Fault, Purpose};
 
 use crate::stage::Stage;
 
-/// What is said of a module with this text.
+/// The message about a module with this text.
 fn refused(text: &str) -> String {
     let mut stage = Stage::new();
     if let Err(error) = stage.state.provide("api", "api.lua", text) {

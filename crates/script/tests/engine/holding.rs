@@ -1,4 +1,4 @@
-//! What one run holds: it is known, who holds too much is ended, and who makes garbage is not.
+//! The memory that one run holds: it is measured, a run that holds too much is ended, and one that creates garbage is not.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stage::Stage;
 
 const MIB: usize = 1 << 20;
 
-/// Room for four runs that hold all they may, and no end of a slice by the clock.
+/// Memory for four runs that hold the maximum, and no end of a slice by the clock.
 fn settings() -> Settings {
     Settings {
         memory_bytes: 64 * MIB,
@@ -27,7 +27,7 @@ fn waiting(stage: &mut Stage, page: &Handler) -> Run {
     }
 }
 
-/// Goes on to its next wait or its end, whatever reviews are in between. Gives how many slices those took, too.
+/// Continues to its next wait or its end, with all reviews in between. Also returns the number of slices.
 fn to_its_wait(stage: &mut Stage, mut run: Run) -> (Result<Option<Run>, Box<ScriptError>>, usize) {
     for slices in 0.. {
         match stage.resume(run) {
@@ -92,14 +92,14 @@ fn who_is_interrupted_is_looked_at_too() {
 #[test]
 fn garbage_is_not_held_however_much_it_is() {
     let mut stage = Stage::with(settings());
-    // Others hold so much that the collector comes seldom by itself.
+    // Others hold so much that the collector seldom runs by itself.
     let hold = stage.load("local t = {} for i = 1, 40000 do t[i] = { i } end sleep(0) _b:put(#t)");
     let others: Vec<Run> = (0..6).map(|_| waiting(&mut stage, &hold)).collect();
     for code in [
         "for _ = 1, 1000 do local t = {} for i = 1, 1000 do t[i] = { i } end sleep(0) end",
         "for i = 1, 1000 do local s = ('x'):rep(100000) .. i sleep(0) end",
         "local t = {} for i = 1, 1e6 do t[i % 1000] = { i } if i % 1000 == 0 then sleep(0) end end",
-        // What is kept is small and what goes large, one after the other.
+        // Alternately small values that are kept and large ones that are dropped.
         "local t = {} for i = 1, 20000 do t[i] = { i } t[0] = ('x'):rep(9000) .. i
           if i % 100 == 0 then sleep(0) end end",
     ] {
@@ -129,7 +129,7 @@ fn what_a_run_holds_is_known_within_some_percent() {
         "local t = {} for i = 1, 60 do t[i] = ('x'):rep(100000) .. i end sleep(0) return t",
         "local t = {} for i = 1, 6000 do t[i] = ('x'):rep(1000) .. i end sleep(0) return t",
         "for i = 1, 6e5 do _b:put('0123456789') end sleep(0)",
-        // Of what it wrote and threw away nothing is left.
+        // Nothing is left of what it wrote and dropped.
         "local t = {} for i = 1, 6e5 do t[i % 6e4] = { i } end sleep(0) return t",
     ] {
         let mut stage = Stage::with(Settings { run_memory_bytes: 64 * MIB, ..settings() });
@@ -139,7 +139,7 @@ fn what_a_run_holds_is_known_within_some_percent() {
         let run = waiting(&mut stage, &page);
         stage.state.collect_garbage();
         let really = (stage.state.memory_used() - before) as f64;
-        // What it allocated first is counted though it may be gone.
+        // Its first allocations are counted although they may have been collected.
         let (held, unsure) = (stage.state.held_by(&run) as f64, MIB as f64);
         assert!(
             held > really * 0.9 && held < really * 1.1 + unsure,

@@ -1,10 +1,10 @@
-//! What one run keeps in a module is of no use to it, or to others, once another run is under way.
+//! Functions that one run keeps in a module are useless for it and for others once another run is active.
 
 use script::engine::{Output, Reply, Run, Settings, Step};
 
 use crate::stage::Stage;
 
-/// A module in which runs put things aside.
+/// A module in which runs keep values.
 fn stage() -> Stage {
     let mut stage = Stage::new();
     stage.state.provide("kept", "app/kept.lua", "return { t = {} }").unwrap();
@@ -22,7 +22,7 @@ fn sleeper(stage: &mut Stage, code: &str) -> Run {
     }
 }
 
-/// What a run wrote that ends now.
+/// The output of a run that ends now.
 fn ended(stage: &mut Stage, run: Run) -> String {
     match stage.resume(run) {
         Step::Done => String::from_utf8(stage.output.body.clone()).unwrap(),
@@ -44,7 +44,7 @@ fn a_coroutine_belongs_to_the_run_that_made_it() {
             "local function body() while true do coroutine.yield() response:flush() end end
             local co = {make} coroutine.resume(co) require('kept').co = co require('kept').wrap = coroutine.wrap(body)"
         ));
-        // It has the coroutine of the run before, and its secret is in the output when others run.
+        // It has the coroutine of the run before, whose secret is in the output while others run.
         let victim = sleeper(&mut stage, "_b:put('secret') sleep(1) _b:put('.')");
         let thief = "local kept = require('kept')
             local fine, why = coroutine.resume(kept.co)
@@ -56,7 +56,7 @@ fn a_coroutine_belongs_to_the_run_that_made_it() {
             format!("false {NOT_OWN}; test.page.html:4: {NOT_OWN}; {NOT_OWN}")
         );
         assert_eq!(ended(&mut stage, victim), "secret.");
-        // The run that is given what the victim had is not the maker either.
+        // The run that gets the victim's function is not its maker either.
         assert!(stage.body(thief).starts_with(&format!("false {NOT_OWN}")));
     }
 }
@@ -89,7 +89,7 @@ fn nobody_replies_in_the_place_of_the_host() {
     let mut output = Output::default();
     assert!(matches!(stage.state.resume(waits, reply, &mut stage.desk, &mut output), Step::Done));
     assert_eq!(output.body, b"true");
-    // Nor does anybody when the run is gone.
+    // Nor can any run use it when its maker has ended.
     let waits = sleeper(
         &mut stage,
         "local co = coroutine.create(function() sleep(1) end)
@@ -179,7 +179,7 @@ fn a_function_that_prints_prints_into_no_other_page() {
     let includes = "return function(out) include('_part.html') out:put('second') end";
     let page = stage.state.load(0, "page.page.html", includes).unwrap();
     assert_eq!(stage.play(&page).unwrap().body, "second");
-    // These have the coroutines of those before, or new ones; the functions print into none of them.
+    // These have the coroutines of earlier runs, or new ones; the functions print into none of them.
     let victims: Vec<Run> =
         (0..3).map(|_| sleeper(&mut stage, "_b:put('own') sleep(1) _b:put('.')")).collect();
     assert_eq!(stage.body("require('kept').print('x') require('kept').part('y') _b:put('z')"), "z");

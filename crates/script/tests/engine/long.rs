@@ -1,4 +1,4 @@
-//! Library calls with very much to do: they are done in pieces, between which others run, or refused. What they give is the same.
+//! Library calls with a lot of work: they are done in pieces, between which others run, or refused. The results are the same.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use script::engine::Settings;
 
 use crate::stage::{Course, Stage};
 
-/// Plays a page which is allowed to take as long as it takes.
+/// Plays a page without a time limit.
 fn played(code: &str) -> Course {
     let mut stage = Stage::with(Settings {
         cpu_budget: Duration::from_secs(3600),
@@ -18,14 +18,14 @@ fn played(code: &str) -> Course {
     stage.play(&page).unwrap()
 }
 
-/// The call of `code` is interrupted more often than what surrounds it could explain, and gives what is expected.
+/// Checks that the call is interrupted more often than the code around it could explain, and returns the expected result.
 fn is_sliced(code: &str, expected: &str) {
     let course = played(code);
     assert_eq!(course.body, expected, "{code}");
     assert!(course.slices > 3, "{code}: {} slices", course.slices);
 }
 
-/// The same of a call with something to call it with, which takes a while itself: it adds many slices.
+/// The same for a call whose preparation takes a while itself: it adds many slices.
 fn is_sliced_beyond(before: &str, call: &str, expected: &str) {
     let explained = played(before).slices;
     let course = played(&format!("{before} {call}"));
@@ -33,7 +33,7 @@ fn is_sliced_beyond(before: &str, call: &str, expected: &str) {
     assert!(course.slices > explained + 10, "{call}: {} of {explained}", course.slices);
 }
 
-/// The page prints that all it looks at is as it has to be.
+/// Checks that the page prints the expected results.
 fn holds(code: &str) {
     assert_eq!(played(&format!("{code} _b:put('it holds')")).body, "it holds");
 }
@@ -44,7 +44,7 @@ fn long_texts_are_escaped_in_pieces() {
         "local text = html.escape(('\"'):rep(6000000)) _b:put(#text, text:sub(-7))",
         "36000000;&quot;",
     );
-    // Pieces end anywhere: the same as in short texts.
+    // Pieces end anywhere: the results are those of short texts.
     let code = "local short = ('<a href=\"x\">&amp;</a>\\n'):rep(10)
         local long = short:rep(1000)
         _b:put(tostring(html.escape(long) == html.escape(short):rep(1000)), tostring(_e(('x'):rep(1e6)) == ('x'):rep(1e6)))";
@@ -158,7 +158,7 @@ fn long_texts_are_searched_in_pieces() {
         "_b:put(text:find(needle, 1, true) or 'no', ' ', (text .. 'c'):find(needle, 1, true))",
         "no 75000018000001",
     );
-    // Whether it is a pattern at all takes a look at each byte.
+    // Every byte is checked for whether it is a pattern.
     is_sliced("_b:put(('b'):find(('a'):rep(500000)) or 'no')", "no");
     // At each place where one piece ends and the next begins.
     holds(

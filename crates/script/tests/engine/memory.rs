@@ -1,4 +1,4 @@
-//! The memory bound: who asks for too much is ended, and the engine lives on.
+//! The memory limit: a run that requests too much is ended, and the engine continues.
 
 use std::time::Duration;
 
@@ -139,10 +139,10 @@ fn a_table_that_grows_too_large_is_an_error_with_its_line() {
             error.message,
             "a table grows beyond 3 MiB: keep so much in several smaller ones"
         );
-        // Of native code that was never interrupted the line is not known.
+        // In native code that was never interrupted the line is not known.
         assert!(error.line == 2 || error.line == 0 && code.contains("2e6"), "{code}: {error}");
         assert_eq!(stage.body("_b:put('on')"), "on");
-        // What is smaller, and a text of any size, is none.
+        // Smaller tables, and texts of any size, are allowed.
         let fits = "local t = {} for i = 1, 1e5 do t['key ' .. i] = i end local n = {} for i = 1, 2.6e5 do n[i] = i end
             _b:put(#n, ' ', #(('x'):rep(8e6)))";
         assert_eq!(stage.body(fits), "260000 8000000");
@@ -224,7 +224,7 @@ fn a_module_that_is_taken_back_is_not_in_the_next_set() {
 
 #[test]
 fn what_a_run_kept_of_itself_is_garbage_when_it_fails_or_is_dropped() {
-    // It comes to its wait in one slice.
+    // It reaches its wait in one slice.
     let mut stage = Stage::with(Settings { slice: Duration::from_secs(3600), ..small() });
     let keeps = "local t = {} for i = 1, 5000 do t[i] = i end
         request.rows = coroutine.wrap(function() coroutine.yield(#t) end) request.rows()";

@@ -1,4 +1,4 @@
-//! What tests of processes have in common: an engine for them, and pages that spawn.
+//! Common parts of the tests of processes: an engine for them, and pages that spawn.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use script::engine::{Account, Reply, Role, Run, Settings, Step, Wait};
 
 use crate::stage::Stage;
 
-/// An engine for processes, all of one account.
+/// An engine for processes, with one account for all.
 pub(crate) struct Nursery {
     pub(crate) stage: Stage,
     pub(crate) account: Rc<Account>,
@@ -33,7 +33,7 @@ impl Nursery {
     }
 }
 
-/// A page that made a process: itself and what the process begins with.
+/// A page that spawned a process: its run, and the encoded function of the process.
 pub(crate) fn asked(stage: &mut Stage, code: &str) -> (Run, Vec<u8>) {
     let page = stage.load(code);
     let mut step = stage.start(&page);
@@ -47,13 +47,13 @@ pub(crate) fn asked(stage: &mut Stage, code: &str) -> (Run, Vec<u8>) {
     }
 }
 
-/// A page that made a process: itself and the process, which is in another engine.
+/// A page that spawned a process: its run and the process, which is in another engine.
 pub(crate) fn spawned(stage: &mut Stage, nursery: &mut Nursery, code: &str) -> (Run, Run) {
     let (parent, body) = asked(stage, code);
     (parent, nursery.spawn(&body))
 }
 
-/// Goes on with what a wait gives.
+/// Continues with the result of a wait.
 pub(crate) fn resume_with(stage: &mut Stage, run: Run, text: &[u8]) -> Step {
     stage.state.resume(run, Reply::Texts(&[text]), &mut stage.desk, &mut stage.output)
 }

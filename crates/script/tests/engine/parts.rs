@@ -5,7 +5,7 @@ use script::template::{Escape, lower};
 
 use crate::stage::Stage;
 
-/// Loads pages by name and text, as a server does; gives the last one.
+/// Loads pages by name and text, as a server does; returns the last one.
 pub(crate) fn site(stage: &mut Stage, pages: &[(&str, &str)]) -> Handler {
     let mut last = None;
     for (name, text) in pages {
@@ -171,7 +171,7 @@ fn a_part_that_never_was_good_is_said_to_be_broken() {
     assert_eq!(told, format!("a/x.page.html:2: part 'a/_row.html' is broken: {why}"));
     let framed = site(&mut stage, &[("y.page.html", "<% layout('a/_row.html') %>")]);
     assert!(stage.play(&framed).unwrap_err().to_string().contains("is broken: a/_row.page.html:3"));
-    // It is mended, and goes.
+    // It is fixed, and works.
     site(&mut stage, &[("a/_row.page.html", "row")]);
     assert_eq!(stage.play(&page).unwrap().body, "\nrow");
     stage.state.refuse(0, "a/_row.page.html", why);

@@ -1,4 +1,4 @@
-//! Long library calls: patterns, sorting, replacing. None of them keeps the engine from others.
+//! Long library calls: patterns, sorting, replacing. None of them blocks the engine for others.
 
 use std::time::Duration;
 

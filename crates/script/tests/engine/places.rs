@@ -1,4 +1,4 @@
-//! Whatever a page calls in a wrong way, the error has the place of the call. The functions are those that the definitions
+//! For every wrong call of a page the error has the place of the call. The functions are those that the definitions
 //! for editors name, so that none is left out.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use crate::stage::Stage;
 
 const DEFINITIONS: &str = include_str!("../../../../docs/velodrome.d.lua");
 
-/// Calls that go wrong, by the function's name in the definitions.
+/// Wrong calls, by the function's name in the definitions.
 const WRONG: &[(&str, &[&str])] = &[
     ("file:save", &["request.files[1]:save(nil)", "request.files[1].save('a')"]),
     ("file:read", &["request.files[1]:read({})", "request.files[1].read(1)"]),
@@ -169,7 +169,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("require", &["require('none')", "require(5)"]),
 ];
 
-/// What takes anything, or nothing, and `json` of an answer and `render`, which have tests of their own below.
+/// Functions that accept anything, or take nothing; `json` of an answer and `render` have tests of their own below.
 const OTHERS: [&str; 21] = [
     "client_error",
     "exit",
@@ -195,7 +195,7 @@ const OTHERS: [&str; 21] = [
     "socket:unsubscribe",
 ];
 
-/// What the definitions leave to the language server.
+/// Names that the definitions leave to the language server.
 const BESIDES: &[&str] = &[
     "('x'):find('[')",
     "('x'):find('(')",
@@ -239,7 +239,7 @@ const BESIDES: &[&str] = &[
     "nope",
 ];
 
-/// Assignments that go wrong.
+/// Wrong assignments.
 const ASSIGNMENTS: &[&str] = &[
     "response.status = '404'",
     "response.status = 99",
@@ -254,7 +254,7 @@ const ASSIGNMENTS: &[&str] = &[
     "nope = 1",
 ];
 
-/// The error that a page ends with is at that line.
+/// Checks that the page ends with an error at this line.
 fn is_placed(stage: &mut Stage, code: &str, line: u32) {
     let page = stage.load(code);
     let error = stage.play(&page).expect_err(code);
@@ -262,7 +262,7 @@ fn is_placed(stage: &mut Stage, code: &str, line: u32) {
     assert!(!error.message.contains("[library]"), "{code}: {error}");
 }
 
-/// A statement that fails, in all surroundings.
+/// Checks a statement that fails, in all contexts.
 fn fails_at_its_place(stage: &mut Stage, statement: &str) {
     is_placed(stage, &format!("\n\n{statement}"), 3);
     is_placed(stage, &format!("local function f()\n\n{statement} end\nf()"), 3);
@@ -272,13 +272,13 @@ fn fails_at_its_place(stage: &mut Stage, statement: &str) {
     assert!(!told.contains("[library]"), "{statement}: {told}");
 }
 
-/// An expression that fails, in all surroundings.
+/// Checks an expression that fails, in all contexts.
 fn call_fails_at_its_place(stage: &mut Stage, call: &str) {
     fails_at_its_place(stage, &format!("local _ = ({call})"));
     let told = stage.body(&format!("_b:put(select(2, pcall(function() return {call} end)))"));
     assert!(!told.contains("[library]"), "{call}: {told}");
     if call.ends_with(')') {
-        // Whoever ends so is not on the stack any more.
+        // A tail call leaves no frame on the stack.
         is_placed(stage, &format!("\n\nreturn {call}"), 3);
     }
 }
@@ -349,7 +349,7 @@ fn modules_are_told_where_they_call_and_which_handler_gave_what_is_none() {
     }
 }
 
-/// What is done wrong with a socket, and how websocket is called in a wrong way.
+/// Wrong calls of a socket's functions, and of `websocket`.
 const WRONG_TALK: &[&str] = &[
     "socket:send(print)",
     "socket:send()",

@@ -1,4 +1,4 @@
-//! `spawn`, `self`, `send` and `receive`: what crosses to the host, and what one process can do to another.
+//! `spawn`, `self`, `send` and `receive`: what the host receives, and what one process can do to another.
 
 use std::time::Duration;
 
@@ -168,7 +168,7 @@ fn a_process_that_fails_or_loops_is_told_with_its_line() {
 
 #[test]
 fn the_budget_of_a_process_is_used_up_as_its_host_says() {
-    // Each round takes a tenth of it on a host that has nothing else to do.
+    // Each round takes a tenth of it on an otherwise idle host.
     let settings = Settings { cpu_budget: Duration::from_millis(250), ..Settings::default() };
     let mut stage = Stage::with(settings);
     let work = "local sum = 0 for i = 1, 3e7 do sum = sum + i % 3 end sleep(1)";

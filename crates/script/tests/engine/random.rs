@@ -1,4 +1,4 @@
-//! Random numbers: what one run does with them is nothing to another.
+//! Random numbers: a run's use of them does not affect other runs.
 
 use script::engine::{Settings, Step};
 
@@ -19,7 +19,7 @@ fn a_seed_is_of_the_run_that_chose_it() {
     assert_eq!(chosen, numbers(&mut one, seeded));
     assert_ne!(chosen, numbers(&mut one, "math.randomseed(8)"));
     assert_ne!(chosen, numbers(&mut one, "math.randomseed(7.25)"));
-    // Who chose none has the numbers of the engine, as if nobody had.
+    // A run without a seed of its own gets the engine's numbers, as if no other run had set one.
     let (after, free) = (numbers(&mut one, ""), numbers(&mut other, ""));
     assert_ne!(after, free, "the seeds of the engines");
     let mut alone = Stage::with(Settings { seed: 1, ..Settings::default() });

@@ -1,4 +1,4 @@
-//! Goal: a page reads and writes values of the store as what they are, and tries again what another has come before. Method: a host with
+//! Goal: a page reads and writes values of the store with their types, and retries an update after a conflict. Method: a host with
 //! records, which answers each wait in turn.
 
 use script::engine::{Reply, Step, Wait};
@@ -19,7 +19,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// Plays a page with these replies in turn; gives what it waited for, and what it wrote or failed with.
+/// Plays a page with these replies in turn; returns its waits, and its output or error.
 fn played(stage: &mut Stage, code: &str, replies: &[Reply<'_>]) -> (Vec<String>, String) {
     let page = stage.load(code);
     let (mut waits, mut replies) = (Vec::new(), replies.iter());
@@ -150,7 +150,7 @@ fn an_update_that_others_come_before_is_tried_again_in_line() {
     let (waits, wrote) = played(&mut stage(), code, &replies);
     assert_eq!(waits, [sent, "line 0/number", sent, sent, "line "]);
     assert_eq!(wrote, "-2 3");
-    // Nothing is written where the function gives nothing, and the line is left when it fails.
+    // Nothing is written if the function returns nothing, and the page leaves the queue of the key when it fails.
     let code = "response:write(store.update('number', function() end), tostring(store.update('x', function() end)))";
     assert_eq!(written(code), "-3nil");
     let code = "local calls = 0

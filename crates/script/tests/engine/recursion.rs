@@ -1,10 +1,10 @@
-//! Code that calls itself through functions of C: it ends with an error, and never with the stack of the processor.
+//! Code that calls itself through C functions: it ends with an error, and never with an overflow of the native stack.
 
 use script::engine::{Fault, Settings};
 
 use crate::stage::Stage;
 
-/// Each calls itself for as long as it can, and catches what becomes of it.
+/// Each calls itself for as long as it can, and catches the error.
 const ENDLESS: &[&str] = &[
     "o = setmetatable({}, { __tostring = function() return string.format('%s', o) end }) return tostring(o)",
     "o = setmetatable({}, { __tostring = function() return string.format('%5s|%q', 1, o) end }) return tostring(o)",

@@ -1,18 +1,18 @@
-//! App modules: which handler takes a request, what is around it, and what becomes of what it gives.
+//! App modules: which handler answers a request, its middleware, and what its result becomes.
 
 use proptest::prelude::*;
 use script::engine::{Author, Fault, Handler, Purpose, ScriptError, Settings, Step, Wait};
 
 use crate::stage::Stage;
 
-/// Loads a module that is the only one.
+/// Loads a module without others.
 fn module(stage: &mut Stage, text: &str) -> Result<Handler, Box<ScriptError>> {
     stage.state.provide("api", "api.lua", text)?;
     stage.state.adopt_modules()?;
     stage.state.load_module("api", "api.lua", Purpose::Answers, &mut stage.desk)
 }
 
-/// What a module is asked, and what came of it: status, body, and `Allow` or the type.
+/// A module, and its answers: status, body, and `Allow` or the type.
 struct App {
     stage: Stage,
     handler: Handler,
@@ -338,12 +338,12 @@ fn what_a_module_renders_may_flush() {
     assert_eq!(stage.output.body, b"y after");
 }
 
-/// A path of a route, or one that is asked for: few words, so that they meet.
+/// A path of a route or a request: few different words, so that they often match.
 fn pieces(words: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(prop::sample::select(words), 1..4)
 }
 
-/// Whether a route takes a path, and with how much preference: at each piece a literal is 2, a parameter 1.
+/// Whether a route matches a path, and how specifically: for each segment a literal counts 2, a parameter 1.
 fn taken(route: &[&str], path: &[&str]) -> Option<Vec<u8>> {
     let fits = |(route, path): (&&str, &&str)| match *route {
         ":x" => (!path.is_empty()).then_some(1),

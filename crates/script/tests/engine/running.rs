@@ -1,4 +1,4 @@
-//! Pages that run: what they write, what goes wrong in them, and what they leave behind.
+//! Pages that run: their output, their errors, and what they leave behind.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ fn an_error_that_is_no_text_says_what_it_shows_itself_as() {
     };
     for (shows, told) in [
         ("return 'code ' .. e.code", "code 7"),
-        // What does not show itself in the time there is, in a text, or without an error of its own.
+        // Errors that do not show within the time limit, as text, or as an error of their own.
         ("while true do end", "an error that is a table"),
         ("return 5", "an error that is a table"),
         ("error('again')", "an error that is a table"),
@@ -238,7 +238,7 @@ fn an_exit_ends_the_page_wherever_it_is() {
             assert_eq!(stage.output.status, Some(404), "{code}");
         }
     }
-    // Others are as they were.
+    // Others are unaffected.
     assert_eq!(stage.body("_b:put('whole')"), "whole");
     // What was sent is not sent again.
     let page = stage.load("_b:put('sent') response:flush() _b:put('rest') exit() _b:put('never')");

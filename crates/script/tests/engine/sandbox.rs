@@ -1,4 +1,4 @@
-//! Ways out of the sandbox that are closed, and globals that are nobody's.
+//! Ways out of the sandbox that are closed, and globals that belong to no run.
 
 use script::engine::Fault;
 

@@ -17,7 +17,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// Runs a page for a browser, which keeps the cookies it is sent. What the page wrote, and whether a cookie was sent.
+/// Runs a page for a browser, which keeps its cookies. Returns the output, and whether a cookie was sent.
 fn visit(stage: &mut Stage, code: &str) -> (String, bool) {
     let body = stage.body(code);
     let sent = stage.cookies_set();
@@ -42,7 +42,7 @@ fn a_session_goes_from_request_to_request() {
     let (_, _, attributes) = stage.cookies_set().remove(0);
     assert_eq!(attributes, "Path=/; Max-Age=1209600; SameSite=Lax; HttpOnly");
     assert_eq!(visit(&mut stage, SHOW), ("Ada 2".into(), false), "it has not changed");
-    // A change within, a replacement, and the end.
+    // A nested change, a replacement, and the end.
     assert!(visit(&mut stage, "table.insert(request.session.laps, 3)").1);
     assert_eq!(visit(&mut stage, SHOW), ("Ada 3".into(), false));
     assert!(visit(&mut stage, "request.session = { user = 'Grace' }").1);
@@ -117,7 +117,7 @@ fn what_is_no_session_of_ours_is_none() {
         stage.desk.cookies = cookies;
         assert_eq!(visit(&mut stage, SHOW).0, "nil nil");
     }
-    // What a page signs under that name is a cookie, not a session, and the other way round.
+    // A value signed under that name is a cookie, not a session, and the other way round.
     stage.desk.cookies.clear();
     visit(&mut stage, "response:cookie('session', '{\"user\":\"Ada\"}', { signed = true })");
     assert_eq!(visit(&mut stage, SHOW).0, "nil nil");
@@ -151,7 +151,7 @@ fn what_cannot_be_kept_is_an_error() {
     let error = stage.failure("\nrequest.session = 'Ada'");
     assert_eq!(error.line, 2);
     assert!(error.message.ends_with("request.session is a table, not a string"), "{error}");
-    // Somebody who forgets that may leave the table as it was.
+    // A page that forgets that may leave the table as it was.
     assert_eq!(
         visit(&mut stage, "pcall(function() request.session = 1 end)"),
         (String::new(), false)

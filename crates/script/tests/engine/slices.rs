@@ -1,4 +1,4 @@
-//! Pages that do not end by themselves: they yield slice after slice, others run in between, and their time is
+//! Endless pages: they yield slice after slice, others run in between, and their time is
 //! limited.
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn patient() -> Settings {
     Settings { cpu_budget: Duration::from_secs(3600), ..Settings::default() }
 }
 
-/// The page is interrupted again and again, and the engine runs others meanwhile.
+/// Checks that the page is interrupted repeatedly, and that the engine runs others in between.
 fn yields_for_ever(settings: Settings, code: &str) {
     let mut stage = Stage::with(settings);
     let endless = stage.load(code);
@@ -45,7 +45,7 @@ fn yields_for_ever(settings: Settings, code: &str) {
     panic!("{code}: {slices} slices in {RESUMES_MAX} resumes");
 }
 
-/// The page is ended when its CPU time is used up, and the engine lives on.
+/// Checks that the page is ended when its CPU time is used up, and that the engine continues.
 fn is_ended(code: &str) {
     let settings = Settings { cpu_budget: Duration::from_millis(20), ..Settings::default() };
     let mut stage = Stage::with(settings);
@@ -162,7 +162,7 @@ fn where_it_cannot_be_interrupted_it_is_stopped() {
 fn what_runs_too_long_between_two_interruptions_is_ended_with_its_line() {
     let settings = Settings {
         slice: Duration::from_micros(100),
-        // Several ticks of the slowest kernel (4 ms): the clock of a thread goes on in such steps where others want its
+        // Several ticks of the slowest kernel (4 ms): the CPU clock of a thread advances in such steps if other threads use its
         // CPU as well.
         uninterrupted: Duration::from_millis(25),
         run_memory_bytes: 256 << 20,

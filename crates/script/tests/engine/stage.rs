@@ -1,4 +1,4 @@
-//! What the tests run pages with: an engine, a host with a fixed request, and a loop that plays the server.
+//! The parts that tests run pages with: an engine, a host with a fixed request, and a loop that plays the server.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,14 +18,14 @@ pub(crate) struct Desk {
     pub(crate) log: Vec<(Level, String)>,
     /// Of the next request.
     pub(crate) cookies: Vec<(String, String)>,
-    /// What the clock went on by.
+    /// The time by which the clock was moved.
     pub(crate) passed: Duration,
     pub(crate) clock_reads: u32,
-    /// GET where nothing else is said.
+    /// GET by default.
     pub(crate) method: Option<&'static str>,
-    /// What of the path a module looks at.
+    /// The rest of the path for a module.
     pub(crate) rest: String,
-    /// Values of the store: kind, bytes, version, end. Nobody can read what begins with `broken`.
+    /// Values of the store: kind, bytes, version, expiry. Keys that begin with `broken` cannot be read.
     pub(crate) records: BTreeMap<Vec<u8>, [&'static [u8]; 4]>,
 }
 
@@ -126,14 +126,14 @@ impl Host for Desk {
     }
 }
 
-/// An engine and what belongs to it in a server.
+/// An engine and its parts in a server.
 pub(crate) struct Stage {
     pub(crate) state: State,
     pub(crate) desk: Desk,
     pub(crate) output: Output,
 }
 
-/// How a page ended, and what happened on the way.
+/// The result of a page, and its events.
 #[derive(Debug, Default)]
 pub(crate) struct Course {
     pub(crate) body: String,
@@ -170,7 +170,7 @@ impl Stage {
         self.state.resume(run, Reply::Nothing, &mut self.desk, &mut self.output)
     }
 
-    /// Plays a page to its end; every wait is over at once.
+    /// Plays a page to its end; every wait ends at once.
     pub(crate) fn play(&mut self, page: &Handler) -> Result<Course, Box<ScriptError>> {
         let mut course = Course::default();
         // As at the end of a turn.
@@ -196,18 +196,18 @@ impl Stage {
         panic!("the page did not end in {STEPS_MAX} steps");
     }
 
-    /// Loads and plays a page: what it wrote.
+    /// Loads and plays a page; returns its output.
     pub(crate) fn body(&mut self, code: &str) -> String {
         let page = self.load(code);
         self.play(&page).unwrap().body
     }
 
-    /// The fields that the last page set, where their values are text.
+    /// The text fields that the last page set.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         self.output.fields().map(|(name, value)| (name, str::from_utf8(value).unwrap()))
     }
 
-    /// The cookies that the last page set, as a browser takes them: name, value, and attributes as they are.
+    /// The cookies that the last page set, as a browser parses them: name, value, and attributes.
     pub(crate) fn cookies_set(&self) -> Vec<(String, String, String)> {
         let lines = self.fields().filter(|(name, _)| *name == "set-cookie");
         let split = |line: &str| {

@@ -1,4 +1,4 @@
-//! Many interruptions in little time, among pages of all kinds: what they compute stays right.
+//! Many interruptions in a short time, among pages of all kinds: their results stay correct.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use script::engine::{Run, Settings, Step};
 
 use crate::stage::Stage;
 
-/// Slices that are seen in all.
+/// Slices to be seen in total.
 const SLICES: usize = 3_000;
 
 /// Pages with an end that is checked, long enough to be interrupted many times.
@@ -56,7 +56,7 @@ fn very_short_slices_change_no_result() {
     let (mut slices, mut finished) = (0, 0);
     let mut next = 0;
     while slices < SLICES || finished < PAGES.len() {
-        // A few are under way at any time; the oldest goes on first.
+        // A few run at a time; the oldest continues first.
         let (index, step) = if under_way.len() < 8 {
             next = (next + 1) % pages.len();
             (next, stage.start(&pages[next]))

@@ -1,10 +1,10 @@
-//! `request.files`: what is made of the host's facts, and what a page wants of a file.
+//! `request.files`: how the host's values are presented, and a page's operations on files.
 
 use script::engine::{Clash, FormFile, Reply, Run, Step, Wait};
 
 use crate::stage::Stage;
 
-/// What a page waits for first.
+/// The first wait of a page.
 fn first_wait(stage: &mut Stage, code: &str) -> (Run, Wait) {
     let page = stage.load(code);
     match stage.start(&page) {
@@ -14,7 +14,7 @@ fn first_wait(stage: &mut Stage, code: &str) -> (Run, Wait) {
     }
 }
 
-/// What a page prints when its wait is answered so.
+/// The output of a page when its wait gets this reply.
 fn printed(stage: &mut Stage, run: Run, reply: Reply<'_>) -> String {
     let step = stage.state.resume(run, reply, &mut stage.desk, &mut stage.output);
     assert!(matches!(step, Step::Done));

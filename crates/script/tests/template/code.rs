@@ -1,4 +1,4 @@
-//! Code: what is copied, what is changed, and in which order things are printed.
+//! Code: what is copied, what is changed, and in which order values are printed.
 
 use super::body;
 
@@ -102,7 +102,7 @@ fn return_and_break_may_stand_before_text() {
 
 #[test]
 fn values_that_call_come_first_in_their_call() {
-    // What the call prints by itself has to come after `a`, and before `b`.
+    // The call's own output must come after `a` and before `b`.
     for value in [
         "f()", "f'x'", "f[[x]]", "f{}", "o:m()", "(f)()", "t[1]()", "f()()", "1 + f(2)", "f?.(x)",
         "o:m?.(x)", "a?.b(x)", "f?.'x'",

@@ -1,4 +1,4 @@
-//! Pages that are refused: at which place, and in which words.
+//! Pages that are refused: at which place, and with which message.
 
 use script::limits::NESTING_MAX;
 use script::template::{Escape, Problem, lower};

@@ -1,15 +1,15 @@
 //! An interpreter for the Lua text of pages whose values are names and whose code are calls without arguments.
 //!
-//! Shares nothing with what it checks: it knows three statements, and panics at everything else.
+//! Shares nothing with the code under test: it knows three statements, and panics at everything else.
 
-/// What a page does, and the line of the Lua text in which it does so.
+/// An event of a page, and its line in the Lua text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Happening {
     pub(crate) event: Event,
     pub(crate) line: u32,
 }
 
-/// One thing that a page does.
+/// An event of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     Text(String),
@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Statement(String),
 }
 
-/// What the page does, in order; texts that follow each other are one.
+/// The events of a page, in order; consecutive texts are merged.
 pub(crate) fn evaluate(lua: &str) -> Vec<Happening> {
     let mut interpreter = Interpreter { rest: lua, line: 1, happened: Vec::new() };
     interpreter.expect("return function(__output, __escaped, __raw, request, response, arguments)");

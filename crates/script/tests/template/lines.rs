@@ -1,4 +1,4 @@
-//! Lines: everything stands in its own.
+//! Lines: every part of a page stays in its line.
 
 use script::template::{Escape, lower};
 

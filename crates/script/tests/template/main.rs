@@ -1,4 +1,4 @@
-//! Templates: cut and escape cases, code across tags, errors with their places, and what holds for every page.
+//! Templates: cuts and escapes, code across tags, errors with their places, and properties of every page.
 
 mod code;
 mod errors;
@@ -11,7 +11,7 @@ use script::template::{Escape, Problem, lower};
 
 use evaluate::{Event, evaluate};
 
-/// The Lua text of a page, without what stands around it in every page.
+/// The Lua text of a page, without the frame that every page has.
 #[track_caller]
 fn body(source: &str) -> String {
     let lua = lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lua;
@@ -19,7 +19,7 @@ fn body(source: &str) -> String {
     body.strip_suffix("end").expect("an end").trim_end_matches([' ', '\n']).to_owned()
 }
 
-/// What a page of text and plain values prints.
+/// The output of a page of text and plain values.
 #[track_caller]
 fn printed(source: &str) -> String {
     let lua = lower(source.as_bytes(), Escape::Markup).expect("a page without mistakes").lua;

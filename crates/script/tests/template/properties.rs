@@ -1,4 +1,4 @@
-//! What holds for every page.
+//! Properties of every page.
 
 use proptest::prelude::*;
 use script::template::{Escape, lower};
@@ -6,7 +6,7 @@ use script::template::{Escape, lower};
 use super::evaluate::{Event, Happening, evaluate};
 use super::printed;
 
-/// A piece of a page, as its author means it.
+/// A part of a page, as its author means it.
 #[derive(Debug, Clone)]
 enum Part {
     Text(String),
@@ -14,18 +14,18 @@ enum Part {
     Raw(Words),
     Code(Words),
     Comment(String),
-    /// A value whose tag takes a line end away.
+    /// A value whose tag removes a line end.
     Trimmed(String, &'static str),
 }
 
-/// What stands in a tag: names, each with the offset at which it stands.
+/// The words in a tag, each with its offset.
 #[derive(Debug, Clone)]
 struct Words {
     source: String,
     names: Vec<(String, usize)>,
 }
 
-/// A page that is put together, with what it has to do.
+/// A page that is being built, with its expected events.
 #[derive(Debug, Clone, Default)]
 struct Page {
     source: String,
@@ -143,7 +143,7 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// Pieces of which most pages are wrong in some way.
+/// Parts that make most pages wrong in some way.
 fn broken() -> impl Strategy<Value = String> {
     let words = vec![
         "<%", "<%=", "<%-", "<%#", "<%%", "%>", "-%>", "%%>", " ", "\n", "\r\n", "\r", "\0", "\"",

@@ -98,7 +98,7 @@ fn the_size_of_a_page_is_bounded() {
     let error = lower(format!("{page}\n").as_bytes(), Escape::Markup).unwrap_err();
     assert_eq!(error.what, Problem::PageTooLong);
     assert_eq!(error.column, u32::try_from(PAGE_BYTES_MAX / 2 + 1).unwrap());
-    // What is made of it has room, also where each byte takes four.
+    // The translation of the largest page fits, even if each byte becomes four.
     for byte in ["\u{1}", "\n", "\"", "<%%"] {
         let page = byte.repeat(PAGE_BYTES_MAX / byte.len());
         let lua = lower(page.as_bytes(), Escape::Markup).unwrap().lua;

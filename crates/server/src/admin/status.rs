@@ -14,7 +14,7 @@ use super::numbers::{
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 
-/// What is known without a query.
+/// The part of the status that needs no query.
 pub(super) struct Known<'a> {
     pub(super) facts: &'a Facts,
     pub(super) phase: Phase,

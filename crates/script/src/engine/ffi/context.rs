@@ -153,7 +153,7 @@ impl Memory {
         self.bound.set(bytes);
     }
 
-    /// Sets the limit. What is already allocated stays.
+    /// Sets the limit. Existing allocations stay.
     pub(super) fn set_bound(&self, bytes: usize) {
         self.bound.set(bytes);
     }

@@ -10,13 +10,13 @@ use crate::http::refusal::{Reason, Refusal};
 /// A response that cannot be read: what is wrong, and where. The server or the network is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResponseError {
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
     /// Where it is.
     pub part: Part,
 }
 
-/// What is wrong with a response.
+/// A problem of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Problem {
     /// It breaks a rule for all messages, requests and responses alike.
@@ -50,7 +50,7 @@ pub enum Part {
 }
 
 impl Problem {
-    /// What is wrong in a few words, for a log or a report.
+    /// The problem in a few words, for a log or a report.
     pub const fn text(self) -> &'static str {
         match self {
             Problem::Rule(reason) => reason.text(),
