@@ -107,7 +107,7 @@ fn commands_of_redis_are_imported_and_others_are_refused_by_their_number() {
     let exported = done(&["export", &place.data]);
     let lines: Vec<&str> = exported.lines().collect();
     assert_eq!(lines[0], r#"{"key":"a","value":"1\r\n"}"#);
-    assert_eq!(lines[1], r#"{"expires_at_ms":4102444800000,"key":"b","value":"two words"}"#);
+    assert_eq!(lines[1], r#"{"key":"b","value":"two words","expires_at_ms":4102444800000}"#);
     assert_eq!(lines[2..4], [r#"{"key":"c","value":"3"}"#, r#"{"key":"d","value":"4"}"#]);
     assert!(lines[4].contains(r#""key":"e","value":"5""#) && lines[4].contains("expires_at_ms"));
     // A file longer than one read.

@@ -14,11 +14,13 @@ use std::rc::Rc;
 
 use ::store::{Kind, LoadFailure, Row, Settings, Store as Opened, Value};
 use clap::Args;
-use serde_json::Map;
-use server::record_json::of_json;
+use server::record_json::{Fields, of_json};
+use wire::json;
 
 use super::commands::Commands;
 use super::progress::Progress;
+use super::quotes::Quotes;
+use super::separated::{self, Columns, Rows};
 use super::{Form, failed, number_of, open};
 use crate::Failure;
 
@@ -59,8 +61,8 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let mut progress = Progress::new(size);
     let read = Counted { source, bytes: progress.bytes() };
     let rows = match form {
-        Form::Csv => separated(read, b',', import)?,
-        Form::Tsv => separated(read, b'\t', import)?,
+        Form::Csv => separated::rows(Quotes::new(read), separated::CSV, import.columns())?,
+        Form::Tsv => separated::rows(read, separated::TSV, import.columns())?,
         Form::Ndjson => lines(read, import.key.clone().unwrap_or_else(|| "key".to_owned())),
         Form::Resp => Box::new(Commands::of(read)),
     };
@@ -78,6 +80,12 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     })?;
     println!("{count} rows are in database {} of {}", import.database, import.directory.display());
     Ok(())
+}
+
+impl Import {
+    fn columns(&self) -> Columns<'_> {
+        Columns { file: &self.file, key: self.key.as_deref(), value: self.value.as_deref() }
+    }
 }
 
 fn opened(path: &Path) -> io::Result<File> {
@@ -100,8 +108,6 @@ fn complete(mut file: File, directory: &Path) -> io::Result<(File, u64)> {
     Ok((copy, size))
 }
 
-type Rows = Box<dyn Iterator<Item = Result<Row, String>>>;
-
 fn form_of(import: &Import) -> Result<Form, Failure> {
     let by_name = || match import.file.extension()?.to_str()? {
         "csv" => Some(Form::Csv),
@@ -119,66 +125,37 @@ fn form_of(import: &Import) -> Result<Form, Failure> {
     })
 }
 
-/// The rows of a CSV or TSV file.
-fn separated(source: Counted, delimiter: u8, import: &Import) -> Result<Rows, Failure> {
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).from_reader(BufReader::new(source));
-    let wrong = |error: csv::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
-    let header = reader.byte_headers().map_err(wrong)?.clone();
-    let names: Vec<String> =
-        header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-    let place = |column: &Option<String>| {
-        let Some(column) = column else { return Ok(None) };
-        let place = names.iter().position(|name| name == column);
-        place.map(Some).ok_or_else(|| {
-            let known = names.join(", ");
-            Failure::WrongUse(format!("there is no column `{column}`; known are {known}"))
-        })
-    };
-    let (key, value) = (place(&import.key)?.unwrap_or(0), place(&import.value)?);
-    // If there are two columns, the other one is the value.
-    let value = value.or((names.len() == 2).then_some(1 - key.min(1)));
-    Ok(Box::new(reader.into_byte_records().map(move |record| {
-        let record = record.map_err(|error| error.to_string())?;
-        let field = |place: usize| record.get(place).unwrap_or_default();
-        let value = match value {
-            Some(place) => Value::bytes(field(place)),
-            None => {
-                let others = names.iter().enumerate().filter(|(place, _)| *place != key);
-                let text = |place: usize| String::from_utf8_lossy(field(place)).into_owned();
-                let object: Map<String, serde_json::Value> =
-                    others.map(|(place, name)| (name.clone(), text(place).into())).collect();
-                let text = serde_json::Value::Object(object).to_string();
-                Value { kind: Kind::Table, bytes: text.into_bytes().into() }
-            }
-        };
-        Ok(Row { key: field(key).into(), value, expiry_ms: None })
-    })))
-}
-
 /// The rows of a file with one JSON object per line: a line of `export`, or any object, which becomes the value, with the key in one of its fields.
 fn lines(source: Counted, key: String) -> Rows {
     let lines = BufReader::new(source).lines().zip(1_u64..);
     let rows = lines.filter(|(line, _)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
     Box::new(rows.map(move |(line, number)| {
-        let wrong = |problem: String| format!("line {number}: {problem}");
-        let line = line.map_err(|error| wrong(error.to_string()))?;
-        let object: Map<String, serde_json::Value> =
-            serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
-        let is_exported = key == "key"
-            && ["value", "value_base64", "json"].iter().any(|name| object.contains_key(*name));
-        if is_exported {
-            return of_json(&object).map_err(wrong);
-        }
-        let name = match object.get(&key) {
-            Some(serde_json::Value::String(text)) => text.clone(),
-            Some(serde_json::Value::Number(number)) => number.to_string(),
-            Some(_) => return Err(wrong(format!("`{key}` is neither a text nor a number"))),
-            None => return Err(wrong(format!("there is no `{key}`"))),
-        };
-        let value = Value { kind: Kind::Table, bytes: line.into_bytes().into() };
-        Ok(Row { key: name.into_bytes().into(), value, expiry_ms: None })
+        let row = line.map_err(|error| error.to_string()).and_then(|line| row_of(&line, &key));
+        row.map_err(|problem| format!("line {number}: {problem}"))
     }))
+}
+
+/// The row of a line that is a JSON object.
+fn row_of(line: &str, key: &str) -> Result<Row, String> {
+    let line = json::check(line.as_bytes()).map_err(|problem| problem.to_string())?;
+    let object: Fields<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let is_exported = key == "key"
+        && ["value", "value_base64", "json"].iter().any(|name| object.contains_key(*name));
+    if is_exported {
+        return of_json(&object);
+    }
+    let name = match object.get(key).map(|name| name.get()) {
+        Some(text) if text.starts_with('"') => json::string(text),
+        Some(number)
+            if number.starts_with(|first: char| first == '-' || first.is_ascii_digit()) =>
+        {
+            number.to_owned()
+        }
+        Some(_) => return Err(format!("`{key}` is neither a text nor a number")),
+        None => return Err(format!("there is no `{key}`")),
+    };
+    let value = Value { kind: Kind::Table, bytes: line.as_bytes().into() };
+    Ok(Row { key: name.into_bytes().into(), value, expiry_ms: None })
 }
 
 /// A reader that counts its bytes.

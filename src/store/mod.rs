@@ -7,7 +7,9 @@ mod commands;
 mod export;
 mod import;
 mod progress;
+mod quotes;
 mod sample;
+mod separated;
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,11 @@
 //! A published message.
 //!
-//! Owns its bytes, which all schedulers share. Never its number: the channel's home assigns it.
+//! Owns its bytes, which all schedulers share, and that text and JSON are UTF-8: no other code makes a message. Never its
+//! number: the channel's home assigns it.
 
 use std::sync::Arc;
+
+use wire::json;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +63,13 @@ impl Body {
     /// A JSON value. A string becomes a text, so that subscribers of other protocols get it without its quotation marks.
     ///
     /// # Errors
-    /// If it is not valid JSON.
-    pub fn of_json(text: &[u8]) -> Result<Self, serde_json::Error> {
-        let text = text.trim_ascii();
-        if text.first() == Some(&b'"') {
-            return serde_json::from_slice::<String>(text).map(|text| Self::of_text(&text));
+    /// If it is not JSON that every subscriber can read: see [`wire::json`].
+    pub fn of_json(text: &[u8]) -> Result<Self, json::Problem> {
+        let text = json::check(text)?;
+        if text.starts_with('"') {
+            return Ok(Self::of_text(&json::string(text)));
         }
-        serde_json::from_slice::<serde::de::IgnoredAny>(text)?;
-        Ok(Self { kind: Kind::Json, bytes: text.into() })
+        Ok(Self { kind: Kind::Json, bytes: text.as_bytes().into() })
     }
 
     /// Its kind.
@@ -85,7 +87,8 @@ impl Body {
     /// Its text; empty for bytes.
     pub(crate) fn text(&self) -> &str {
         match self.kind {
-            Kind::Text | Kind::Json => str::from_utf8(&self.bytes).unwrap_or_default(),
+            Kind::Text | Kind::Json => str::from_utf8(&self.bytes)
+                .expect("every constructor of a text checks that it is UTF-8"),
             Kind::Binary => "",
         }
     }

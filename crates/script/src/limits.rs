@@ -242,6 +242,9 @@ pub const JSON_DEPTH: usize = 100;
 /// Bytes of a text in JSON that one native call escapes (8 KiB: about 1 ms if each needs it). Beyond: in several calls.
 pub const JSON_PIECE_SIZE: usize = 8 * 1024;
 
+/// Bytes of a text that one native call checks for UTF-8 (64 KiB: about 20 us). Beyond: in several calls.
+pub const UTF8_PIECE_SIZE: usize = 64 * 1024;
+
 /// Bytes of a number in JSON (1,000, a hundred times what a program needs). Beyond: an error in the page that decodes it.
 pub const JSON_NUMBER_SIZE: usize = 1_000;
 

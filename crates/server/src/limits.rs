@@ -16,6 +16,8 @@ const _: () = {
     assert!(config::limits::BODY_RATE == http::limits::BODY_RATE);
     assert!(config::limits::HEADER_DEADLINE.as_nanos() == http::limits::HEADER_DEADLINE.as_nanos());
     assert!(config::limits::BODY_IDLE.as_nanos() == http::limits::BODY_IDLE.as_nanos());
+    assert!(wire::limits::JSON_DEPTH == script::limits::JSON_DEPTH);
+    assert!(wire::limits::JSON_NUMBER_SIZE == script::limits::JSON_NUMBER_SIZE);
     assert!(TURN_MAX.as_nanos() == script::limits::UNINTERRUPTED.as_nanos());
     assert!(config::limits::KEEP_ALIVE.as_nanos() == http::limits::KEEP_ALIVE.as_nanos());
 };

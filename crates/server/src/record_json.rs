@@ -4,74 +4,94 @@
 //! under `key_base64` and `value_base64`. A value is a string if it is text, a number if it is an
 //! integer, otherwise a table; a table that is itself a string or a number is under `json`.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
 use store::{Entry, Kind, Row};
+use wire::json;
+
+/// The fields of a record, each with its JSON text.
+pub type Fields<'r> = BTreeMap<Cow<'r, str>, &'r RawValue>;
 
 /// Formats a record.
 #[must_use]
-pub fn to_json(key: &[u8], entry: &Entry) -> Value {
-    let mut object = Map::new();
-    put_bytes("key", key, &mut object);
-    let parsed: Option<Value> = match entry.kind {
-        Kind::Number | Kind::Table => serde_json::from_slice(&entry.bytes).ok(),
+pub fn to_json(key: &[u8], entry: &Entry) -> String {
+    let mut text = "{".to_owned();
+    put_bytes("key", key, &mut text);
+    text.push(',');
+    let value = match entry.kind {
+        Kind::Number | Kind::Table => json::check(&entry.bytes).ok(),
         Kind::Bytes => None,
     };
-    match parsed {
-        Some(value) if entry.kind == Kind::Table && (value.is_string() || value.is_number()) => {
-            object.insert("json".to_owned(), value);
+    match value {
+        Some(value) if entry.kind == Kind::Table && is_string_or_number(value) => {
+            text.push_str("\"json\":");
+            text.push_str(value);
         }
-        Some(value) => drop(object.insert("value".to_owned(), value)),
-        None => put_bytes("value", &entry.bytes, &mut object),
+        Some(value) => {
+            text.push_str("\"value\":");
+            text.push_str(value);
+        }
+        None => put_bytes("value", &entry.bytes, &mut text),
     }
     if let Some(expiry) = entry.expiry_ms {
-        object.insert("expires_at_ms".to_owned(), json!(expiry));
+        text.push_str(&format!(",\"expires_at_ms\":{expiry}"));
     }
-    Value::Object(object)
+    text.push('}');
+    text
+}
+
+fn is_string_or_number(value: &str) -> bool {
+    value.starts_with(|first: char| matches!(first, '"' | '-') || first.is_ascii_digit())
 }
 
 /// Adds bytes under a name: as text if they are UTF-8, otherwise in base64 under `NAME_base64`.
-pub fn put_bytes(name: &str, bytes: &[u8], object: &mut Map<String, Value>) {
-    match str::from_utf8(bytes) {
-        Ok(text) => object.insert(name.to_owned(), json!(text)),
-        Err(_) => object.insert(format!("{name}_base64"), json!(STANDARD.encode(bytes))),
+pub fn put_bytes(name: &str, bytes: &[u8], text: &mut String) {
+    let (suffix, content) = match str::from_utf8(bytes) {
+        Ok(content) => ("", serde_json::Value::from(content)),
+        Err(_) => ("_base64", serde_json::Value::from(STANDARD.encode(bytes))),
     };
+    text.push_str(&format!("\"{name}{suffix}\":{content}"));
 }
 
-/// Parses a record as a row to load.
+/// Parses a record as a row to load. Its text has passed [`json::check`].
 ///
 /// # Errors
 /// The field that is missing or invalid.
-pub fn of_json(record: &Map<String, Value>) -> Result<Row, String> {
+pub fn of_json(record: &Fields<'_>) -> Result<Row, String> {
     let key = bytes_of("key", record)?.ok_or("there is no `key`")?;
-    let table = |value: &Value| store::Value {
-        kind: Kind::Table,
-        bytes: value.to_string().into_bytes().into(),
-    };
-    let value = match (record.get("value"), record.get("json")) {
-        (None, Some(value)) => table(value),
-        (Some(Value::Number(number)), _) if number.is_i64() => {
-            store::Value { kind: Kind::Number, bytes: number.to_string().into_bytes().into() }
-        }
-        (Some(value), _) if !value.is_string() => table(value),
+    let of = |kind, text: &str| store::Value { kind, bytes: text.as_bytes().into() };
+    let value = match (record.get("value").map(|value| value.get()), record.get("json")) {
+        (None, Some(value)) => of(Kind::Table, value.get()),
+        (Some(value), _) if is_integer(value) => of(Kind::Number, value),
+        (Some(value), _) if !value.starts_with('"') => of(Kind::Table, value),
         _ => store::Value::bytes(&bytes_of("value", record)?.ok_or("there is no `value`")?),
     };
     let expiry_ms = match record.get("expires_at_ms") {
         None => None,
-        Some(time) => Some(time.as_u64().ok_or("`expires_at_ms` is not a time")?),
+        Some(time) => Some(time.get().parse().map_err(|_| "`expires_at_ms` is not a time")?),
     };
     Ok(Row { key: key.into(), value, expiry_ms })
 }
 
-fn bytes_of(name: &str, record: &Map<String, Value>) -> Result<Option<Vec<u8>>, String> {
+/// Whether a JSON text is a number as the store counts with.
+fn is_integer(text: &str) -> bool {
+    text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
+}
+
+fn bytes_of(name: &str, record: &Fields<'_>) -> Result<Option<Vec<u8>>, String> {
+    let text_of =
+        |value: &RawValue| value.get().starts_with('"').then(|| json::string(value.get()));
     if let Some(value) = record.get(name) {
-        let text = value.as_str().ok_or_else(|| format!("`{name}` is not a string"))?;
-        return Ok(Some(text.as_bytes().to_vec()));
+        let text = text_of(value).ok_or_else(|| format!("`{name}` is not a string"))?;
+        return Ok(Some(text.into_bytes()));
     }
     let encoded = format!("{name}_base64");
-    let Some(value) = record.get(&encoded) else { return Ok(None) };
-    let decoded = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+    let Some(value) = record.get(&*encoded) else { return Ok(None) };
+    let decoded = text_of(value).and_then(|text| STANDARD.decode(text).ok());
     decoded.map(Some).ok_or_else(|| format!("`{encoded}` is not base64"))
 }
 
@@ -85,8 +105,19 @@ mod tests {
         prop_oneof![
             prop::collection::vec(any::<u8>(), 0..20).prop_map(|bytes| (Kind::Bytes, bytes)),
             any::<i64>().prop_map(|number| (Kind::Number, number.to_string().into_bytes())),
-            prop::sample::select(vec!["{\"a\":[1,null]}", "\"text\"", "5", "1.5", "true", "[]"])
-                .prop_map(|text| (Kind::Table, text.as_bytes().to_vec())),
+            prop::sample::select(vec![
+                "{\"a\":[1,null]}",
+                "\"text\"",
+                "5",
+                "1.5",
+                "true",
+                "[]",
+                "1e300",
+                "-0",
+                "{\"a\":0.10000000000000000000001}",
+                "\"\\ud800\""
+            ])
+            .prop_map(|text| (Kind::Table, text.as_bytes().to_vec())),
         ]
     }
 
@@ -98,8 +129,9 @@ mod tests {
             expiry_ms: Option<u64>,
         ) {
             let entry = Entry { kind, version: 7, expiry_ms, bytes: bytes.clone().into() };
-            let line = to_json(&key, &entry).to_string();
-            let record: Map<String, Value> = serde_json::from_str(&line).unwrap();
+            let line = to_json(&key, &entry);
+            prop_assert!(json::check(line.as_bytes()).is_ok(), "{}", line);
+            let record: Fields<'_> = serde_json::from_str(&line).unwrap();
             let value = store::Value { kind, bytes: bytes.into() };
             prop_assert_eq!(of_json(&record).unwrap(), Row { key: key.into(), value, expiry_ms }, "{}", line);
         }

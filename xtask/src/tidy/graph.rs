@@ -65,6 +65,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-server", "velodrome-sys", Use::Always),
     // Networks as they are written, and bounds of heads.
     ("velodrome-config", "velodrome-wire", Use::Always),
+    // What pages can read as JSON is compared with what the server takes.
+    ("velodrome-script", "velodrome-wire", Use::TestsOnly),
     // What pages publish.
     ("velodrome-pages", "velodrome-channels", Use::Always),
     ("velodrome-pages", "velodrome-config", Use::Always),

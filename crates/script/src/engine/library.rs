@@ -35,6 +35,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] matching", include_str!("../library/matching.lua")),
     (c"=[library] replacing", include_str!("../library/replacing.lua")),
     (c"=[library] url", include_str!("../library/url.lua")),
+    (c"=[library] utf8", include_str!("../library/utf8.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] channel", include_str!("../library/channel.lua")),
     (c"=[library] records", include_str!("../library/records.lua")),
@@ -75,7 +76,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library uses.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 56] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 57] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -92,6 +93,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 56] {
         (c"format_size", limits::FORMAT_SIZE as f64),
         (c"format_values", limits::FORMAT_VALUES as f64),
         (c"json_piece", limits::JSON_PIECE_SIZE as f64),
+        (c"utf8_piece", limits::UTF8_PIECE_SIZE as f64),
         (c"json_number", limits::JSON_NUMBER_SIZE as f64),
         (c"date_size", limits::DATE_SIZE as f64),
         (c"line_size", limits::LINE_SIZE as f64),

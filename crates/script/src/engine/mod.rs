@@ -28,6 +28,7 @@ mod state;
 mod stranger;
 mod tag;
 mod usage;
+mod utf8;
 mod wait;
 
 pub use crypto::fill_with_random;

@@ -1,8 +1,9 @@
 -- `json.encode` and `json.decode`.
 --
 -- Owns the mapping: an array is a table with an element 1 (or one made by `json.array`), of elements 1 to n without a hole, however
--- it was made; everything else is an object;
--- `json.null` stands for null. In Lua, so that native code does it, a long text can be interrupted, and nothing crosses.
+-- it was made; everything else is an object, whose fields are in the order of their names, so that equal tables have one text;
+-- `json.null` stands for null. Both directions are UTF-8, and what one writes the other reads, as does every other reader of the
+-- server. In Lua, so that native code does it, a long text can be interrupted, and nothing crosses.
 
 local kit = ...
 
@@ -11,7 +12,7 @@ local raise = kit.fail
 local type, error, tostring, tonumber, pairs, setmetatable = type, error, tostring, tonumber, pairs, setmetatable
 local rawget = rawget
 local byte, char, sub, find, format, gsub = string.byte, string.char, string.sub, string.find, string.format, string.gsub
-local floor, huge, concat = math.floor, math.huge, kit.concat
+local floor, huge, concat, sort = math.floor, math.huge, kit.concat, kit.table.sort
 local getmetatable = debug.getmetatable
 local new_buffer, get = kit.buffer.new, kit.buffer.get
 local depth_max, piece_size, number_size = kit.json_depth, kit.json_piece, kit.json_number
@@ -28,32 +29,33 @@ end
 -- What could end a script element early when the text stands in a page.
 escapes["<"] = "\\u003c"
 
--- Bytes that do not stand for themselves.
-local special = {}
-for mark in pairs(escapes) do
-  special[byte(mark)] = true
+-- What a text is to JSON: written as it is, with escapes, or not at all.
+local PLAIN, NOT_UTF8 = 0, 2
+local measure, valid_length = kit.json_text_kind, kit.valid_length
+
+-- What errors call a value.
+local function called(name)
+  if type(name) == "number" then
+    return "element " .. name
+  end
+  return name and "the text of '" .. gsub(name, "[\128-\255]", "?") .. "'" or "the text"
 end
 
--- A text, or a piece of one, with its escapes.
-local function escaped_text(text)
-  for index = 1, #text do
-    if special[byte(text, index)] then
-      return (gsub(text, '[%z\1-\31"\\<]', escapes))
+local function put_string(out, text, name)
+  local kind = measure(text)
+  if kind == NOT_UTF8 then
+    error("json.encode: " .. called(name) .. " is not UTF-8", 0)
+  elseif kind == PLAIN then
+    out:put('"', text, '"')
+  elseif #text <= piece_size then
+    out:put('"', (gsub(text, '[%z\1-\31"\\<]', escapes)), '"')
+  else
+    out:put('"')
+    for start = 1, #text, piece_size do
+      out:put((gsub(sub(text, start, start + piece_size - 1), '[%z\1-\31"\\<]', escapes)))
     end
+    out:put('"')
   end
-  return text
-end
-
-local function put_string(out, text)
-  if #text <= piece_size then
-    out:put('"', escaped_text(text), '"')
-    return
-  end
-  out:put('"')
-  for start = 1, #text, piece_size do
-    out:put(escaped_text(sub(text, start, start + piece_size - 1)))
-  end
-  out:put('"')
 end
 
 local put_value
@@ -84,7 +86,7 @@ local function put_array(out, list, depth)
     if index > 1 then
       out:put(",")
     end
-    put_value(out, list[index], depth)
+    put_value(out, list[index], depth, index)
   end
   out:put("]")
 end
@@ -104,30 +106,69 @@ local function number_text(value)
   return tonumber(text) == value and text or format("%.17g", value)
 end
 
-local function put_object(out, fields, depth)
-  out:put("{")
-  local is_first = true
-  for name, value in pairs(fields) do
+-- Up to this many names are sorted here, in native code.
+local FEW = 16
+
+local function sort_names(names, count)
+  if count > FEW then
+    return sort(names)
+  end
+  for index = 2, count do
+    local name, place = names[index], index
+    while place > 1 and name < names[place - 1] do
+      names[place] = names[place - 1]
+      place = place - 1
+    end
+    names[place] = name
+  end
+end
+
+-- The names of an object in their order; and where numbers are among them, which number each stands for.
+local function names_of(fields)
+  local names, count, numbers = {}, 0, nil
+  for name in pairs(fields) do
+    local text = name
     if type(name) == "number" then
-      name = number_text(name)
+      text = number_text(name)
+      numbers = numbers or {}
+      numbers[text] = name
     elseif type(name) ~= "string" then
       error("json.encode: a " .. type(name) .. " cannot be the name of a field", 0)
     end
-    if not is_first then
+    count = count + 1
+    names[count] = text
+  end
+  sort_names(names, count)
+  return names, count, numbers
+end
+
+local function put_object(out, fields, depth)
+  local names, count, numbers = names_of(fields)
+  out:put("{")
+  local before
+  for index = 1, count do
+    local name = names[index]
+    if name == before then
+      error("json.encode: there are two fields '" .. name .. "': a number and a string", 0)
+    end
+    if before then
       out:put(",")
     end
-    is_first = false
+    before = name
+    if measure(name) == NOT_UTF8 then
+      error("json.encode: the name of a field is not UTF-8: '" .. gsub(name, "[\128-\255]", "?") .. "'", 0)
+    end
     put_string(out, name)
     out:put(":")
-    put_value(out, value, depth)
+    put_value(out, fields[numbers and numbers[name] or name], depth, name)
   end
   out:put("}")
 end
 
-function put_value(out, value, depth)
+function put_value(out, value, depth, name)
   local kind = type(value)
   if kind == "string" then
-    put_string(out, value)
+    put_string(out, value, name)
   elseif kind == "number" then
     if value ~= value or value - value ~= 0 then
       error("json.encode: " .. tostring(value) .. " has no form in JSON", 0)
@@ -338,6 +379,10 @@ end
 local function decode(text)
   if type(text) ~= "string" then
     error("json.decode takes a string, not a " .. type(text), 0)
+  end
+  local valid = valid_length(text)
+  if valid < #text then
+    fail(valid + 1, "not UTF-8")
   end
   local value, at = value_at(text, 1, 0)
   local code, place = skip(text, at)

@@ -19,13 +19,17 @@ local text_size, number_size, searched_size = kit.text_size, kit.number_size, ki
 -- So many values are looked at where they are; more are put into a list.
 local FEW = 30
 
--- A number, or what a text says as one. LuaJIT's own reads a text of any length to its end.
+-- A number, or what a text says as one. LuaJIT's own reads a text of any length to its end, and takes "nan", "inf" and "1e999" for
+-- numbers: a client would send them, and they fit into no calculation and no JSON.
 local function to_number(...)
   local value = ...
-  if type(value) == "string" and #value > number_size then
+  if type(value) ~= "string" then
+    return native_tonumber(...)
+  elseif #value > number_size then
     return nil
   end
-  return native_tonumber(...)
+  local number = native_tonumber(...)
+  return number and number - number == 0 and number or nil
 end
 kit.to_number = to_number
 kit.publish("tonumber", to_number)

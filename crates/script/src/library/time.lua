@@ -9,6 +9,7 @@ local fail = kit.fail
 local type, tostring = type, tostring
 local now, to_number, date_size = kit.now, kit.to_number, kit.date_size
 local date, time_of, difference = os.date, os.time, os.difftime
+local floor = math.floor
 
 -- A year is a number of 32 bits. Beyond so many seconds from 1970 LuaJIT's own gives nil, and a page would print nothing.
 local SECONDS_MAX = 6.7e16
@@ -34,7 +35,7 @@ end
 -- The fields are read here: LuaJIT's own would call an `__index` from C.
 local function moment(fields)
   if fields == nil then
-    return now() - now() % 1
+    return floor(now())
   end
   if type(fields) ~= "table" then
     fail("bad argument #1 to 'time' (table expected, got " .. type(fields) .. ")")
@@ -49,7 +50,10 @@ local function moment(fields)
     isdst = fields.isdst,
   }
 end
-kit.publish("time", kit.seal("time", { now = now, date = date_at, http = http_date }))
+local function whole_now()
+  return floor(now())
+end
+kit.publish("time", kit.seal("time", { now = whole_now, date = date_at, http = http_date }))
 kit.publish("os", kit.seal("os", {
   clock = kit.clock,
   date = date_at,

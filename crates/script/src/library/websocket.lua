@@ -66,6 +66,13 @@ local function say(socket, method, what, text)
   return true
 end
 
+-- Text frames and the reason of a close are UTF-8 (RFC 6455, 5.6 and 5.5.1): clients end a connection where they are not.
+local function check_utf8(method, text, hint)
+  if not kit.is_utf8(text) then
+    fail("socket:" .. method .. ": the text is not UTF-8" .. (hint or ""))
+  end
+end
+
 local function check_text(method, text)
   if type(text) ~= "string" then
     fail("socket:" .. method .. " takes a string, not a " .. type(text))
@@ -80,7 +87,9 @@ local socket_meta = {
         fail("nil is no message")
       end
       local text = value
-      if type(value) ~= "string" then
+      if type(value) == "string" then
+        check_utf8("send", text, ": socket:send_binary sends bytes")
+      else
         local fine
         fine, text = pcall(encode, value)
         if not fine then
@@ -101,6 +110,7 @@ local socket_meta = {
       if #reason > 123 then
         fail("the reason of a close has at most 123 bytes")
       end
+      check_utf8("close", reason)
       return say(socket, "close", code, reason)
     end,
     subscribe = function(socket, channel)

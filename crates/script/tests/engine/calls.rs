@@ -236,7 +236,7 @@ fn time_comes_from_the_host() {
         time.date('!%Y-%m-%d'), ' ', os.date('!%H', 3600), ' ', os.clock() > 0 and 'on' or 'off')";
     assert_eq!(
         stage.body(code),
-        "1000000000.500 1000000000 Sun, 06 Nov 1994 08:49:37 GMT 2001-09-09 01 on"
+        "1000000000.000 1000000000 Sun, 06 Nov 1994 08:49:37 GMT 2001-09-09 01 on"
     );
 }
 

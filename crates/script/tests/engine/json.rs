@@ -1,5 +1,6 @@
 //! `json.encode` and `json.decode`.
 
+use proptest::prelude::*;
 use script::engine::Fault;
 
 use crate::stage::Stage;
@@ -110,5 +111,117 @@ fn what_is_no_json_is_refused_with_the_line() {
     ] {
         let error = stage.failure(code);
         assert_eq!((error.fault, error.line), (Fault::Runtime, 1), "{code}: {error}");
+    }
+}
+
+#[test]
+fn equal_tables_have_one_text() {
+    let mut stage = Stage::new();
+    let code = r#"
+        local one = { code = 'a', hits = 0, url = 'u', at = 1, [10] = 'ten', [9] = 'nine', ['10a'] = 1 }
+        assert(json.encode(one) == '{"10":"ten","10a":1,"9":"nine","at":1,"code":"a","hits":0,"url":"u"}', json.encode(one))
+        local many, other = {}, {}
+        for index = 1, 100 do many['k' .. index] = index end
+        for index = 100, 1, -1 do other['k' .. index] = index end
+        assert(json.encode(many) == json.encode(other) and json.encode(many):find('"k1":1,"k10":10,"k100":100,"k11":11', 1, true))
+        _b:put('fine')"#;
+    assert_eq!(stage.body(code), "fine");
+    let error = stage.failure("json.encode({ ['5'] = 1, [5] = 2 })");
+    assert!(error.message.contains("two fields '5'"), "{error}");
+}
+
+#[test]
+fn what_is_not_utf8_is_named_and_neither_written_nor_read() {
+    let mut stage = Stage::new();
+    for (code, told) in [
+        ("json.encode('caf\\233')", "json.encode: the text is not UTF-8"),
+        ("json.encode({ a = { note = '\\255' } })", "json.encode: the text of 'note' is not UTF-8"),
+        ("json.encode({ 'a', '\\255' })", "json.encode: element 2 is not UTF-8"),
+        (
+            "json.encode({ ['caf\\233'] = 1 })",
+            "json.encode: the name of a field is not UTF-8: 'caf?'",
+        ),
+        (
+            "json.encode({ a = ('x'):rep(70000) .. '\\237\\160\\128' })",
+            "the text of 'a' is not UTF-8",
+        ),
+        ("json.decode('\"a\\255\"')", "json.decode: not UTF-8 at byte 3"),
+        (
+            "json.decode('\"' .. ('\\195\\169'):rep(40000) .. '\\192\\128\"')",
+            "json.decode: not UTF-8 at byte 80002",
+        ),
+        ("channel.publish('c', { text = '\\255' })", "the text of 'text' is not UTF-8"),
+    ] {
+        let error = stage.failure(code);
+        assert!(error.line == 1 && error.message.contains(told), "{code}: {error}");
+    }
+    // Characters that lie on the border of two pieces.
+    let code = "local long = ('x'):rep(65535) .. ('é😀'):rep(20000)
+        assert(json.decode(json.encode(long)) == long) _b:put('fine')";
+    assert_eq!(stage.body(code), "fine");
+}
+
+/// A text as Lua writes it, whatever bytes it has.
+fn quoted(text: &[u8]) -> String {
+    text.iter().map(|byte| format!("\\{byte:03}")).collect()
+}
+
+/// Texts that are JSON, or nearly.
+fn texts() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = prop::sample::select(vec![
+        &b"{"[..],
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b":",
+        b"\"",
+        b"\"a\":",
+        b"1",
+        b"-",
+        b"0",
+        b".",
+        b"e",
+        b"E",
+        b"+",
+        b"true",
+        b"false",
+        b"null",
+        b" ",
+        b"\n",
+        b"\\",
+        b"\\u0041",
+        b"\\ud83d",
+        b"\\ude00",
+        b"\x01",
+        b"\xc3\xa9",
+        b"\xff",
+        b"1e999",
+        b"12.5e-3",
+        b"{\"a\":[1,{\"b\":\"c\"}]}",
+        b"\xed\xa0\x80",
+    ]);
+    let deep =
+        (95_usize..105).prop_map(|depth| ("[".repeat(depth) + &"]".repeat(depth)).into_bytes());
+    let long = (995_usize..1005, prop::sample::select(vec!["0.", "1", "-0."])).prop_map(
+        |(size, start)| (start.to_owned() + &"1".repeat(size - start.len())).into_bytes(),
+    );
+    let mixed = prop::collection::vec(pieces, 0..16).prop_map(|pieces| pieces.concat());
+    prop_oneof![20 => mixed, 1 => deep, 1 => long]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn json_that_the_server_takes_is_the_json_that_pages_can_read(texts in prop::collection::vec(texts(), 64)) {
+        let mut stage = Stage::new();
+        let list: String = texts.iter().map(|text| format!("'{}',", quoted(text))).collect();
+        let code = format!("for _, text in ipairs {{ {list} }} do _b:put(pcall(json.decode, text) and '1' or '0') end");
+        let read = stage.body(&code);
+        let taken: String = texts.iter().map(|text| if wire::json::check(text).is_ok() { '1' } else { '0' }).collect();
+        for (text, (read, taken)) in texts.iter().zip(read.chars().zip(taken.chars())) {
+            prop_assert_eq!(read, taken, "{:?}", String::from_utf8_lossy(text));
+        }
+        prop_assert_eq!(read.len(), taken.len());
     }
 }

@@ -188,6 +188,8 @@ fn protected_functions_keep_their_meaning() {
         assert(rawset({}, 'a', 1).a == 1 and rawget({ b = 2 }, 'b') == 2 and rawequal(t, t))
         assert(select('#', unpack({ 1, nil, 3 }, 1, 3)) == 3)
         assert(tostring(nil) == 'nil' and tonumber('0x10') == 16)
+        for _, text in ipairs { 'nan', '-nan', 'inf', 'Infinity', '-inf', '1e999', '-1e309' } do assert(tonumber(text) == nil, text) end
+        assert(tonumber(1 / 0) == 1 / 0 and tonumber('1e308') == 1e308 and tonumber('zz', 36) == 1295)
         assert(bit.band(12, 10) == 8 and math.floor(2.5) == 2)
         assert(rawlen({ 1, 2 }) == 2 and rawlen('abc') == 3 and not pcall(rawlen, nil))
         assert(rawlen(setmetatable({ 1 }, { __len = function() return 9 end })) == 1)

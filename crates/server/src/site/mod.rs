@@ -40,6 +40,7 @@ pub(crate) use channel::{members_object, wish_of};
 pub(crate) use database_access::Need;
 pub use endpoints::Helpers;
 pub(crate) use given::Given;
+pub(crate) use orders::{message_of, written_value};
 pub use state::Site;
 pub(crate) use talking::Said;
 pub(crate) use upgraded::{Upgrade, Upgraded};

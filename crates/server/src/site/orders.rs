@@ -12,7 +12,7 @@ use channels::limits::KEY_SIZE;
 use channels::{Body, Glob, Offer, Position, check_name};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::limits::PROGRAM_ORDERS;
@@ -84,7 +84,7 @@ struct Written<'o> {
     disconnect: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     unsubscribe: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "written_value")]
     data: Option<&'o RawValue>,
     #[serde(borrow, default)]
     key: Option<Cow<'o, str>>,
@@ -114,8 +114,7 @@ impl Written<'_> {
         }
         let names = self.publish.map(|name| vec![name]).or(self.broadcast);
         if let Some(names) = names {
-            let data = self.data.ok_or("`data` is missing")?;
-            let body = Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())?;
+            let body = message_of(self.data)?;
             let key = self.key.map(|key| check_key(key.as_bytes())).transpose();
             let key = key.map_err(|problem| problem.to_string())?;
             return names
@@ -146,6 +145,19 @@ impl Written<'_> {
         let user = self.unsubscribe.unwrap_or_default().into();
         Ok(vec![Order::Dismiss { user, channel: Some(checked(&channel)?.into()) }])
     }
+}
+
+/// A field that is written, also if it is `null`, which `Option` would take for a missing one.
+pub(crate) fn written_value<'de, D: Deserializer<'de>>(
+    field: D,
+) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(field).map(Some)
+}
+
+/// The message in the field `data` of an order.
+pub(crate) fn message_of(data: Option<&RawValue>) -> Result<Body, String> {
+    let data = data.ok_or("`data` is missing")?;
+    Body::of_json(data.get().as_bytes()).map_err(|problem| format!("`data` is not JSON: {problem}"))
 }
 
 fn checked(name: &str) -> Result<&str, String> {

@@ -14,7 +14,7 @@ use crate::engine::ffi::address::{piece, place_of};
 use crate::engine::ffi::called::{called_with, with_host};
 use crate::engine::ffi::context::{Context, Traces};
 use crate::engine::ffi::stack::{Inside, Type};
-use crate::engine::ffi::{crypto, native, records};
+use crate::engine::ffi::{crypto, native, records, utf8};
 use crate::engine::host::{Answer, Level, Part, PublishedValue, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
@@ -45,7 +45,7 @@ pub(super) fn install(inside: Inside) {
     let write: unsafe extern "C" fn(*const u8, u32, u32, *mut u8, u32, u32) -> u32 = escape_write;
     let pointers: [(&CStr, *mut c_void); 2] =
         [(c"escape_measure", measure as *mut c_void), (c"escape_write", write as *mut c_void)];
-    for (name, pointer) in pointers.into_iter().chain(crypto::pointers()) {
+    for (name, pointer) in pointers.into_iter().chain(crypto::pointers()).chain(utf8::pointers()) {
         inside.push_pointer(pointer);
         inside.set_field(-2, name);
     }

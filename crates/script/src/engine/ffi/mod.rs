@@ -30,6 +30,7 @@ mod records;
 mod reference;
 mod stack;
 mod tick;
+mod utf8;
 
 pub(in crate::engine) use calls::Fault as CallFault;
 pub(in crate::engine) use context::{MemorySizes, Traces};

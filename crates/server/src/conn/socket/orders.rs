@@ -6,9 +6,7 @@
 use std::borrow::Cow;
 
 use channels::limits::{MEMBERS_TOLD, SUBSCRIPTIONS_PER_CONNECTION};
-use channels::{
-    Body, Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name,
-};
+use channels::{Position, Published, Publisher, Question, Refusal, Subscriber, Told, check_name};
 use pages::Wish;
 use runtime::service::Context;
 use serde::Deserialize;
@@ -16,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::{After, Asked, Socket, Speaks, tell};
 use crate::message::Message;
-use crate::site::{Site, Verdict, members_object, wish_of};
+use crate::site::{Site, Verdict, members_object, message_of, wish_of, written_value};
 
 /// An order. Exactly one of the first five fields is present.
 #[derive(Deserialize)]
@@ -32,7 +30,7 @@ struct Order<'o> {
     token: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     members: Option<Cow<'o, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "written_value")]
     data: Option<&'o RawValue>,
     #[serde(borrow, default)]
     since: Option<Cow<'o, str>>,
@@ -218,12 +216,10 @@ impl Socket {
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> After {
-        let body = data.ok_or_else(|| "`publish` needs `data`".to_owned());
-        let body = body.and_then(|data| {
-            check_configured(name, site)?;
+        let body = check_configured(name, site).and_then(|()| {
             let allowed = site.may_publish(name, self.lease.rights());
             allowed.map_err(|refusal| refusal.to_string())?;
-            Body::of_json(data.get().as_bytes()).map_err(|error| error.to_string())
+            message_of(data)
         });
         let verdict =
             body.map(|body| (self.lease.ask((name, wish_of(&body)), site, context), body));

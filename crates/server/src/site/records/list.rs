@@ -4,7 +4,6 @@
 //! records.
 
 use http::{Answer, AnswerContext};
-use serde_json::{Map, Value};
 use store::limits::PAGE_KEYS;
 use store::{Database, Entry, Outcome, Page, PageOf, Query, With};
 use wire::http::status::Status;
@@ -50,28 +49,37 @@ impl Site {
 }
 
 fn object(page: Page) -> String {
-    let mut object = Map::new();
-    if let Some(next) = &page.next {
-        put_bytes("next", next, &mut object);
+    let mut text = "{\"keys\":[".to_owned();
+    for (number, record) in records(page.keys).enumerate() {
+        if number > 0 {
+            text.push(',');
+        }
+        text.push_str(&record);
     }
-    object.insert("keys".to_owned(), records(page.keys).collect());
-    Value::Object(object).to_string()
+    text.push(']');
+    if let Some(next) = &page.next {
+        text.push(',');
+        put_bytes("next", next, &mut text);
+    }
+    text.push('}');
+    text
 }
 
 /// One line per key, and a last line with the key where the next page begins.
 fn lines(page: Page) -> String {
     let mut text = String::new();
     for record in records(page.keys) {
-        text.push_str(&format!("{record}\n"));
+        text.push_str(&record);
+        text.push('\n');
     }
     if let Some(next) = &page.next {
-        let mut object = Map::new();
-        put_bytes("next", next, &mut object);
-        text.push_str(&format!("{}\n", Value::Object(object)));
+        text.push('{');
+        put_bytes("next", next, &mut text);
+        text.push_str("}\n");
     }
     text
 }
 
-fn records(keys: Vec<(Box<[u8]>, Option<Entry>)>) -> impl Iterator<Item = Value> {
+fn records(keys: Vec<(Box<[u8]>, Option<Entry>)>) -> impl Iterator<Item = String> {
     keys.into_iter().filter_map(|(key, entry)| Some(to_json(&key, &entry?)))
 }

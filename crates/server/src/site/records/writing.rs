@@ -8,6 +8,7 @@ use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};
 use wire::http::conditional::{Precondition, SafeMethod};
 use wire::http::method::Method;
 use wire::http::status::Status;
+use wire::json;
 
 use super::reading::{judge, tag};
 use super::{Given, Refused, Site, answer, number, outcome_of};
@@ -88,8 +89,7 @@ fn put(
     let media = request.field("content-type").unwrap_or_default();
     let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     let kind = if media.eq_ignore_ascii_case(b"application/json") {
-        let checked = serde_json::from_slice::<serde::de::IgnoredAny>(request.body);
-        checked.map_err(|error| Refused::Json(error.to_string()))?;
+        json::check(request.body).map_err(|problem| Refused::Json(problem.to_string()))?;
         Kind::Table
     } else {
         Kind::Bytes

@@ -1,0 +1,373 @@
+//! Which texts the server takes as JSON (RFC 8259), wherever they come in.
+//!
+//! Owns the rule: UTF-8, one value, at most [`JSON_DEPTH`] levels, numbers of at most [`JSON_NUMBER_SIZE`] bytes that a
+//! 64-bit float can hold. `json.decode` of pages takes exactly these texts, so whatever passes here can be read by every
+//! page. Builds no value: who needs the content of a string gets it from [`string`].
+
+use std::fmt;
+
+use crate::limits::{JSON_DEPTH, JSON_NUMBER_SIZE};
+
+/// Why a text is not JSON for this server, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// The byte at which it is noticed; the first one is 1.
+    pub at: usize,
+}
+
+/// What is wrong with a text that should be JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// A byte that does not belong to UTF-8 (RFC 8259 section 8.1).
+    NotUtf8,
+    /// There is no value where one has to be.
+    NoValue,
+    /// Something follows the value.
+    AfterValue,
+    /// The text ends within a string.
+    OpenString,
+    /// A control character within a string (RFC 8259 section 7).
+    Control,
+    /// A backslash with a letter that is no escape.
+    Escape,
+    /// `\u` without four hexadecimal digits.
+    Digits,
+    /// No string where the name of a field has to be.
+    NoName,
+    /// No colon behind the name of a field.
+    NoColon,
+    /// Neither a comma nor the end of an array.
+    NoArrayEnd,
+    /// Neither a comma nor the end of an object.
+    NoObjectEnd,
+    /// More than [`JSON_DEPTH`] levels.
+    TooDeep,
+    /// A number of more than [`JSON_NUMBER_SIZE`] bytes.
+    LongNumber,
+    /// A number that no 64-bit float can hold.
+    LargeNumber,
+}
+
+// The texts below state these numbers.
+const _: () = assert!(JSON_DEPTH == 100 && JSON_NUMBER_SIZE == 1_000);
+
+impl ProblemKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::NotUtf8 => "not UTF-8",
+            Self::NoValue => "a value expected",
+            Self::AfterValue => "something after the value",
+            Self::OpenString => "the text ends within a string",
+            Self::Control => "a control character within a string",
+            Self::Escape => "not an escape",
+            Self::Digits => "four hexadecimal digits expected",
+            Self::NoName => "the name of a field expected",
+            Self::NoColon => "':' expected",
+            Self::NoArrayEnd => "',' or ']' expected",
+            Self::NoObjectEnd => "',' or '}' expected",
+            Self::TooDeep => "deeper than 100 levels",
+            Self::LongNumber => "a number of more than 1000 bytes",
+            Self::LargeNumber => "a number out of range",
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} at byte {}", self.kind.as_str(), self.at)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// Checks that a text is one JSON value, with white space around it at most. Returns it as UTF-8, without that white space.
+///
+/// # Errors
+/// The first problem.
+pub fn check(text: &[u8]) -> Result<&str, Problem> {
+    let valid = match simdutf8::compat::from_utf8(text) {
+        Ok(valid) => valid,
+        Err(error) => {
+            return Err(Problem { kind: ProblemKind::NotUtf8, at: error.valid_up_to() + 1 });
+        }
+    };
+    let mut cursor = Cursor { text, at: 0, open: 0, depth: 0 };
+    cursor.values()?;
+    cursor.skip_space();
+    if cursor.at < text.len() {
+        return Err(cursor.problem(ProblemKind::AfterValue));
+    }
+    Ok(valid.trim_matches([' ', '\t', '\n', '\r']))
+}
+
+/// The content of a text that [`check`] has accepted and that begins with a quotation mark. An escaped surrogate without
+/// its partner becomes U+FFFD, because no UTF-8 stands for it (RFC 8259 section 8.2).
+#[must_use]
+pub fn string(text: &str) -> String {
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+    let mut content = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        content.push_str(&rest[..at]);
+        let (character, used) = escaped(&rest.as_bytes()[at..]);
+        content.push(character);
+        rest = rest.get(at + used..).unwrap_or_default();
+    }
+    content.push_str(rest);
+    content
+}
+
+/// The character of the escape with which these bytes begin, and how many bytes it takes.
+fn escaped(text: &[u8]) -> (char, usize) {
+    let plain = match text.get(1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return unicode(text),
+        Some(other) => char::from(*other),
+        None => char::REPLACEMENT_CHARACTER,
+    };
+    (plain, 2)
+}
+
+fn unicode(text: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let Some(first) = unit(0) else { return (char::REPLACEMENT_CHARACTER, 2) };
+    let pair = [first, unit(6).unwrap_or_default()];
+    match char::decode_utf16(pair).next() {
+        Some(Ok(character)) => (character, 6 * character.len_utf16()),
+        _ => (char::REPLACEMENT_CHARACTER, 6),
+    }
+}
+
+/// What may come next.
+#[derive(Clone, Copy)]
+enum Expects {
+    /// A value.
+    Value,
+    /// The first element of an array, or its end.
+    FirstElement,
+    /// The first field of an object, or its end.
+    FirstField,
+    /// The name of a field.
+    Name,
+    /// What follows a value: a comma or an end, or nothing.
+    Next,
+}
+
+struct Cursor<'t> {
+    text: &'t [u8],
+    at: usize,
+    /// One bit for each open level, the innermost lowest: 1 for an object, 0 for an array.
+    open: u128,
+    depth: usize,
+}
+
+impl Cursor<'_> {
+    fn problem(&self, kind: ProblemKind) -> Problem {
+        Problem { kind, at: self.at + 1 }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// Reads one value, with all that is in it. The levels are bits, so no input can exhaust the stack.
+    fn values(&mut self) -> Result<(), Problem> {
+        let mut expects = Expects::Value;
+        loop {
+            self.skip_space();
+            expects = match expects {
+                Expects::FirstElement if self.peek() == Some(b']') => self.close(),
+                Expects::Value | Expects::FirstElement => self.value()?,
+                Expects::FirstField if self.peek() == Some(b'}') => self.close(),
+                Expects::FirstField | Expects::Name => {
+                    self.name()?;
+                    Expects::Value
+                }
+                Expects::Next if self.depth == 0 => return Ok(()),
+                Expects::Next => self.next()?,
+            };
+        }
+    }
+
+    fn open(&mut self, bit: u128) -> Result<(), Problem> {
+        if self.depth >= JSON_DEPTH {
+            return Err(self.problem(ProblemKind::TooDeep));
+        }
+        self.at += 1;
+        self.depth += 1;
+        self.open = self.open << 1 | bit;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Expects {
+        self.at += 1;
+        self.depth -= 1;
+        self.open >>= 1;
+        Expects::Next
+    }
+
+    fn next(&mut self) -> Result<Expects, Problem> {
+        let is_object = self.open & 1 == 1;
+        let (end, problem, after_comma) = if is_object {
+            (b'}', ProblemKind::NoObjectEnd, Expects::Name)
+        } else {
+            (b']', ProblemKind::NoArrayEnd, Expects::Value)
+        };
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(after_comma)
+            }
+            Some(byte) if byte == end => Ok(self.close()),
+            _ => Err(self.problem(problem)),
+        }
+    }
+
+    fn name(&mut self) -> Result<(), Problem> {
+        if self.peek() != Some(b'"') {
+            return Err(self.problem(ProblemKind::NoName));
+        }
+        self.string()?;
+        self.skip_space();
+        if self.peek() != Some(b':') {
+            return Err(self.problem(ProblemKind::NoColon));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn value(&mut self) -> Result<Expects, Problem> {
+        match self.peek() {
+            Some(b'{') => {
+                self.open(1)?;
+                return Ok(Expects::FirstField);
+            }
+            Some(b'[') => {
+                self.open(0)?;
+                return Ok(Expects::FirstElement);
+            }
+            Some(b'"') => self.string()?,
+            Some(b't') => self.word(b"true")?,
+            Some(b'f') => self.word(b"false")?,
+            Some(b'n') => self.word(b"null")?,
+            _ => self.number()?,
+        }
+        Ok(Expects::Next)
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Problem> {
+        if !self.text[self.at..].starts_with(word) {
+            return Err(self.problem(ProblemKind::NoValue));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// A string, from its quotation mark to behind the closing one.
+    fn string(&mut self) -> Result<(), Problem> {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(..32) => return Err(self.problem(ProblemKind::Control)),
+                Some(_) => self.at += 1,
+                None => return Err(self.problem(ProblemKind::OpenString)),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Problem> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                self.at += 1;
+                let digits = self.text.get(self.at..self.at + 4).unwrap_or_default();
+                if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(self.problem(ProblemKind::Digits));
+                }
+                self.at += 4;
+            }
+            _ => return Err(self.problem(ProblemKind::Escape)),
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    /// A number (RFC 8259 section 6).
+    fn number(&mut self) -> Result<(), Problem> {
+        let start = self.at;
+        if self.number_end().is_none() {
+            self.at = start;
+            return Err(self.problem(ProblemKind::NoValue));
+        }
+        let end = std::mem::replace(&mut self.at, start);
+        let digits = &self.text[start..end];
+        if digits.len() > JSON_NUMBER_SIZE {
+            return Err(self.problem(ProblemKind::LongNumber));
+        }
+        // Without an exponent, and with so few digits, it is in range: most numbers need no conversion.
+        if digits.len() > 300 || digits.contains(&b'e') || digits.contains(&b'E') {
+            let value = str::from_utf8(digits).ok().and_then(|digits| digits.parse::<f64>().ok());
+            if !value.is_some_and(f64::is_finite) {
+                return Err(self.problem(ProblemKind::LargeNumber));
+            }
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// Moves behind a number; `None` if there is none.
+    fn number_end(&mut self) -> Option<()> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let starts_with_zero = self.peek() == Some(b'0');
+        let whole = self.digits();
+        if whole == 0 || starts_with_zero && whole > 1 {
+            return None;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            if self.digits() == 0 {
+                return None;
+            }
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            if self.digits() == 0 {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
