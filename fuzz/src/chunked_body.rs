@@ -7,6 +7,9 @@ use wire::http::refusal::Reason;
 
 use crate::cutting;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/body"];
+
 /// Bodies of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"0\r\n\r\nGET / HTTP/1.1\r\n",

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use config::{Config, Overrides};
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/config/src"];
+
 /// Files of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"",

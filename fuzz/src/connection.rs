@@ -15,6 +15,10 @@ use answers::{Answers, read};
 use expected::{Conversation, End, converse};
 use stage::Stage;
 
+/// The code that it runs.
+pub const COVERS: &[&str] =
+    &["crates/http/src", "crates/runtime/src", "crates/server/src", "crates/world/src"];
+
 /// Streams of all kinds, with cuts.
 pub const SEEDS: &[&[u8]] = &[
     b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b?c=d HTTP/1.1\r\nHost: a\r\n\r\n\xff\x05\x10",

@@ -3,6 +3,9 @@
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
 use wire::websocket;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/websocket/handshake"];
+
 /// Handshakes, good and bad.
 pub const SEEDS: &[&[u8]] = &[
     b"GET /c HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",

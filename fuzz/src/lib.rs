@@ -10,6 +10,7 @@ pub mod config_file;
 pub mod connection;
 pub mod cutting;
 pub mod handshake;
+pub mod json;
 pub mod log_escape;
 pub mod multipart;
 pub mod mutation;
@@ -29,6 +30,8 @@ pub mod websocket;
 pub struct Target {
     /// The name, which is that of the module and of the file in `fuzz_targets`.
     pub name: &'static str,
+    /// The code that it runs: the beginnings of paths in the project.
+    pub covers: &'static [&'static str],
     /// Panics if a property is violated.
     pub check: fn(&[u8]),
     /// Example inputs.
@@ -42,6 +45,7 @@ macro_rules! targets {
         /// Every target.
         pub const TARGETS: &[Target] = &[$(Target {
             name: stringify!($module),
+            covers: $module::COVERS,
             check: $module::check,
             seeds: $module::SEEDS,
             words: $module::WORDS,
@@ -57,6 +61,7 @@ targets!(
     range,
     precondition,
     config_file,
+    json,
     log_escape,
     proxy_header,
     resp,

@@ -3,6 +3,9 @@
 
 use wire::escape::{escape_html, escape_json, escape_log};
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/escape"];
+
 /// Texts of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"GET /a HTTP/1.1",

@@ -5,6 +5,9 @@ use wire::http::multipart::{Boundary, MultipartDecoder, MultipartError, Piece};
 
 use crate::cutting;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/multipart"];
+
 /// Forms of all kinds, with the boundary `X`.
 pub const SEEDS: &[&[u8]] = &[
     b"--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--X--\r\n",

@@ -8,6 +8,9 @@ use wire::http::conditional::{
 };
 use wire::http::date;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/conditional"];
+
 /// Fields of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"\x00if-none-match: \"tag\"",

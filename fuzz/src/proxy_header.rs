@@ -5,6 +5,9 @@ use wire::proxy::{Parsed, ProxyError, Source, parse};
 
 use crate::cutting;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/proxy"];
+
 /// Headers of both versions.
 pub const SEEDS: &[&[u8]] = &[
     b"PROXY TCP4 192.0.2.1 198.51.100.2 56324 443\r\nGET / HTTP/1.1\r\n",

@@ -7,6 +7,9 @@ use wire::http::range::{ByteRange, Multipart, Ranges, evaluate};
 use wire::http::range::{write_content_range, write_unsatisfied_range};
 use wire::limits::RANGES_MAXIMUM;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/range"];
+
 /// Fields of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"\x03bytes=0-499",

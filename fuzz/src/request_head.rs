@@ -6,6 +6,9 @@ use wire::limits;
 
 use crate::cutting;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/head"];
+
 /// Heads of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",

@@ -2,6 +2,9 @@
 
 use wire::resp::{Limits, Parser, write_array, write_bulk};
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/resp"];
+
 /// Commands of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"*3\r\n$7\r\nPUBLISH\r\n$1\r\na\r\n$4\r\nb\r\nc\r\n",

@@ -7,6 +7,9 @@ use wire::limits;
 
 use crate::cutting;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/received"];
+
 /// Responses of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 12:00:00 GMT\r\nContent-Length: 5\r\n\r\nhelloHTTP",

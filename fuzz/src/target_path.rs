@@ -7,6 +7,9 @@ use wire::http::target::{
 };
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/http/target"];
+
 /// Targets of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"/",

@@ -5,6 +5,9 @@ use std::str::Chars;
 
 use script::template::{Escape, Problem, lower};
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/script/src/template"];
+
 /// Pages of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"<p>Hello, <%= name %>!</p>\n",

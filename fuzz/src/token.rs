@@ -9,6 +9,9 @@ use channels::{TokenKeys, TokenProblem};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/channels/src/token"];
+
 /// The number of a header, and claims.
 pub const SEEDS: &[&[u8]] = &[
     b"\x00{\"exp\":1900000000,\"sub\":\"ann\",\"subscribe\":[\"chat.*\"],\"publish\":[\"a\"],\"info\":{\"a\":1}}",

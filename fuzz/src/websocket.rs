@@ -5,6 +5,9 @@ use wire::websocket::{
     Extension, Kind, Limits, Opcode, Reader, Role, Step, write_deflated, write_frame,
 };
 
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/wire/src/websocket"];
+
 /// Frames of all kinds.
 pub const SEEDS: &[&[u8]] = &[
     b"\x07\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58",

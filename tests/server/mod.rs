@@ -2,8 +2,6 @@
 //!
 //! Owns the process, its directory and its output. Never ends a process it did not start.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 pub(crate) mod channel;
 pub(crate) mod client;
 pub(crate) mod directory;

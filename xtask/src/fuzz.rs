@@ -4,6 +4,7 @@
 //! the stable driver of the fuzz package, which mutates the same seeds. The checks are functions
 //! in fuzz/src.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::arguments::Arguments;
@@ -13,15 +14,6 @@ use crate::workspace;
 
 /// Seconds for one run unless `--seconds` says otherwise.
 const SECONDS: u64 = 60;
-
-/// How the driver is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Build {
-    /// Like the tests, with which it shares its build: for runs of a minute.
-    AsTests,
-    /// With all optimisations: for runs of hours.
-    Optimised,
-}
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -41,36 +33,31 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     }
     if let Some(file) = replay {
         let target = target.ok_or(Failure::Usage("--replay needs a target".to_owned()))?;
-        return drive(&[&target, "--replay", &file], Build::Optimised);
+        return drive(&[&target, "--replay", &file]);
     }
     // Seeds are those of the stable driver: libFuzzer numbers its runs differently.
     if stable || seed.is_some() {
-        return drive_for(target.as_deref(), seconds, seed, Build::Optimised);
+        return drive_for(target.as_deref(), seconds, seed);
     }
     match target {
-        Some(target) => fuzz(&[target], seconds, Build::Optimised),
-        None => fuzz(&targets, seconds, Build::Optimised),
+        Some(target) => fuzz(&[target], seconds),
+        None => fuzz(&targets, seconds),
     }
 }
 
-/// Runs every target, the time divided among them.
-pub(crate) fn run_all(seconds: u64) -> Result<(), Failure> {
-    fuzz(&targets()?, seconds, Build::AsTests)
-}
+/// Commits whose changes count as new.
+const NEW_COMMITS: usize = 20;
 
-/// A cargo command on the fuzz package, a workspace of its own.
-pub(crate) fn cargo(verb: &str) -> Result<Command, Failure> {
-    let root = workspace::root();
-    // Starts from the root's lock file, so that both workspaces build the same versions.
-    let lock = root.join("fuzz/Cargo.lock");
-    if !lock.exists() {
-        std::fs::copy(root.join("Cargo.lock"), lock)?;
-    }
-    let mut command = workspace::cargo();
-    command.args([verb, "--manifest-path"]).arg(root.join("fuzz/Cargo.toml"));
-    // Cargo finds the crates that the tests have built there, and does not build them again.
-    command.arg("--target-dir").arg(workspace::target_folder()?);
-    Ok(command)
+/// The name of the stable driver.
+pub(crate) const DRIVER: &str = "drive";
+
+/// Runs every target, the time divided among them, by a driver that the tests' build has made; those whose code is new for longer.
+pub(crate) fn run_all(driver: Option<&Path>, seconds: u64) -> Result<(), Failure> {
+    let driver = driver.ok_or_else(|| Failure::Work("the fuzz driver was not built".to_owned()))?;
+    let changed = workspace::changed_files(NEW_COMMITS)?.join(",");
+    let mut command = Command::new(driver);
+    command.args(["--seconds", &seconds.to_string(), "--changed", &changed]);
+    process::run(&mut command, "the fuzz driver")
 }
 
 /// The targets, by the files of fuzz/fuzz_targets.
@@ -86,14 +73,14 @@ fn targets() -> Result<Vec<String>, Failure> {
     Ok(targets)
 }
 
-fn fuzz(targets: &[String], seconds: u64, build: Build) -> Result<(), Failure> {
+fn fuzz(targets: &[String], seconds: u64) -> Result<(), Failure> {
     if !has_cargo_fuzz() {
         println!("cargo-fuzz or nightly is not here: the stable driver mutates the same seeds");
         let only = if targets.len() == 1 { targets.first() } else { None };
-        return drive_for(only.map(String::as_str), seconds, None, build);
+        return drive_for(only.map(String::as_str), seconds, None);
     }
     let corpus = workspace::root().join("fuzz/corpus");
-    drive(&["--write-seeds", &corpus.display().to_string()], build)?;
+    drive(&["--write-seeds", &corpus.display().to_string()])?;
     let share = (seconds / targets.len().max(1) as u64).max(1);
     for target in targets {
         println!("-- {target}: libFuzzer for {share} s");
@@ -117,27 +104,19 @@ fn has_cargo_fuzz() -> bool {
 }
 
 /// Runs the stable driver for a time: one target, or all with the time divided among them.
-fn drive_for(
-    target: Option<&str>,
-    seconds: u64,
-    seed: Option<u64>,
-    build: Build,
-) -> Result<(), Failure> {
+fn drive_for(target: Option<&str>, seconds: u64, seed: Option<u64>) -> Result<(), Failure> {
     let mut words = vec!["--seconds".to_owned(), seconds.to_string()];
     if let Some(seed) = seed {
         words.extend(["--seed".to_owned(), seed.to_string()]);
     }
     words.extend(target.map(str::to_owned));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    drive(&words, build)
+    drive(&words)
 }
 
-fn drive(words: &[&str], build: Build) -> Result<(), Failure> {
-    let profile = match build {
-        Build::AsTests => "test",
-        Build::Optimised => "release",
-    };
-    let mut command = cargo("run")?;
-    command.args(["--quiet", "--profile", profile, "--bin", "drive", "--"]).args(words);
+fn drive(words: &[&str]) -> Result<(), Failure> {
+    let mut command = workspace::cargo();
+    command.args(["run", "--quiet", "--package", "velodrome-fuzz", "--profile", "fuzz"]);
+    command.args(["--bin", DRIVER, "--"]).args(words);
     process::run(&mut command, "the fuzz driver")
 }

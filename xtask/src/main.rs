@@ -13,9 +13,11 @@ mod arguments;
 mod bench;
 mod client;
 mod conformance;
+mod documentation;
 mod failure;
 mod fuzz;
 mod process;
+mod programs;
 mod server;
 mod stages;
 mod tally;
@@ -29,6 +31,9 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(status) = documentation::stand_in(&words) {
+        return status;
+    }
     match run(&words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,18 +1,20 @@
 //! `cargo xtask test`: all checks of a change, stage by stage.
 //!
-//! Owns the order of the stages and the closing line. The checks are elsewhere.
+//! Owns the order of the stages, which of them run side by side, and the closing line. The checks are elsewhere.
 
+use std::thread;
 use std::time::Instant;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::process;
+use crate::programs::{self, Built};
 use crate::tally::{self, Tally};
 use crate::workspace;
-use crate::{fuzz, tidy};
+use crate::{documentation, fuzz, tidy};
 
-/// Seconds of random input, over all targets, unless `--seconds` says otherwise.
-const FUZZ_SECONDS: u64 = 60;
+/// Seconds of random input, over all targets, unless `--seconds` says otherwise. Targets whose code is new run for longer.
+const FUZZ_SECONDS: u64 = 15;
 
 /// The tests of `crates/sys` that Miri can run: the others need system calls that Miri does not have.
 const MIRI_TESTS: [&str; 7] =
@@ -21,26 +23,37 @@ const MIRI_TESTS: [&str; 7] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Format,
-    Clippy,
+    Tidy,
     Build,
     Tests,
     Miri,
     Documentation,
-    Tidy,
     Fuzz,
 }
 
-/// The stages in the order they run: the quick ones that fail most often first.
-const STAGES: [(&str, Stage); 8] = [
-    ("fmt", Stage::Format),
-    ("clippy", Stage::Clippy),
-    ("build", Stage::Build),
-    ("tests", Stage::Tests),
-    ("miri", Stage::Miri),
-    ("doc", Stage::Documentation),
-    ("tidy", Stage::Tidy),
-    ("fuzz", Stage::Fuzz),
+type Named = (&'static str, Stage);
+
+/// The stages that run one after the other, the quick ones that fail most often first.
+const FIRST: [Named; 3] = [("fmt", Stage::Format), ("tidy", Stage::Tidy), ("build", Stage::Build)];
+
+/// The stages that then run side by side: most tests wait, and leave a processor to the second lane.
+const LANES: [&[Named]; 2] = [
+    &[("tests", Stage::Tests)],
+    &[("miri", Stage::Miri), ("doc", Stage::Documentation), ("fuzz", Stage::Fuzz)],
 ];
+
+/// Every stage.
+fn stages() -> impl Iterator<Item = Named> {
+    FIRST.into_iter().chain(LANES.into_iter().flatten().copied())
+}
+
+/// What the stages of a run have in common.
+#[derive(Debug)]
+struct Run {
+    fuzz_seconds: u64,
+    /// Absent until the build.
+    built: Option<Built>,
+}
 
 /// Runs the verb.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -48,74 +61,109 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let only = arguments.take_list("--only")?;
     let fuzz_seconds = arguments.take_number("--seconds")?.unwrap_or(FUZZ_SECONDS);
     arguments.finish()?;
-    let stages = chosen(&only)?;
+    let chosen = chosen(&only)?;
+    let mut run = Run { fuzz_seconds, built: None };
     let mut tally = Tally::default();
-    let mut outcome = Ok(());
-    for (name, stage) in stages {
-        println!("== {name}");
-        let start = Instant::now();
-        outcome = run_stage(stage, fuzz_seconds, &mut tally);
-        let seconds = start.elapsed().as_secs_f64();
-        match &outcome {
-            Ok(()) => println!("== {name}: ok in {seconds:.1} s"),
-            Err(failure) => {
-                println!("== {name}: FAILED after {seconds:.1} s: {failure}");
-                tally.note_failed_stage();
-                break;
-            }
-        }
-    }
+    let outcome = run_chosen(&chosen, &mut run, &mut tally);
     print!("{}", tally.skipped_list());
     println!("{}", tally.closing_line());
     outcome
 }
 
-fn chosen(only: &[String]) -> Result<Vec<(&'static str, Stage)>, Failure> {
+fn run_chosen(chosen: &[Named], run: &mut Run, tally: &mut Tally) -> Result<(), Failure> {
+    for named in FIRST.iter().filter(|named| chosen.contains(named)) {
+        timed(*named, tally, |tally| match named.1 {
+            Stage::Build => {
+                run.built = Some(programs::build()?);
+                Ok(())
+            }
+            stage => run_stage(stage, run, tally),
+        })?;
+    }
+    let lanes = LANES.map(|lane| -> Vec<Named> {
+        lane.iter().copied().filter(|named| chosen.contains(named)).collect()
+    });
+    let needs_build = |(_, stage): &Named| matches!(stage, Stage::Tests | Stage::Fuzz);
+    if run.built.is_none() && chosen.iter().any(needs_build) {
+        run.built = Some(programs::build()?);
+    }
+    let run = &*run;
+    let results = thread::scope(|scope| {
+        let lanes = lanes.map(|lane| scope.spawn(move || run_lane(&lane, run)));
+        lanes.map(|lane| lane.join().expect("a stage reports its failures"))
+    });
+    let mut outcome = Ok(());
+    for (lane, result) in results {
+        tally.add(lane);
+        outcome = outcome.and(result);
+    }
+    outcome
+}
+
+/// Runs stages one after the other, until one fails.
+fn run_lane(lane: &[Named], run: &Run) -> (Tally, Result<(), Failure>) {
+    let mut tally = Tally::default();
+    for named in lane {
+        let outcome = timed(*named, &mut tally, |tally| run_stage(named.1, run, tally));
+        if outcome.is_err() {
+            return (tally, outcome);
+        }
+    }
+    (tally, Ok(()))
+}
+
+/// Runs one stage, and tells how long it took.
+fn timed(
+    (name, _): Named,
+    tally: &mut Tally,
+    stage: impl FnOnce(&mut Tally) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    println!("== {name}");
+    let start = Instant::now();
+    let outcome = stage(tally);
+    let seconds = start.elapsed().as_secs_f64();
+    match &outcome {
+        Ok(()) => println!("== {name}: ok in {seconds:.1} s"),
+        Err(failure) => {
+            println!("== {name}: FAILED after {seconds:.1} s: {failure}");
+            tally.note_failed_stage();
+        }
+    }
+    outcome
+}
+
+fn chosen(only: &[String]) -> Result<Vec<Named>, Failure> {
     if only.is_empty() {
-        return Ok(STAGES.to_vec());
+        return Ok(stages().collect());
     }
     for wanted in only {
-        if !STAGES.iter().any(|(name, _)| name == wanted) {
-            let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+        if !stages().any(|(name, _)| name == wanted) {
+            let names: Vec<&str> = stages().map(|(name, _)| name).collect();
             return Err(Failure::Usage(format!(
                 "there is no stage `{wanted}`; one of: {}",
                 names.join(", ")
             )));
         }
     }
-    let wanted = |(name, _): &(&str, Stage)| only.iter().any(|wanted| wanted == name);
-    Ok(STAGES.into_iter().filter(wanted).collect())
+    Ok(stages().filter(|(name, _)| only.iter().any(|wanted| wanted == name)).collect())
 }
 
-fn run_stage(stage: Stage, fuzz_seconds: u64, tally: &mut Tally) -> Result<(), Failure> {
+fn run_stage(stage: Stage, run: &Run, tally: &mut Tally) -> Result<(), Failure> {
     match stage {
         Stage::Format => {
-            cargo("fmt", &["fmt", "--all", "--check"])?;
-            // The fuzz package is a workspace of its own.
-            cargo("fmt", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
-        }
-        Stage::Clippy => {
-            let deny = ["--", "-D", "warnings"];
-            let ours = ["clippy", "--workspace", "--all-targets"];
-            cargo("clippy", &[&ours[..], &deny].concat())?;
-            process::run(fuzz::cargo("clippy")?.args(deny), "cargo clippy on fuzz")
-        }
-        // Built as for the tests, whose dependencies have other features: otherwise nearly everything would be built twice.
-        Stage::Build => cargo("build", &["test", "--workspace", "--no-run"]),
-        Stage::Tests => {
-            let mut ours = workspace::cargo();
-            tally::run_tests(ours.args(["test", "--workspace"]), tally)?;
-            tally::run_tests(fuzz::cargo("test")?.arg("--lib"), tally)
-        }
-        Stage::Miri => run_miri(tally),
-        Stage::Documentation => {
-            let mut command = workspace::cargo();
-            command.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
-            process::run(&mut command, "cargo doc")
+            process::run(workspace::cargo().args(["fmt", "--all", "--check"]), "cargo fmt")
         }
         Stage::Tidy => tidy::run(&[]),
-        Stage::Fuzz => fuzz::run_all(fuzz_seconds),
+        Stage::Build => programs::build().map(drop),
+        Stage::Tests => programs::run(&built(run)?.tests, tally),
+        Stage::Miri => run_miri(tally),
+        Stage::Documentation => documentation::check(tally),
+        Stage::Fuzz => fuzz::run_all(built(run)?.fuzz_driver.as_deref(), run.fuzz_seconds),
     }
+}
+
+fn built(run: &Run) -> Result<&Built, Failure> {
+    run.built.as_ref().ok_or_else(|| Failure::Work("nothing was built".to_owned()))
 }
 
 /// Runs the unsafe code that needs no kernel in an interpreter that checks every access.
@@ -128,11 +176,8 @@ fn run_miri(tally: &mut Tally) -> Result<(), Failure> {
         return Ok(());
     }
     let mut command = workspace::nightly_cargo();
-    tally::run_tests(command.args(["miri", "test"]).args(MIRI_TESTS), tally)
-}
-
-fn cargo(name: &str, words: &[&str]) -> Result<(), Failure> {
-    process::run(workspace::cargo().args(words), &format!("cargo {name}"))
+    command.args(["miri", "test"]).args(MIRI_TESTS).arg("--");
+    tally::run_tests(&mut command, tally, &mut |line| println!("{line}"))
 }
 
 #[cfg(test)]
@@ -143,7 +188,9 @@ mod tests {
     fn stages_keep_their_order_and_strangers_are_refused() {
         let both = chosen(&["tidy".to_owned(), "fmt".to_owned()]).expect("both exist");
         assert_eq!(both.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["fmt", "tidy"]);
-        assert_eq!(chosen(&[]).expect("all").len(), STAGES.len());
+        let both = chosen(&["doc".to_owned(), "build".to_owned()]).expect("both exist");
+        assert_eq!(both.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["build", "doc"]);
+        assert_eq!(chosen(&[]).expect("all").len(), 7);
         assert!(chosen(&["dance".to_owned()]).is_err());
     }
 }

@@ -46,6 +46,15 @@ impl Tally {
         format!("{passed} passed, {} failed, {skipped} skipped", self.failed)
     }
 
+    /// Adds the results of another program.
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+        self.skipped.extend(other.skipped);
+        self.skipped_stages.extend(other.skipped_stages);
+    }
+
     fn read_line(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("SKIPPED ")
             && let Some((test, reason)) = rest.split_once(": ")
@@ -87,25 +96,41 @@ impl Display {
     }
 }
 
-/// Runs tests by a `cargo test` command, shows the relevant lines, and counts.
-pub(crate) fn run_tests(command: &mut Command, tally: &mut Tally) -> Result<(), Failure> {
+/// Runs a test program, hands on the relevant lines of its output, and counts.
+pub(crate) fn run_tests(
+    command: &mut Command,
+    tally: &mut Tally,
+    show: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
     // `--show-output`, because tests that print SKIPPED pass.
-    let mut child =
-        command.args(["--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped()).spawn()?;
+    let mut child = command
+        .arg("--show-output")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let output = child.stdout.take().expect("the pipe was asked for above");
+    let errors = child.stderr.take().expect("the pipe was asked for above");
+    // What a test leaves on standard error is not its result, and is shown where it failed.
+    let errors = std::thread::spawn(move || {
+        BufReader::new(errors).split(b'\n').map_while(Result::ok).collect::<Vec<_>>()
+    });
     let mut display = Display { in_successes: false };
     for line in BufReader::new(output).split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
         tally.read_line(&line);
         if display.shows(&line) {
-            println!("{line}");
+            show(&line);
         }
     }
     let status = child.wait()?;
     if status.success() {
         return Ok(());
     }
-    Err(Failure::Work(format!("cargo test failed ({status})")))
+    for line in errors.join().unwrap_or_default() {
+        show(&String::from_utf8_lossy(&line));
+    }
+    Err(Failure::Work(format!("it failed ({status})")))
 }
 
 #[cfg(test)]
@@ -124,6 +149,10 @@ mod tests {
         OUTPUT.lines().for_each(|line| tally.read_line(line));
         assert_eq!(tally.closing_line(), "6 passed, 1 failed, 2 skipped");
         assert_eq!(tally.skipped_list(), "skipped b: curl is not installed\n");
+        let mut all = Tally::default();
+        all.add(tally);
+        OUTPUT.lines().for_each(|line| all.read_line(line));
+        assert_eq!(all.closing_line(), "13 passed, 2 failed, 3 skipped");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) const VERBS: &[Verb] = &[
         sub_verbs: &[],
         forms: &[Form {
             usage: "test [--only STAGE[,STAGE]] [--seconds N]",
-            summary: "format, clippy, build, tests, Miri, docs, tidy and a minute of fuzzing",
+            summary: "format, house rules, build with clippy's lints, tests, Miri, docs and some seconds of fuzzing",
         }],
     },
     Verb {

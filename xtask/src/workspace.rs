@@ -90,3 +90,19 @@ pub(crate) fn files() -> Result<Vec<String>, Failure> {
     files.dedup();
     Ok(files)
 }
+
+/// The files that the last commits have changed, or that are not committed; none without a history.
+pub(crate) fn changed_files(commits: usize) -> Result<Vec<String>, Failure> {
+    let git = |words: &[&str]| -> Result<Option<String>, Failure> {
+        let output = Command::new("git").args(words).current_dir(root()).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(output.status.success().then_some(text))
+    };
+    let count = commits.to_string();
+    let first = git(&["rev-list", "--first-parent", "--max-count", &count, "HEAD"])?;
+    let Some(first) = first.as_deref().and_then(|list| list.lines().last()) else {
+        return Ok(Vec::new());
+    };
+    let changed = git(&["diff", "--name-only", first])?.unwrap_or_default();
+    Ok(changed.lines().map(str::to_owned).collect())
+}

@@ -45,7 +45,8 @@ pub(crate) fn serve(site: &Site, address: SocketAddr) -> Result<Vec<String>, Fai
 }
 
 /// The nginx configuration of the suite's own test, so that a known deviation there is one here.
-const NGINX: &str = include_str!("../../../crates/conformance/tests/nginx_server/nginx.conf");
+const NGINX: &str =
+    include_str!("../../../crates/conformance/tests/conformance/nginx_server/nginx.conf");
 
 /// nginx as in the suite's own test.
 pub(crate) fn nginx(site: &Site, addresses: &Addresses) -> Result<Vec<String>, Failure> {

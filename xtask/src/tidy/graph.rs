@@ -130,9 +130,6 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-conformance", Use::Always),
 ];
 
-/// Workspaces whose manifests are looked at.
-const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
-
 /// One dependency of one of our crates on another of ours.
 #[derive(Debug)]
 pub(crate) struct Edge {
@@ -146,13 +143,7 @@ pub(crate) struct Edge {
 /// Reads the edges that exist.
 pub(crate) fn read() -> Result<Vec<Edge>, Failure> {
     let root = workspace::root();
-    let mut edges = Vec::new();
-    for manifest in MANIFESTS {
-        if root.join(manifest).is_file() {
-            edges.extend(edges_in(&workspace::metadata(&root.join(manifest))?, &root));
-        }
-    }
-    Ok(edges)
+    Ok(edges_in(&workspace::metadata(&root.join("Cargo.toml"))?, &root))
 }
 
 fn edges_in(metadata: &Value, root: &Path) -> Vec<Edge> {

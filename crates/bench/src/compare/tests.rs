@@ -59,19 +59,19 @@ fn a_difference_within_the_noise_of_the_host_is_none() {
 #[test]
 fn equal_servers_differ_about_once_in_twenty() {
     let mut random = fastrand::Rng::with_seed(5);
-    let flagged = (0..300)
+    let flagged = (0..120)
         .filter(|_| {
             let mut sample = || (0..10).map(|_| varied(&mut random)).collect::<Vec<f64>>();
             let judgement = rates(&sample(), &sample()).judgement;
             matches!(judgement, Judgement::Faster | Judgement::Slower)
         })
         .count();
-    // 5 % of 300 is 15; the exact test of ten and ten has 4.3 %.
-    assert!((3..=25).contains(&flagged), "{flagged} of 300");
+    // 5 % of 120 is 6; the exact test of ten and ten has 4.3 %.
+    assert!((1..=13).contains(&flagged), "{flagged} of 120");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn the_other_way_round_everything_is_mirrored(

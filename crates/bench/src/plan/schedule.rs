@@ -262,9 +262,11 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn due_times_never_descend_and_keep_the_integral(
-            stages in prop::collection::vec((0.0_f64..100_000.0, 0.0_f64..100_000.0, 1_u64..5000), 1..5),
+            stages in prop::collection::vec((0.0_f64..20_000.0, 0.0_f64..20_000.0, 1_u64..4000), 1..5),
             warmup_ms in 0_u64..3000,
             threads in 1_u32..5,
             poisson: bool,
@@ -281,10 +283,10 @@ mod tests {
             let (rate, warmup) = (Rate { stages, arrivals }, Duration::from_millis(warmup_ms));
             for thread in 0..threads {
                 let due: Vec<u64> =
-                    Schedule::new(&rate, warmup, &share(thread, threads), 5).take(2000).collect();
+                    Schedule::new(&rate, warmup, &share(thread, threads), 5).take(500).collect();
                 prop_assert!(due.is_sorted());
             }
-            prop_assume!(expected < 300_000.0);
+            prop_assume!(expected < 60_000.0);
             let count = due_below(&rate, warmup, threads, end_ms * 1_000_000).len() as f64;
             let slack = if poisson { 6.0 * expected.sqrt() + 5.0 } else { 1.5 };
             prop_assert!((count - expected).abs() <= slack, "{count} of {expected}");

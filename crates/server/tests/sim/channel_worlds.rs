@@ -380,7 +380,7 @@ fn channel_world(seed: u64) -> u64 {
 
 #[test]
 fn worlds_of_channels() {
-    seeds::run("worlds_of_channels", 150, |seed| {
+    seeds::run("worlds_of_channels", 80, |seed| {
         channel_world(seed);
     });
 }

@@ -85,7 +85,7 @@ fn drain<S: Service>(
 
 #[test]
 fn a_drain_of_a_small_application_drops_nothing_that_was_begun() {
-    seeds::run("a_drain_of_a_small_application_drops_nothing_that_was_begun", 150, |seed| {
+    seeds::run("a_drain_of_a_small_application_drops_nothing_that_was_begun", 60, |seed| {
         let mut random = Random::new(!seed);
         let stage = small::stage(&setting(seed, &mut random), Settings::default());
         let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
@@ -96,7 +96,7 @@ fn a_drain_of_a_small_application_drops_nothing_that_was_begun() {
 
 #[test]
 fn a_drain_of_the_site_drops_nothing_that_was_begun() {
-    seeds::run("a_drain_of_the_site_drops_nothing_that_was_begun", 150, |seed| {
+    seeds::run("a_drain_of_the_site_drops_nothing_that_was_begun", 60, |seed| {
         let mut random = Random::new(!seed);
         let stage = site::stage(&setting(seed, &mut random));
         let repertoire = Repertoire { exchange: &site::exchange, last: &site::last_exchange };
@@ -200,7 +200,7 @@ fn a_drain_does_not_shorten_the_last_words() {
 
 #[test]
 fn a_reload_loses_nothing() {
-    seeds::run("a_reload_loses_nothing", 200, |seed| {
+    seeds::run("a_reload_loses_nothing", 70, |seed| {
         let mut random = Random::new(!seed);
         let setting = setting(seed, &mut random);
         let mut stage = site::stage(&setting);

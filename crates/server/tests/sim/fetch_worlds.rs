@@ -11,7 +11,7 @@ use pages::fetch::Asked;
 /// Whatever a network does, every fetch ends once, in time, with the complete answer or none.
 #[test]
 fn every_fetch_ends_once_and_answers_are_whole() {
-    seeds::run("every_fetch_ends_once_and_answers_are_whole", 50, |seed| {
+    seeds::run("every_fetch_ends_once_and_answers_are_whole", 25, |seed| {
         let mut random = Random::new(seed);
         let mut chance = |most: u64| u32::try_from(random.below(most)).unwrap();
         let faults = Faults {

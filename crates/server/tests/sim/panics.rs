@@ -17,7 +17,7 @@ fn hello() -> Step {
 
 #[test]
 fn others_go_on() {
-    seeds::run("others_go_on", 200, |seed| {
+    seeds::run("others_go_on", 70, |seed| {
         let mut random = Random::new(!seed);
         let faults = Faults { no_descriptor: 0, ..Faults::gentle() };
         let setting = Setting { faults, schedulers: 2, ..Setting::quiet(seed) };

@@ -144,21 +144,21 @@ fn site_world(seed: u64) -> u64 {
 
 #[test]
 fn worlds_of_a_small_application() {
-    seeds::run("worlds_of_a_small_application", 1500, |seed| {
+    seeds::run("worlds_of_a_small_application", 500, |seed| {
         small_world(seed);
     });
 }
 
 #[test]
 fn worlds_of_the_site() {
-    seeds::run("worlds_of_the_site", 1000, |seed| {
+    seeds::run("worlds_of_the_site", 350, |seed| {
         site_world(seed);
     });
 }
 
 #[test]
 fn a_world_comes_again_with_its_seed() {
-    seeds::run("a_world_comes_again_with_its_seed", 50, |seed| {
+    seeds::run("a_world_comes_again_with_its_seed", 15, |seed| {
         assert_eq!(small_world(seed), small_world(seed));
         assert_eq!(site_world(seed), site_world(seed));
         assert_ne!(small_world(seed), small_world(seed + 1));

@@ -1,0 +1,203 @@
+//! Goal: only tokens that a key of the server has signed are good, only while they last, and only for what they name. Method: tokens
+//! made by hand (RFC 7515, RFC 7518, RFC 8037), each wrong in one thing.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use channels::limits::{MEMBER_INFO_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
+use channels::{Access, Refusal, Rights, Rules, TokenKeys, TokenProblem};
+use ed25519_dalek::pkcs8::EncodePublicKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::{Signer, SigningKey};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+const SECRET: &str = "a secret of thirty-two bytes, or more";
+const NOW: u64 = 1_800_000_000;
+
+/// The first two parts.
+fn unsigned(header: &str, claims: &str) -> String {
+    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+    format!("{}.{}", part(header), part(claims))
+}
+
+fn hs256(header: &str, claims: &str, secret: &str) -> String {
+    let text = unsigned(header, claims);
+    let mut code = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    code.update(text.as_bytes());
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(code.finalize().into_bytes()))
+}
+
+fn private_key(seed: u8) -> SigningKey {
+    SigningKey::from_bytes(&[seed; 32])
+}
+
+fn eddsa(claims: &str, key: &SigningKey) -> String {
+    let text = unsigned(r#"{"alg":"EdDSA","typ":"JWT"}"#, claims);
+    let signature = key.sign(text.as_bytes()).to_bytes();
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+fn pem(key: &SigningKey) -> String {
+    key.verifying_key().to_public_key_pem(LineEnding::LF).unwrap()
+}
+
+const HS256: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
+
+fn read(token: &str) -> Result<channels::Pass, TokenProblem> {
+    TokenKeys::of_secrets(["another key, which is tried as well", SECRET])
+        .read(token.as_bytes(), NOW)
+}
+
+/// The problem of a token with these claims, signed well.
+fn problem_of(claims: &str) -> Option<TokenProblem> {
+    read(&hs256(HS256, claims, SECRET)).err()
+}
+
+#[test]
+fn a_good_token_allows_what_it_names_and_no_more() {
+    let claims = r#"{"sub":"ann","exp":1800000060,"nbf":1800000000,"iat":1,"subscribe":["chat.*","news"],
+        "publish":["chat.ann"],"info":{"name":"Ann"},"unknown":[1]}"#;
+    let pass = read(&hs256(HS256, claims, SECRET)).unwrap();
+    assert_eq!((pass.user(), pass.expires), (Some("ann"), NOW + 60));
+    assert_eq!(pass.member.as_ref().unwrap().info.as_deref(), Some(r#"{"name":"Ann"}"#));
+    let rights = Rights::Token(pass.into());
+    let of = |access| Rules { subscribe: access, publish: access, ..Rules::default() };
+    let rules = of(Access::Token);
+    assert_eq!(rights.to_subscribe("chat.hall", &rules), Ok(()));
+    assert_eq!(rights.to_subscribe("news", &rules), Ok(()));
+    assert_eq!(rights.to_subscribe("other", &rules), Err(Refusal::Denied));
+    assert_eq!(rights.to_publish("chat.ann", &rules), Ok(()));
+    assert_eq!(rights.to_publish("chat.hall", &rules), Err(Refusal::Denied));
+    assert_eq!(rights.to_publish("chat.ann", &of(Access::Closed)), Err(Refusal::Denied));
+    assert_eq!(rights.to_subscribe("other", &of(Access::Open)), Ok(()));
+    assert_eq!(Rights::Anybody.to_subscribe("news", &rules), Err(Refusal::NoToken));
+    assert_eq!(Rights::Anybody.to_subscribe("news", &of(Access::Closed)), Err(Refusal::Denied));
+    assert_eq!(Rights::All.to_publish("news", &of(Access::Closed)), Ok(()));
+}
+
+#[test]
+fn the_key_says_how_it_is_signed_and_never_the_token() {
+    let claims = r#"{"exp":1800000060}"#;
+    let good = private_key(7);
+    let keys = TokenKeys::of_public_keys(&format!("{}\n{}", pem(&private_key(1)), pem(&good)));
+    let keys = keys.unwrap();
+    let read_by_public = |token: &str| keys.read(token.as_bytes(), NOW).map(|pass| pass.expires);
+    assert_eq!(read_by_public(&eddsa(claims, &good)), Ok(NOW + 60));
+    assert_eq!(read_by_public(&eddsa(claims, &private_key(2))), Err(TokenProblem::Signature));
+    // The public key, which everybody knows, taken for a secret.
+    for known in [pem(&good), String::from_utf8_lossy(good.verifying_key().as_bytes()).into()] {
+        let forged = hs256(HS256, claims, &known);
+        assert_eq!(read_by_public(&forged), Err(TokenProblem::Algorithm));
+    }
+    for header in [
+        r#"{"alg":"none"}"#,
+        r#"{"alg":"None"}"#,
+        r#"{"alg":"hs256"}"#,
+        r#"{"alg":"HS512"}"#,
+        r#"{"alg":"RS256"}"#,
+        r#"{"alg":"EdDSA"}"#,
+        r#"{"alg":""}"#,
+        "{}",
+        "[]",
+        "",
+        r#"{"alg":"HS256","crit":["exp"]}"#,
+    ] {
+        let signed = hs256(header, claims, SECRET);
+        let unsigned = unsigned(header, claims);
+        for token in [signed, format!("{unsigned}."), unsigned] {
+            let problem = read(&token).unwrap_err();
+            let is_told = matches!(problem, TokenProblem::Algorithm | TokenProblem::Malformed);
+            assert!(is_told, "{header}: {problem:?}");
+        }
+    }
+    assert_eq!(read(&eddsa(claims, &good)).unwrap_err(), TokenProblem::Algorithm);
+}
+
+#[test]
+fn a_token_that_was_changed_is_not_good() {
+    let claims = r#"{"sub":"ann","exp":1800000060,"subscribe":["a"]}"#;
+    let token = hs256(HS256, claims, SECRET);
+    assert!(read(&token).is_ok());
+    let problem = read(&hs256(HS256, claims, "some other secret of 32 bytes ..")).unwrap_err();
+    assert_eq!(problem, TokenProblem::Signature);
+    let (text, signature) = token.rsplit_once('.').unwrap();
+    let other = unsigned(HS256, &claims.replace("ann", "bob"));
+    for forged in [
+        format!("{other}.{signature}"),
+        format!("{text}."),
+        format!("{text}.{}", &signature[..20]),
+        format!("{text}.{signature}."),
+        format!("{text}.{signature}="),
+        format!(".{token}"),
+        format!("{token} "),
+        text.to_owned(),
+        signature.to_owned(),
+        String::new(),
+        "..".to_owned(),
+    ] {
+        assert!(read(&forged).is_err(), "{forged}");
+    }
+    // Each bit of it.
+    for at in 0..token.len() {
+        for bit in 0..8 {
+            let mut bytes = token.clone().into_bytes();
+            bytes[at] ^= 1 << bit;
+            assert!(TokenKeys::of_secrets([SECRET]).read(&bytes, NOW).is_err(), "{at}, {bit}");
+        }
+    }
+}
+
+#[test]
+fn a_token_is_good_for_its_time_and_no_longer() {
+    for (claims, problem) in [
+        (r#"{"exp":1800000001}"#, None),
+        (r#"{"exp":1800000001.5,"nbf":1800000000}"#, None),
+        (r#"{"exp":1e300}"#, None),
+        (r#"{"exp":1800000000}"#, Some(TokenProblem::Expired)),
+        (r#"{"exp":1}"#, Some(TokenProblem::Expired)),
+        (r#"{"exp":1800000060,"nbf":1800000001}"#, Some(TokenProblem::Early)),
+        (r#"{"exp":1800000060,"aud":"somebody"}"#, Some(TokenProblem::Audience)),
+    ] {
+        assert_eq!(problem_of(claims), problem, "{claims}");
+    }
+    let long = |count: usize| "x".repeat(count);
+    for claims in [
+        "{}".to_owned(),
+        r#"{"exp":null}"#.to_owned(),
+        r#"{"exp":-1}"#.to_owned(),
+        r#"{"exp":"1800000060"}"#.to_owned(),
+        r#"{"exp":1800000060,"subscribe":"chat"}"#.to_owned(),
+        r#"{"exp":1800000060,"subscribe":[1]}"#.to_owned(),
+        r#"{"exp":1800000060,"sub":1}"#.to_owned(),
+        r#"{"exp":1800000060,"sub":"a\nb"}"#.to_owned(),
+        format!(r#"{{"exp":1800000060,"sub":"{}"}}"#, long(256)),
+        format!(r#"{{"exp":1800000060,"info":"{}"}}"#, long(MEMBER_INFO_SIZE)),
+        format!(r#"{{"exp":1800000060,"subscribe":{:?}}}"#, vec!["a"; TOKEN_PATTERNS + 1]),
+        "not an object".to_owned(),
+    ] {
+        let problem = problem_of(&claims);
+        assert!(matches!(problem, Some(TokenProblem::Claim(_))), "{claims}: {problem:?}");
+    }
+    assert_eq!(read(&long(TOKEN_SIZE + 1)).unwrap_err(), TokenProblem::TooLong);
+    let none = TokenKeys::default();
+    assert_eq!(none.read(b"a.b.c", NOW).unwrap_err(), TokenProblem::NoKeys);
+}
+
+#[test]
+fn a_file_of_public_keys_has_nothing_else() {
+    let good = pem(&private_key(7));
+    let number = |text: &str| TokenKeys::of_public_keys(text).err().map(|none| none.number);
+    assert!(TokenKeys::are_public(&good) && !TokenKeys::are_public(SECRET));
+    assert_eq!(number(&format!("\n{good}\n\n{good}")), None);
+    assert_eq!(number(&format!("{good}rubbish")), Some(2));
+    assert_eq!(number(&good.replace("PUBLIC", "PRIVATE")), Some(1));
+    assert_eq!(number(&format!("{good}{}", good.replace("MCow", "MCox"))), Some(2));
+    // The point of small order, for which signatures of nobody are good.
+    let der = [
+        &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00, 1][..],
+        &[0; 31],
+    ];
+    let weak = base64::engine::general_purpose::STANDARD.encode(der.concat());
+    let weak = format!("-----BEGIN PUBLIC KEY-----\n{weak}\n-----END PUBLIC KEY-----\n");
+    assert_eq!(number(&weak), Some(1));
+}

@@ -1,0 +1,8 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod half_closed;
+mod json;
+mod programs;
+mod upgrade;
+mod wild;

@@ -1,0 +1,284 @@
+//! A service that does anything that the contract allows, at random, in a network with faults.
+//!
+//! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when all have ended, and a
+//! turn ends: it has no more runs than its processes can have reasons for.
+
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::output::SharedBytes;
+use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::service::{
+    CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress, Service,
+    ServiceContext,
+};
+use runtime::slots::ProcessId;
+use runtime::{Peer, RemoteAddress};
+use sys::pollset::{ListenOptions, Silence, Speaks};
+use sys::socket::ListenAddress;
+use world::{ClientId, Faults, Random, Sim, Stall, World};
+
+/// Most runs of one process in a turn: for input, the rest of its input, and messages.
+const RUNS_PER_PROCESS: u64 = 40;
+
+struct Anything {
+    random: Random,
+    ids: Vec<ProcessId>,
+    /// Connections to another server, which may never answer: without a deadline they last for ever.
+    outbound: Vec<ProcessId>,
+    begun: u64,
+    ended: u64,
+    /// Runs of this turn.
+    runs: u64,
+    /// From now on all processes end.
+    is_over: bool,
+}
+
+impl Anything {
+    fn output(&mut self, context: &mut Context<'_, ()>) {
+        let length = match self.random.below(8) {
+            0..4 => return,
+            4 | 5 => 20,
+            6 => 6_000,
+            _ => 300_000,
+        };
+        if self.random.below(2) == 0 {
+            context.output.put(&vec![b'x'; length]);
+        } else {
+            let bytes = vec![b'y'; length].into();
+            context.output.put_shared(SharedBytes { bytes, start: 0, end: length });
+        }
+    }
+
+    fn run(&mut self, kind: &mut u8, context: &mut Context<'_, ()>) -> Next {
+        self.runs += 1;
+        self.output(context);
+        match self.random.below(3) {
+            0 => context.set_deadline_after_ms(self.random.below(3_000)),
+            1 => context.clear_deadline(),
+            _ => {}
+        }
+        let next = match self.random.below(40) {
+            0 => Next::Finish,
+            1 => Next::Linger,
+            2 => Next::Abort,
+            3..6 => {
+                *kind = 1 - *kind;
+                Next::Changed
+            }
+            6..20 => Next::Park,
+            _ => Next::Read,
+        };
+        let goes_on = matches!(next, Next::Read | Next::Park);
+        if self.is_over && goes_on { Next::Finish } else { next }
+    }
+}
+
+impl Service for Anything {
+    type Process = u8;
+    type Message = ();
+    const KINDS: &'static [&'static str] = &["one", "other"];
+
+    fn kind(kind: &u8) -> usize {
+        usize::from(*kind)
+    }
+
+    fn is_idle(kind: &u8) -> bool {
+        *kind == 0
+    }
+
+    fn is_beginning(kind: &u8) -> bool {
+        *kind == 1
+    }
+
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        _: Peer,
+        context: &mut Context<'_, ()>,
+    ) -> Option<u8> {
+        self.output(context);
+        if self.random.below(20) == 0 {
+            return None;
+        }
+        self.begun += 1;
+        self.ids.push(context.id);
+        Some(0)
+    }
+
+    fn on_connect(
+        &mut self,
+        _: u64,
+        begun: Result<(), std::io::ErrorKind>,
+        context: &mut Context<'_, ()>,
+    ) -> Option<u8> {
+        begun.ok()?;
+        self.begun += 1;
+        self.ids.push(context.id);
+        self.outbound.push(context.id);
+        context.set_deadline_after_ms(1_000);
+        Some(1)
+    }
+
+    fn on_input(&mut self, kind: &mut u8, input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+        let all = input.len();
+        let consumed = if self.random.below(2) == 0 { all } else { self.random.index(all + 1) };
+        Progress { consumed, next: self.run(kind, context) }
+    }
+
+    fn on_event(&mut self, kind: &mut u8, _: Event, context: &mut Context<'_, ()>) -> Next {
+        self.run(kind, context)
+    }
+
+    fn on_close(&mut self, _: u8, _: CloseReason) {
+        self.ended += 1;
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        if self.is_over {
+            for id in self.outbound.drain(..) {
+                context.command(Command::Close(id));
+            }
+            return;
+        }
+        for _ in 0..self.random.below(4) {
+            if self.ids.is_empty() {
+                return;
+            }
+            let id = self.ids[self.random.index(self.ids.len())];
+            match self.random.below(10) {
+                0 => context.command(Command::Close(id)),
+                1 | 2 => context.command(Command::Run(id)),
+                3 => {
+                    let to = RemoteAddress::Tcp(([10, 0, 0, 9], 9).into());
+                    context.command(Command::Connect(Connect { to, from: None, ticket: 0 }));
+                }
+                4 | 5 => {
+                    let bytes: Rc<[u8]> = vec![b'z'; 1_000].into();
+                    let _refused = context.queue(id, &bytes, 100_000);
+                }
+                _ => context.command(Command::Resume(id)),
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Connect,
+    Send { client: usize, bytes: usize },
+    Read { client: usize, bytes: usize },
+    Stall { client: usize },
+    EndOutput { client: usize },
+    Reset { client: usize },
+    Pass { milliseconds: u64 },
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let client = || 0..6_usize;
+    let act = prop_oneof![
+        3 => Just(Act::Connect),
+        8 => (client(), 1..40_000_usize).prop_map(|(client, bytes)| Act::Send { client, bytes }),
+        6 => (client(), 1..500_000_usize).prop_map(|(client, bytes)| Act::Read { client, bytes }),
+        1 => client().prop_map(|client| Act::Stall { client }),
+        1 => client().prop_map(|client| Act::EndOutput { client }),
+        1 => client().prop_map(|client| Act::Reset { client }),
+        6 => (0..2_000_u64).prop_map(|milliseconds| Act::Pass { milliseconds }),
+    ];
+    proptest::collection::vec(act, 1..80)
+}
+
+fn act(world: &World, address: &ListenAddress, clients: &mut Vec<ClientId>, act: &Act) {
+    let chosen = |client: &usize| clients.get(client % clients.len().max(1)).copied();
+    match act {
+        Act::Connect => clients.extend(world.connect(address)),
+        Act::Pass { milliseconds } => world.advance(milliseconds * 1_000_000),
+        Act::Send { client, bytes } => {
+            if let Some(client) = chosen(client) {
+                world.client_send(client, &vec![b'c'; *bytes]);
+            }
+        }
+        Act::Read { client, bytes } => {
+            if let Some(client) = chosen(client) {
+                let _read = world.client_read(client, *bytes);
+            }
+        }
+        Act::Stall { client } => {
+            if let Some(client) = chosen(client) {
+                world.client_stall(client, Stall::Reading);
+            }
+        }
+        Act::EndOutput { client } => {
+            if let Some(client) = chosen(client) {
+                world.client_end_output(client);
+            }
+        }
+        Act::Reset { client } => {
+            if let Some(client) = chosen(client) {
+                world.client_reset(client);
+            }
+        }
+    }
+}
+
+/// One turn, which must end.
+fn turn(scheduler: &mut Scheduler<Sim, Anything>) -> Result<(), TestCaseError> {
+    scheduler.service().runs = 0;
+    scheduler.turn(Waiting::Forbidden).unwrap();
+    let most = RUNS_PER_PROCESS * (scheduler.processes() as u64 + 4);
+    let runs = scheduler.service().runs;
+    prop_assert!(runs <= most, "{} runs in a turn of {} processes", runs, scheduler.processes());
+    Ok(())
+}
+
+fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
+    let world = World::new(seed, faults);
+    let random = Random::new(seed);
+    let service = Anything {
+        random,
+        ids: Vec::new(),
+        outbound: Vec::new(),
+        begun: 0,
+        ended: 0,
+        runs: 0,
+        is_over: false,
+    };
+    let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
+    let settings = Settings { connections: 5, buffered_bytes: 2_000_000, ..Settings::default() };
+    let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
+    let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
+    let first = Speaks::Either;
+    let options =
+        ListenOptions { address: address.clone(), backlog: 10, first, silent: Silence::Trusted };
+    scheduler.listen(&options).unwrap();
+    let mut clients = Vec::new();
+    for one in acts {
+        act(&world, &address, &mut clients, one);
+        turn(&mut scheduler)?;
+    }
+    scheduler.service().is_over = true;
+    for client in &clients {
+        world.client_reset(*client);
+    }
+    for _ in 0..400 {
+        world.advance(1_000_000_000);
+        turn(&mut scheduler)?;
+    }
+    prop_assert_eq!(scheduler.processes(), 0, "processes that are left");
+    prop_assert_eq!(scheduler.stats().buffered_bytes, 0, "bytes that are left");
+    prop_assert_eq!(scheduler.stats().panics, 0);
+    let service = scheduler.service();
+    prop_assert_eq!(service.begun, service.ended, "each process ends once");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_service_does_its_turns_end_and_nothing_is_left(seed: u64, acts in acts()) {
+        run(seed, Faults::none(), &acts)?;
+        run(seed, Faults::drawn(&mut Random::new(seed)), &acts)?;
+    }
+}

@@ -1,0 +1,307 @@
+//! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network does.
+
+mod scramble;
+
+use std::net::SocketAddr;
+
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress, Service};
+use runtime::transport::{Layered, Transport};
+use sys::pollset::{ListenOptions, Silence, Speaks};
+use sys::socket::{ListenAddress, Peer};
+use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
+
+use scramble::Scramble;
+
+/// The ports: with a layer and a greeting, without a layer, with a layer and silent until it receives something.
+const PORTS: [u16; 3] = [443, 80, 8443];
+
+/// The greeting of the process, before any input.
+const GREETING: &[u8] = b"welcome\n";
+
+/// Greets, and echoes everything in capitals; ends after a `q` with `BYE`.
+#[derive(Default)]
+struct Shout {
+    heard: Vec<u8>,
+}
+
+impl Service for Shout {
+    type Process = ();
+    type Message = ();
+
+    const KINDS: &'static [&'static str] = &["shout"];
+
+    fn kind(_: &()) -> usize {
+        0
+    }
+
+    fn is_idle(_: &()) -> bool {
+        false
+    }
+
+    fn on_accept(
+        &mut self,
+        listener: ListenerIndex,
+        _: Peer,
+        context: &mut Context<'_, ()>,
+    ) -> Option<()> {
+        if listener.0 < 2 {
+            context.output.put(GREETING);
+        }
+        context.set_deadline_after_ms(60_000);
+        Some(())
+    }
+
+    fn on_input(&mut self, _: &mut (), input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+        if context.output_is_full() {
+            return Progress { consumed: 0, next: Next::Park };
+        }
+        self.heard.extend_from_slice(input);
+        context.output.put(&input.to_ascii_uppercase());
+        if input.contains(&b'q') {
+            context.output.put(b"BYE");
+            return Progress { consumed: input.len(), next: Next::Linger };
+        }
+        Progress { consumed: input.len(), next: Next::Read }
+    }
+
+    fn on_event(&mut self, _: &mut (), event: Event, _: &mut Context<'_, ()>) -> Next {
+        match event {
+            Event::InputEnded | Event::DeadlineReached => Next::Finish,
+            _ => Next::Read,
+        }
+    }
+}
+
+struct Stage {
+    world: World,
+    scheduler: Scheduler<Layered<Sim, Scramble>, Shout>,
+}
+
+/// A client that uses its end of the transport.
+struct Client {
+    id: ClientId,
+    transport: Scramble,
+    heard: Vec<u8>,
+    unsaid: Vec<u8>,
+}
+
+impl Client {
+    fn enter(world: &World, port: u16) -> Option<Self> {
+        let id = world.connect(&address(port))?;
+        let (transport, hello) = Scramble::client();
+        world.client_send(id, &hello);
+        Some(Self { id, transport, heard: Vec::new(), unsaid: Vec::new() })
+    }
+
+    fn say(&mut self, world: &World, text: &[u8]) {
+        self.unsaid.extend_from_slice(text);
+        self.step(world);
+    }
+
+    /// Answers the received bytes.
+    fn step(&mut self, world: &World) {
+        let bytes = world.client_received(self.id);
+        let mut wire = Vec::new();
+        self.transport.open(&bytes, &mut self.heard, &mut wire).unwrap();
+        if self.transport.is_ready() && !self.unsaid.is_empty() {
+            let unsaid = std::mem::take(&mut self.unsaid);
+            self.transport.seal(&unsaid, &mut wire);
+        }
+        world.client_send(self.id, &wire);
+    }
+
+    fn end(&mut self, world: &World) {
+        let mut wire = Vec::new();
+        self.transport.end(&mut wire);
+        world.client_send(self.id, &wire);
+    }
+}
+
+impl Stage {
+    fn new(seed: u64, faults: Faults) -> Self {
+        let world = World::new(seed, faults);
+        let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
+        let settings = Settings { connections: 100, ..Settings::default() };
+        let pollset = Layered::new(world.pollset(0), |address: &ListenAddress| {
+            matches!(address, ListenAddress::Tcp(address) if address.port() != 80)
+                .then(Scramble::server)
+        });
+        let mut scheduler = Scheduler::new(pollset, Shout::default(), mailbox, settings);
+        for port in PORTS {
+            let listen = ListenOptions {
+                address: address(port),
+                backlog: 100,
+                first: Speaks::Either,
+                silent: Silence::Trusted,
+            };
+            scheduler.listen(&listen).unwrap();
+        }
+        Self { world, scheduler }
+    }
+
+    fn rest(&mut self) {
+        while self.scheduler.turn(Waiting::Forbidden).unwrap() || self.world.is_ready(0) {}
+    }
+
+    fn talk(&mut self, client: &mut Client) {
+        for _ in 0..20 {
+            self.rest();
+            client.step(&self.world);
+        }
+    }
+
+    fn closed(&self, reason: CloseReason) -> u64 {
+        self.scheduler.stats().closed[reason as usize]
+    }
+
+    fn assert_nothing_is_left(&self) {
+        assert_eq!(self.scheduler.processes(), 0);
+        assert_eq!(self.scheduler.stats().buffered_bytes, 0);
+    }
+}
+
+fn address(port: u16) -> ListenAddress {
+    ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], port)))
+}
+
+#[test]
+fn the_process_sees_plain_bytes_and_both_ends_are_said() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = Client::enter(&stage.world, 443).unwrap();
+    stage.talk(&mut client);
+    assert_eq!(client.heard, GREETING, "it was said before the handshake was over");
+    client.say(&stage.world, b"hello");
+    stage.talk(&mut client);
+    assert_eq!(client.heard, b"welcome\nHELLO");
+    assert_eq!(stage.scheduler.service().heard, b"hello");
+    client.say(&stage.world, b"q");
+    stage.talk(&mut client);
+    assert_eq!(client.heard, b"welcome\nHELLOQBYE");
+    assert!(client.transport.has_ended(), "the server says its end");
+    assert_eq!(stage.world.client_state(client.id), ClientState::EndedByServer);
+    stage.world.client_close(client.id);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn an_end_that_is_said_is_one_and_one_that_is_not_is_a_failure() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut said = Client::enter(&stage.world, 443).unwrap();
+    let mut cut = Client::enter(&stage.world, 443).unwrap();
+    stage.talk(&mut said);
+    stage.talk(&mut cut);
+    said.say(&stage.world, b"last");
+    said.end(&stage.world);
+    stage.talk(&mut said);
+    assert_eq!(stage.closed(CloseReason::Finished), 1);
+    assert_eq!(said.heard, b"welcome\nLAST");
+    assert!(said.transport.has_ended());
+    stage.world.client_end_output(cut.id);
+    stage.rest();
+    assert_eq!(stage.closed(CloseReason::Failed), 1);
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn nonsense_ends_the_connection_and_other_listeners_have_no_layer() {
+    let mut stage = Stage::new(1, Faults::none());
+    let stranger = stage.world.connect(&address(443)).unwrap();
+    stage.world.client_send(stranger, b"GET / HTTP/1.1\r\n\r\n");
+    let plain = stage.world.connect(&address(80)).unwrap();
+    stage.world.client_send(plain, b"plain");
+    stage.rest();
+    assert_eq!(stage.closed(CloseReason::Failed), 1);
+    assert_eq!(stage.world.client_received(plain), b"welcome\nPLAIN");
+    stage.world.client_close(plain);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn a_client_that_stops_reading_in_the_handshake_holds_nothing_up_and_goes_on_later() {
+    let mut held = 0;
+    for (port, greeting) in [(443, GREETING), (8443, b"")] {
+        let tiny = Faults { small_buffer: ALWAYS, ..Faults::none() };
+        let mut stage = Stage::new(1, tiny);
+        let mut client = Client::enter(&stage.world, port).unwrap();
+        stage.world.client_stall(client.id, Stall::Reading);
+        stage.rest();
+        client.step(&stage.world);
+        assert!(!client.transport.is_ready());
+        held += stage.scheduler.stats().buffered_bytes;
+        stage.world.client_stall(client.id, Stall::Nothing);
+        stage.talk(&mut client);
+        assert_eq!(client.heard, greeting);
+        client.say(&stage.world, &[b'x'; 50_000]);
+        client.say(&stage.world, b"q");
+        for _ in 0..20 {
+            stage.talk(&mut client);
+        }
+        assert_eq!(client.heard.len(), greeting.len() + 50_004);
+        assert!(client.transport.has_ended());
+    }
+    assert!(held > 0, "what waits for the client is counted");
+}
+
+#[test]
+fn everything_comes_through_whatever_the_network_does() {
+    let mut whole = 0;
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let mut stage = Stage::new(seed, Faults::drawn(&mut random));
+        let (port, greeting) =
+            if random.below(2) == 0 { (443, GREETING) } else { (8443, &b""[..]) };
+        let mut clients: Vec<Client> =
+            (0..3).filter_map(|_| Client::enter(&stage.world, port)).collect();
+        let text = |length: usize| (0..length).map(|at| b'a' + (at % 16) as u8).collect();
+        let said: Vec<Vec<u8>> = clients.iter().map(|_| text(random.index(30_000))).collect();
+        for turn in 0..3_000 {
+            stage.world.advance(random.below(3_000_000));
+            stage.scheduler.turn(Waiting::Forbidden).unwrap();
+            for (client, text) in clients.iter_mut().zip(&said) {
+                let piece = text.len() / 10 + 1;
+                if turn % 20 == 0
+                    && let Some(next) = text.chunks(piece).nth(turn / 20)
+                {
+                    client.say(&stage.world, next);
+                }
+                if turn == 400 {
+                    client.say(&stage.world, b"q");
+                }
+                client.step(&stage.world);
+            }
+        }
+        for _ in 0..200 {
+            stage.world.advance(100_000_000);
+            stage.rest();
+            clients.iter_mut().for_each(|client| client.step(&stage.world));
+        }
+        for (client, text) in clients.iter().zip(&said) {
+            let state = stage.world.client_state(client.id);
+            assert_ne!(state, ClientState::Open, "seed {seed}: it hangs");
+            let expected = [greeting, &text.to_ascii_uppercase(), b"QBYE"].concat();
+            assert!(
+                expected.starts_with(&client.heard),
+                "seed {seed}: {} bytes",
+                client.heard.len()
+            );
+            if client.transport.has_ended() {
+                assert_eq!(client.heard.len(), expected.len(), "seed {seed}: nothing is cut");
+                whole += 1;
+            }
+            if state == ClientState::EndedByServer {
+                assert!(client.transport.has_ended(), "seed {seed}: its end is said");
+            }
+            stage.world.client_close(client.id);
+        }
+        for _ in 0..300 {
+            stage.world.advance(1_000_000_000);
+            stage.rest();
+        }
+        stage.assert_nothing_is_left();
+    }
+    assert!(whole > 700, "{whole} of 1,200 came to their end");
+}

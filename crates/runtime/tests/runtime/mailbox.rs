@@ -1,0 +1,105 @@
+//! Mailboxes between real threads: nothing is lost or out of order, and wake-ups are few.
+
+use std::thread;
+
+use runtime::limits::MAILBOX_MESSAGES;
+use runtime::mailbox::{Endpoint, MailCounters, Role, Seat, Waking, mesh};
+
+const SENDERS: usize = 3;
+const MESSAGES: u64 = 20_000;
+
+/// Sends numbered messages as fast as they are taken; retries if the ring is full.
+fn send(seat: Seat<(usize, u64)>, number: usize) -> MailCounters {
+    let Seat { mut mailbox, wake } = seat;
+    let mut pending = 0;
+    while pending < MESSAGES {
+        match mailbox.send(Endpoint(0), (number, pending)) {
+            Ok(()) => {
+                pending += 1;
+                // Turns of different lengths.
+                if pending.is_multiple_of(1 + pending % 13) {
+                    mailbox.flush();
+                }
+            }
+            Err(returned) => {
+                assert_eq!(returned, (number, pending), "the message comes back");
+                mailbox.flush();
+                thread::yield_now();
+            }
+        }
+    }
+    mailbox.flush();
+    // Kept open until the receiver is done, for its last message.
+    let wake = wake.unwrap();
+    while !mailbox.has_messages() {
+        if mailbox.prepare_to_sleep() {
+            wake.wait(None);
+            mailbox.wake_up();
+            wake.drain();
+        }
+    }
+    mailbox.counters()
+}
+
+#[test]
+fn many_threads_to_one_that_sleeps() {
+    let mut roles = vec![Role::Scheduler];
+    roles.resize(1 + SENDERS, Role::Helper);
+    let mut seats = mesh(&roles, Waking::Descriptors).unwrap().into_iter();
+    let Seat { mut mailbox, wake } = seats.next().unwrap();
+    let wake = wake.unwrap();
+    let senders = seats.enumerate().map(|(number, seat)| thread::spawn(move || send(seat, number)));
+    let senders: Vec<_> = senders.collect();
+    let mut next = [0; SENDERS];
+    let mut raised = 0;
+    loop {
+        let mut from = 0;
+        while let Some((sender, (number, message))) = mailbox.take(&mut from) {
+            assert_eq!(usize::from(sender.0), number + 1, "the sender is named");
+            assert_eq!(message, next[number], "in order, none lost, none twice");
+            next[number] += 1;
+        }
+        if next == [MESSAGES; SENDERS] {
+            break;
+        }
+        // The mark may be taken between raising it and finding a message nevertheless: that is a wake-up, too.
+        raised += 1;
+        if mailbox.prepare_to_sleep() {
+            wake.wait(None);
+            mailbox.wake_up();
+            wake.drain();
+        }
+    }
+    for sender in 0..SENDERS {
+        let to = Endpoint(u16::try_from(sender + 1).unwrap());
+        mailbox.send(to, (0, 0)).unwrap();
+    }
+    mailbox.flush();
+    let counters = senders.into_iter().map(|sender| sender.join().unwrap());
+    let counters: Vec<MailCounters> = counters.collect();
+    let issued: u64 = counters.iter().map(|counters| counters.wakes_issued).sum();
+    assert!(issued <= raised, "at most one wake-up each time: {issued} for {raised}");
+    assert!(counters.iter().all(|counters| counters.sent == MESSAGES));
+    assert_eq!(mailbox.counters().received, SENDERS as u64 * MESSAGES);
+}
+
+#[test]
+fn a_full_ring_holds_nobody_else_up() {
+    let roles = [Role::Scheduler, Role::Scheduler, Role::Scheduler];
+    let mut boxes: Vec<_> =
+        mesh(&roles, Waking::Driven).unwrap().into_iter().map(|seat| seat.mailbox).collect();
+    let [first, second, third] = boxes.as_mut_slice() else { panic!("three") };
+    for number in 0..MAILBOX_MESSAGES as u32 {
+        first.send(Endpoint(2), number).unwrap();
+    }
+    assert_eq!(first.send(Endpoint(2), 7), Err(7), "the ring of this pair is full");
+    assert_eq!(first.counters().full, 1);
+    first.send(Endpoint(1), 8).unwrap();
+    second.send(Endpoint(2), 9).unwrap();
+    let mut from = 0;
+    assert_eq!(third.take(&mut from), Some((Endpoint(0), 0)));
+    first.send(Endpoint(2), 7).unwrap();
+    let taken = std::iter::from_fn(|| third.take(&mut from)).collect::<Vec<_>>();
+    assert_eq!(taken.len(), MAILBOX_MESSAGES + 1);
+    assert_eq!(taken.last(), Some(&(Endpoint(1), 9)));
+}

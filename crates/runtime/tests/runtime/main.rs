@@ -1,0 +1,12 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod anything;
+mod connections;
+mod layers;
+mod lent;
+mod mailbox;
+mod outbound;
+mod posting;
+mod producing;
+mod turns;

@@ -1,0 +1,11 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets, files and locks of its own")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod accounting;
+mod cpu;
+mod file;
+mod pollset_contract;
+mod socket;
+mod thread;
+mod wake;

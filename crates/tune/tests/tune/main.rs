@@ -1,0 +1,10 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod fake;
+mod ladder;
+mod plans;
+mod planted;
+mod putting_back;
+mod recorded;
+mod sequences;

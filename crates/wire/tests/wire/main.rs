@@ -1,0 +1,17 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod agreement;
+mod answers;
+mod desync;
+mod escaping;
+mod generate;
+mod json;
+mod multipart;
+mod pipeline;
+mod proxy;
+mod received;
+mod received_agreement;
+mod requirements;
+mod semantics;
+mod split;

@@ -1,0 +1,61 @@
+//! The served site from outside, with real clients: files, routes, pages, modules, channels, operations.
+//!
+//! One module per feature, in one program, because each program links the whole product.
+#![expect(clippy::disallowed_types, reason = "a test holds sockets and files of its own")]
+#![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod admin;
+mod board_example;
+mod channel_browsers;
+mod channel_commands;
+mod channel_modules;
+mod channel_pages;
+mod channel_programs;
+mod channel_reconnects;
+mod channel_tokens;
+mod channels;
+mod chat_example;
+mod clients;
+mod codings;
+mod drain;
+mod error_pages;
+mod files;
+mod hostile;
+mod listen;
+mod log;
+mod module_applications;
+mod modules_document;
+mod pages;
+mod pages_document;
+mod process_names;
+mod reload;
+mod routes;
+mod script_blame;
+mod script_edits;
+mod script_fetch;
+mod script_fetch_pieces;
+mod script_gone;
+mod script_hostile;
+mod script_large_uploads;
+mod script_log;
+mod script_memory;
+mod script_modules;
+mod script_names;
+mod script_pages;
+mod script_processes;
+mod script_reload;
+mod script_roots;
+mod script_sessions;
+mod script_streams;
+mod script_upload_directory;
+mod script_uploads;
+mod serve;
+#[path = "../server/mod.rs"]
+#[allow(dead_code, reason = "each program uses a part of it")]
+mod server;
+mod site_processes;
+mod slow;
+mod systemd;
+mod unread;
+mod websocket_modules;

@@ -1,0 +1,71 @@
+//! Goal: a full disk fails writes with a clear reason and nothing else, and the file of a store grows while it is used. Method: a small file
+//! system in memory, where the test may mount one.
+
+use std::net::TcpStream;
+
+use crate::server::channel::{connect, resp, say};
+use crate::server::mounted::Mounted;
+use crate::server::patience::until;
+use crate::server::{Plan, Server};
+
+fn start(store: &std::path::Path, config: &str) -> Server {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
+    plan.argument(&format!("--store={}", store.display())).config(config).start()
+}
+
+/// Sends a line and returns the reply.
+fn ask(client: &mut TcpStream, line: &str) -> String {
+    let heard = say(client, format!("{line}\r\nECHO end\r\n").as_bytes(), b"end\r\n");
+    let text = String::from_utf8_lossy(&heard).into_owned();
+    text.strip_suffix("$3\r\nend\r\n").unwrap().to_owned()
+}
+
+#[test]
+fn a_full_disk_fails_writes_and_nothing_else() {
+    let test = "a_full_disk_fails_writes_and_nothing_else";
+    let place = crate::server::directory::Directory::new();
+    let Some(_mounted) = Mounted::small(place.path(), "8m", test) else { return };
+    let store = place.path().join("store");
+    for sync in ["commit", "log", "interval", "none"] {
+        // No checkpoint is due, but one is made because there is no space without it.
+        let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"1h\"\n");
+        let mut server = start(&store, &config);
+        let mut client = connect(resp(&server));
+        let filler = place.path().join("filler");
+        std::fs::write(&filler, vec![0; 5 << 20]).unwrap();
+        let value = "x".repeat(3_000);
+        let mut written = 0;
+        let refusal = loop {
+            let reply = ask(&mut client, &format!("SET {sync}:{written} {value}"));
+            if reply != "+OK\r\n" {
+                break reply;
+            }
+            written += 1;
+            assert!(written < 5_000);
+        };
+        assert_eq!(refusal, "-OOM the disk is full\r\n", "after {written}");
+        assert!(written > 100);
+        // All answered writes exist, also over HTTP and after a kill.
+        for number in [0, written / 2, written - 1] {
+            assert!(ask(&mut client, &format!("GET {sync}:{number}")).starts_with("$3000\r\n"));
+        }
+        server = server.kill_and_restart();
+        client = connect(resp(&server));
+        let count = ask(&mut client, "DBSIZE");
+        assert!(ask(&mut client, &format!("GET {sync}:{}", written - 1)).starts_with("$3000\r\n"));
+        // There is space again: writes continue without a restart.
+        std::fs::remove_file(&filler).unwrap();
+        until("a write", || {
+            let reply = ask(&mut client, &format!("SET {sync}:more {value}"));
+            assert!(["+OK\r\n", "-OOM the disk is full\r\n"].contains(&&*reply), "{reply}");
+            (reply == "+OK\r\n").then_some(())
+        });
+        let more = ask(&mut client, "DBSIZE");
+        let number = |text: &str| text.trim_start_matches(':').trim().parse::<u64>().unwrap();
+        assert_eq!(number(&more), number(&count) + 1);
+        assert_eq!(ask(&mut client, "FLUSHALL"), "+OK\r\n");
+        server.signal("TERM");
+        assert!(server.wait().success());
+        std::fs::remove_dir_all(&store).unwrap();
+    }
+}

@@ -1,0 +1,211 @@
+//! The test programs of the workspace: built once, with all lints, and run side by side.
+//!
+//! Owns the build and the lanes. The results of each program are counted in `tally`.
+//!
+//! Clippy is a compiler with more lints. As the compiler of the build it costs a tenth of a build; as a run of its own it would
+//! check everything once more, dependencies included.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::fuzz;
+use crate::tally::{self, Tally};
+use crate::workspace;
+
+/// What the compiler of the build refuses, in the form in which `cargo clippy` passes it on.
+const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
+/// What makes a build that is done once quicker and smaller: nothing is written down for the next one, and a panic names its place
+/// without line tables.
+const QUICK: [(&str, &str); 3] = [
+    ("CARGO_INCREMENTAL", "0"),
+    ("CARGO_PROFILE_TEST_DEBUG", "none"),
+    ("CARGO_PROFILE_TEST_STRIP", "debuginfo"),
+];
+
+/// Tests at once in a program that starts servers and waits for them, for each processor: most of them sleep.
+const WAITING_PER_PROCESSOR: usize = 3;
+
+/// A built test program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The package and the target.
+    pub(crate) name: String,
+    path: PathBuf,
+    folder: PathBuf,
+    bytes: u64,
+    kind: Kind,
+}
+
+/// What a program spends its time with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It tests the built product, and waits for it.
+    Waiting,
+    /// It computes.
+    Computing,
+}
+
+/// A cargo command whose compiler has all lints.
+pub(crate) fn linting_cargo() -> Result<Command, Failure> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output()?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let driver = Path::new(&sysroot).join("bin/clippy-driver");
+    if !driver.is_file() {
+        let why = "clippy is not installed; install it with `rustup component add clippy`";
+        return Err(Failure::Work(why.to_owned()));
+    }
+    let mut command = workspace::cargo();
+    command.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", LINTS);
+    for (name, value) in QUICK {
+        command.env(name, value);
+    }
+    Ok(command)
+}
+
+/// What a build has made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Built {
+    /// The test programs, the largest first: it is likely to take longest.
+    pub(crate) tests: Vec<Program>,
+    /// The stable fuzz driver.
+    pub(crate) fuzz_driver: Option<PathBuf>,
+}
+
+/// Builds everything that tests need.
+pub(crate) fn build() -> Result<Built, Failure> {
+    let mut command = linting_cargo()?;
+    command.args(["test", "--workspace", "--no-run"]);
+    command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let output = child.stdout.take().expect("the pipe was asked for above");
+    let mut built = Built::default();
+    for line in BufReader::new(output).lines() {
+        let message = serde_json::from_str(&line?).unwrap_or(Value::Null);
+        built.tests.extend(program_of(&message, &workspace::root()));
+        let target = &message["target"];
+        if target["name"] == fuzz::DRIVER && target["kind"][0] == "bin" {
+            built.fuzz_driver = message["executable"].as_str().map(PathBuf::from);
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(Failure::Work(format!("the build failed ({status})")));
+    }
+    built.tests.sort_by_key(|program| std::cmp::Reverse(program.bytes));
+    Ok(built)
+}
+
+/// The test program that a message of cargo tells of.
+fn program_of(message: &Value, root: &Path) -> Option<Program> {
+    let path = PathBuf::from(message["executable"].as_str()?);
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+    let is_outside = folder == root && message["target"]["kind"][0] == "test";
+    let package = folder.file_name()?.to_string_lossy().into_owned();
+    Some(Program {
+        name: format!("{package}/{}", message["target"]["name"].as_str()?),
+        bytes: path.metadata().map_or(0, |about| about.len()),
+        kind: if is_outside { Kind::Waiting } else { Kind::Computing },
+        path,
+        folder,
+    })
+}
+
+/// A program that has ended.
+struct Ended {
+    name: String,
+    seconds: f64,
+    output: String,
+    tally: Tally,
+    outcome: Result<(), Failure>,
+}
+
+/// Runs the programs: those that wait in one lane, those that compute in another.
+pub(crate) fn run(programs: &[Program], tally: &mut Tally) -> Result<(), Failure> {
+    let (sender, ended) = mpsc::channel();
+    thread::scope(|scope| {
+        for kind in [Kind::Waiting, Kind::Computing] {
+            let sender = sender.clone();
+            let lane: Vec<&Program> =
+                programs.iter().filter(|program| program.kind == kind).collect();
+            scope.spawn(move || {
+                for program in lane {
+                    // The receiver takes everything until all lanes have ended.
+                    let _ = sender.send(program.run());
+                }
+            });
+        }
+        drop(sender);
+        let mut failed = Vec::new();
+        for Ended { name, seconds, output, tally: own, outcome } in ended {
+            println!("-- {name}: {seconds:.1} s");
+            print!("{output}");
+            tally.add(own);
+            if let Err(failure) = outcome {
+                println!("-- {name}: {failure}");
+                failed.push(name);
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Work(format!("tests failed in {}", failed.join(", "))))
+    })
+}
+
+impl Program {
+    fn run(&self) -> Ended {
+        let start = Instant::now();
+        let mut tally = Tally::default();
+        let mut output = String::new();
+        let mut command = Command::new(&self.path);
+        // As `cargo test` runs it.
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        if self.kind == Kind::Waiting {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            command.arg(format!("--test-threads={}", processors * WAITING_PER_PROCESSOR));
+        }
+        let mut show = |line: &str| {
+            output.push_str(line);
+            output.push('\n');
+        };
+        let outcome = tally::run_tests(&mut command, &mut tally, &mut show);
+        let seconds = start.elapsed().as_secs_f64();
+        Ended { name: self.name.clone(), seconds, output, tally, outcome }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn programs_are_told_from_other_artifacts() {
+        let message = |kind: &str, manifest: &str, test: bool| {
+            json!({
+                "executable": "/t/a", "profile": {"test": test}, "manifest_path": manifest,
+                "target": {"kind": [kind], "name": "a"},
+            })
+        };
+        let of = |message: &Value| program_of(message, Path::new("/p"));
+        let outside = of(&message("test", "/p/Cargo.toml", true)).expect("a program");
+        assert_eq!((outside.kind, &*outside.name), (Kind::Waiting, "p/a"));
+        let inside = of(&message("lib", "/p/crates/wire/Cargo.toml", true)).expect("a program");
+        assert_eq!((inside.kind, &*inside.name), (Kind::Computing, "wire/a"));
+        assert_eq!(inside.folder, Path::new("/p/crates/wire"));
+        assert_eq!(of(&message("bin", "/p/Cargo.toml", false)), None);
+        assert_eq!(of(&json!({"reason": "build-finished"})), None);
+    }
+}
