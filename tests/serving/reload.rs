@@ -7,14 +7,18 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::server::client::{Client, field, head, text};
-use crate::server::patience::until;
+use crate::server::patience::{pace, until};
 use crate::server::{Plan, Server, configuration, errors_of, printed_by};
 use serde_json::Value;
 
 /// Clients that keep their connections, each a thread.
-const CLIENTS: usize = 6;
+const CLIENTS: usize = 3;
+
+/// So that they leave most of a processor to the server.
+const BETWEEN_REQUESTS: Duration = Duration::from_millis(1);
 
 /// Half of them by signal, half by the control socket.
 const RELOADS: u64 = 100;
@@ -42,6 +46,7 @@ fn keep_asking(address: SocketAddr, stop: &AtomicBool, answers: &AtomicU64) -> R
         }
         newest = number;
         answers.fetch_add(1, Ordering::SeqCst);
+        pace(BETWEEN_REQUESTS);
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ const CLIENTS: usize = 3;
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(1);
 
 /// The test waits for each.
-const EDITS: u64 = 250;
+const EDITS: u64 = 200;
 
 /// One edit of this many comes with a reload of the configuration.
 const RELOAD_EVERY: u64 = 10;

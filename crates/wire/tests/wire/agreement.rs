@@ -67,7 +67,7 @@ fn is_strict(reason: Reason) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8000))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn a_head_means_the_same_to_both(input in crate::generate::head()) {

@@ -200,7 +200,7 @@ fn is_accepted_or_refused_by_choice(verdict: Verdict) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
     fn no_generated_request_is_taken_for_safe_that_is_not(input in crate::generate::head()) {

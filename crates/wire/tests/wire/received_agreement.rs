@@ -107,7 +107,7 @@ fn compare(input: &[u8]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8000))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn a_head_ends_in_the_same_place_for_both(input in response()) {

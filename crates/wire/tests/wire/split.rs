@@ -52,7 +52,7 @@ fn small() -> HeadLimits {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn a_head_is_the_same_however_it_is_cut(input in crate::generate::head()) {
@@ -123,7 +123,7 @@ fn chunked() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn a_chunked_body_is_the_same_however_it_is_cut(
