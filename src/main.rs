@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod ctl;
+mod duration;
 mod flags;
 mod output;
 mod profile;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bench::plan::{Ramp, StatusSet};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::timing::{RateFlag, time};
+use super::timing::RateFlag;
+use crate::duration::duration;
 pub(crate) use channel::Channel;
 pub(crate) use store::Store;
 
@@ -164,14 +165,14 @@ pub(crate) struct Load {
     pub(crate) connections: u32,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
     /// [default: 10s]
-    #[arg(short, long, value_name = "TIME", value_parser = time, help_heading = "Load")]
+    #[arg(short, long, value_name = "TIME", value_parser = duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
     /// Time before each run that is not measured.
     #[arg(
         long,
         value_name = "TIME",
         default_value = "2s",
-        value_parser = time,
+        value_parser = duration,
         help_heading = "Load"
     )]
     pub(crate) warmup: Duration,
@@ -249,7 +250,7 @@ pub(crate) struct Surroundings {
     #[arg(long, value_name = "CPU,...", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) pin: Option<String>,
     /// Timeout of a connect and of an answer.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// Source addresses, used in turn [default: to this host, as many of 127.0.0.0/8 as needed].
     #[arg(long, value_name = "ADDR,...", value_delimiter = ',')]
@@ -293,7 +294,7 @@ pub(crate) struct Hold {
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: u32,
     /// How long to hold the established connections.
-    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: Duration,
     /// Requests per second over all connections [default: one per connection and minute].
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
@@ -375,10 +376,10 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) level: Vec<String>,
     /// Timeout of an answer.
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// When the server gives up on slow clients [default: slow attacks are skipped].
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slow_deadline: Option<Duration>,
     /// Number of requirements to test concurrently.
     #[arg(long, value_name = "N", default_value_t = 8)]

@@ -6,15 +6,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use bench::plan::{Arrivals, Pace, Ramp, Rate, Stage};
-use config::{QuantityError, parse_duration};
 
 use crate::Failure;
-
-/// A duration with a unit, or a plain number of seconds, as other load generators accept it.
-pub(crate) fn time(text: &str) -> Result<Duration, QuantityError> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { parse_duration(&format!("{text}s")) } else { parse_duration(text) }
-}
+use crate::duration::duration;
 
 /// When requests are due, and for how long.
 pub(crate) struct Timing {
@@ -90,7 +84,7 @@ fn stage(text: &str) -> Result<Stage, String> {
         .split_once('@')
         .ok_or_else(|| format!("the stage `{text}` has no time; write 0:5k@30s,5k@60s"))?;
     let ramp = ramp(rate)?;
-    let lasts = time(lasts).map_err(|error| format!("the stage `{text}`: {error}"))?;
+    let lasts = duration(lasts).map_err(|error| format!("the stage `{text}`: {error}"))?;
     if lasts.is_zero() {
         return Err(format!("the stage `{text}` lasts no time; leave it out"));
     }
@@ -122,7 +116,9 @@ mod tests {
             .collect();
         let expected = [(0.0, 5e3, 30_000), (5e3, 5e3, 60_000), (0.0, 0.0, 500)];
         assert_eq!(told, expected);
-        assert_eq!(read("5k@30").lasts(), Some(Duration::from_secs(30)), "a number is seconds");
+        for (text, millis) in [("5k@30", 30_000), ("5k@0.2", 200), ("5k@1.5m", 90_000)] {
+            assert_eq!(read(text).lasts(), Some(Duration::from_millis(millis)), "{text}");
+        }
     }
 
     #[test]

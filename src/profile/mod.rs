@@ -17,6 +17,7 @@ use bench::plan::Url;
 use clap::{ArgGroup, Args};
 
 use crate::Failure;
+use crate::duration::duration;
 use crate::output::print;
 use looking::{Program, Told};
 
@@ -77,7 +78,7 @@ pub(crate) struct Profile {
     #[arg(long, value_name = "N", requires = "syscalls")]
     requests: Option<f64>,
     /// Duration of the profile.
-    #[arg(short = 'd', long = "duration", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(short = 'd', long = "duration", value_name = "TIME", default_value = "10s", value_parser = profile_duration)]
     duration: Duration,
     /// Samples per second of each thread's CPU time.
     #[arg(short = 'F', long = "frequency", value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u64).range(1..=10_000))]
@@ -102,19 +103,11 @@ pub(crate) struct Profile {
     command: Vec<String>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time; write 10s or 500ms");
-    let (number, unit) = match text.strip_suffix("ms") {
-        Some(number) => (number, 1),
-        None => (text.strip_suffix('s').ok_or_else(wrong)?, 1000),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let time = Duration::from_millis(number.saturating_mul(unit));
-    if (1..=3600).contains(&time.as_secs()) || (100..1000).contains(&time.as_millis()) {
-        Ok(time)
-    } else {
-        Err("from 100ms to 3600s".to_owned())
-    }
+/// The duration of a profile, within what a profile is good for.
+fn profile_duration(text: &str) -> Result<Duration, String> {
+    let time = duration(text).map_err(|error| error.to_string())?;
+    let range = Duration::from_millis(100)..=Duration::from_secs(3600);
+    if range.contains(&time) { Ok(time) } else { Err("from 100ms to 3600s".to_owned()) }
 }
 
 pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::place::{Place, STATE, directory, journal};
 use super::{Looked, look, way_back};
 use crate::Failure;
+use crate::duration::duration;
 use crate::output::print_line;
 
 /// The fixes to include.
@@ -35,8 +36,12 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The fixes for this host with these risks, for throughput, with one reading of the counters.
     pub(super) fn of_host(allow: &[u8]) -> Self {
-        let looked =
-            Looked { load: super::LoadName::Throughput, pid: None, seconds: 0, root: None };
+        let looked = Looked {
+            load: super::LoadName::Throughput,
+            pid: None,
+            seconds: Duration::ZERO,
+            root: None,
+        };
         Self { looked, allow: allow.to_vec(), json: false }
     }
 }
@@ -54,7 +59,7 @@ pub(super) struct Apply {
     #[arg(long)]
     persist: bool,
     /// Revert everything after this time unless `velodrome tune confirm` is run before [default: 60s if a step may interrupt traffic, otherwise never].
-    #[arg(long, value_name = "TIME", value_parser = config::parse_duration, conflicts_with = "again")]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "again")]
     confirm: Option<Duration>,
     /// Only apply again what was applied before the last boot, as the unit of `tune unit` does.
     #[arg(long, conflicts_with_all = ["steps", "persist", "load", "pid", "allow"])]

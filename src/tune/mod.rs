@@ -16,6 +16,7 @@ use ::tune::{
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::Failure;
+use crate::duration::duration;
 use crate::output::{print, print_line};
 
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -101,11 +102,16 @@ struct Looked {
     #[arg(long)]
     pid: Option<u32>,
     /// Seconds between two readings of counters; 0 reads once and uses counters since boot.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    seconds: u64,
+    #[arg(long, value_name = "TIME", default_value = "2", value_parser = between_readings)]
+    seconds: Duration,
     /// A directory with the files of another machine; they are read once.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+}
+
+fn between_readings(text: &str) -> Result<Duration, String> {
+    let time = duration(text).map_err(|error| error.to_string())?;
+    if time <= Duration::from_secs(3600) { Ok(time) } else { Err("up to an hour".to_owned()) }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -177,7 +183,8 @@ fn run_audit(asked: &Audit) -> Result<(), Failure> {
 fn run_record(asked: &Record) -> Result<(), Failure> {
     let file = asked.output.display();
     let failed = |error: std::io::Error| Failure::Failed(format!("{file}: {error}"));
-    let looked = Looked { load: LoadName::Throughput, pid: asked.pid, seconds: 0, root: None };
+    let looked =
+        Looked { load: LoadName::Throughput, pid: asked.pid, seconds: Duration::ZERO, root: None };
     let host = look(&looked)?;
     let mut archive = Vec::new();
     let count = record(&host, &mut archive).map_err(failed)?;
@@ -200,10 +207,10 @@ fn look(asked: &Looked) -> Result<Host, Failure> {
         return Err(Failure::WrongUse(format!("there is no process {pid}")));
     }
     let mut host = Host::of(root, asked.pid);
-    if asked.root.is_none() && asked.seconds > 0 {
+    if asked.root.is_none() && !asked.seconds.is_zero() {
         // The time between the two readings is what is measured.
-        std::thread::sleep(Duration::from_secs(asked.seconds));
-        host.look_again(asked.seconds as f64);
+        std::thread::sleep(asked.seconds);
+        host.look_again(asked.seconds.as_secs_f64());
     }
     Ok(host)
 }

@@ -283,7 +283,10 @@ fn what_is_asked_wrongly_is_refused() {
     for (words, status, why) in [
         (&[][..], 2, "nothing to profile"),
         (&["--pid", "4194305"], 2, "there is no process 4194305"),
-        (&["--pid", "1", "-d", "soon"], 2, "`soon` is not a time; write 10s or 500ms"),
+        (&["--pid", "1", "-d", "soon"], 2, "it must begin with a number"),
+        (&["--pid", "1", "-d", "0.05"], 2, "from 100ms to 3600s"),
+        (&["--pid", "1", "-d", "2x"], 2, "`x` is not a unit; known are us, ms, s, m, h and d"),
+        (&["--pid", "4194305", "-d", "0.2"], 2, "there is no process 4194305"),
         (&["--from", &bad], 1, "bad.txt:2: no stack with its count"),
         (&["--", "/nowhere/program"], 1, "/nowhere/program: "),
         (&["--pid", "1", "--sched", "-o", "x.html"], 2, "have tables alone"),

@@ -36,10 +36,10 @@ const SPOKEN_SIZE_UNITS: std::ops::Range<usize> = 1..6;
 /// Why a text is not a duration or size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuantityError {
-    /// It does not begin with an integer.
+    /// It does not begin with a number.
     NoNumber,
-    /// A duration above zero without a unit.
-    NoUnit(u64),
+    /// A duration above zero without a unit: the number.
+    NoUnit(String),
     /// A duration with an unknown unit.
     UnknownDurationUnit(String),
     /// A size with an unknown unit.
@@ -48,12 +48,16 @@ pub enum QuantityError {
     DurationTooLong,
     /// A size that does not fit in 64 bits.
     SizeTooLarge,
+    /// A duration with a part of a microsecond.
+    DurationTooFine,
+    /// A size with a part of a byte.
+    SizeTooFine,
 }
 
 impl fmt::Display for QuantityError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoNumber => out.write_str("it must begin with a whole number"),
+            Self::NoNumber => out.write_str("it must begin with a number"),
             Self::NoUnit(number) => {
                 write!(out, "it has no unit; write \"{number}s\" (known are us, ms, s, m, h and d)")
             }
@@ -67,49 +71,54 @@ impl fmt::Display for QuantityError {
             ),
             Self::DurationTooLong => out.write_str("it is more than 365 days"),
             Self::SizeTooLarge => out.write_str("it is more bytes than 64 bits hold"),
+            Self::DurationTooFine => out.write_str("it is finer than a microsecond"),
+            Self::SizeTooFine => out.write_str("it is not a whole number of bytes"),
         }
     }
 }
 
 impl std::error::Error for QuantityError {}
 
-/// Parses a duration: an integer and a unit, as in `"500ms"`, `"10s"`, `"5m"`. Zero needs no unit.
+/// Parses a duration: a number and a unit, as in `"500ms"`, `"0.2s"`, `"5m"`. Zero needs no unit.
 ///
 /// # Errors
 ///
 /// If the text is not a duration.
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
     let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
-    let number = number.ok_or(QuantityError::DurationTooLong)?;
-    if unit.is_empty() {
-        return if number == 0 { Ok(Duration::ZERO) } else { Err(QuantityError::NoUnit(number)) };
+    let factor = DURATION_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let factor = match factor {
+        Some(factor) => factor,
+        // Zero is the same in every unit.
+        None if unit.is_empty() && number.is_zero() => 1,
+        None if unit.is_empty() => return Err(QuantityError::NoUnit(number.to_string())),
+        None => return Err(QuantityError::UnknownDurationUnit(unit.to_owned())),
+    };
+    match number.times(factor) {
+        Ok(micros) => Some(Duration::from_micros(micros))
+            .filter(|duration| *duration <= DEADLINE_MAX)
+            .ok_or(QuantityError::DurationTooLong),
+        Err(Misfit::TooLarge) => Err(QuantityError::DurationTooLong),
+        Err(Misfit::TooFine) => Err(QuantityError::DurationTooFine),
     }
-    let factor = DURATION_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(|| QuantityError::UnknownDurationUnit(unit.to_owned()))?;
-    number
-        .checked_mul(factor)
-        .map(Duration::from_micros)
-        .filter(|duration| *duration <= DEADLINE_MAX)
-        .ok_or(QuantityError::DurationTooLong)
 }
 
-/// Parses a size in bytes: an integer and perhaps a unit in any case, as in `"16 KiB"`, `"64kb"`.
+/// Parses a size in bytes: a number and perhaps a unit in any case, as in `"16 KiB"`, `"64kb"`, `"1.5 GiB"`.
 ///
 /// # Errors
 ///
 /// If the text is not a size.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     let (number, unit) = split(text).ok_or(QuantityError::NoNumber)?;
-    let number = number.ok_or(QuantityError::SizeTooLarge)?;
     let factor = SIZE_UNITS
         .iter()
         .find(|(name, _)| unit.eq_ignore_ascii_case(name))
         .map(|(_, factor)| *factor)
         .ok_or_else(|| QuantityError::UnknownSizeUnit(unit.to_owned()))?;
-    number.checked_mul(factor).ok_or(QuantityError::SizeTooLarge)
+    number.times(factor).map_err(|misfit| match misfit {
+        Misfit::TooLarge => QuantityError::SizeTooLarge,
+        Misfit::TooFine => QuantityError::SizeTooFine,
+    })
 }
 
 /// A duration as text, in the largest unit that gives an integer.
@@ -129,13 +138,64 @@ pub(super) fn spoken_size(bytes: u64) -> String {
     format!("{} {name}", bytes / factor)
 }
 
-/// The number at the beginning of a text (the inner `None` if it is too large) and what follows, without blanks.
-fn split(text: &str) -> Option<(Option<u64>, &str)> {
-    let text = text.trim();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits)?;
-    if number.is_empty() {
-        return None;
+/// A decimal number without a sign: the digits before and behind the point.
+struct Decimal<'t> {
+    whole: &'t str,
+    fraction: &'t str,
+}
+
+/// Why a number of units is not a whole number of 64 bits.
+enum Misfit {
+    TooLarge,
+    TooFine,
+}
+
+impl Decimal<'_> {
+    fn is_zero(&self) -> bool {
+        self.whole.bytes().chain(self.fraction.bytes()).all(|digit| digit == b'0')
     }
-    Some((number.parse().ok(), unit.trim_start()))
+
+    /// This many times the factor, if that is a whole number.
+    fn times(&self, factor: u64) -> Result<u64, Misfit> {
+        let whole: u64 = self.whole.parse().map_err(|_| Misfit::TooLarge)?;
+        let fraction = self.fraction.trim_end_matches('0');
+        // More digits than any factor has: a part of the smallest unit remains.
+        let parts = 10_u128.checked_pow(fraction.len() as u32).ok_or(Misfit::TooFine)?;
+        let fraction: u128 = match fraction {
+            "" => 0,
+            digits => digits.parse().map_err(|_| Misfit::TooFine)?,
+        };
+        let product = fraction.checked_mul(u128::from(factor)).ok_or(Misfit::TooFine)?;
+        if !product.is_multiple_of(parts) {
+            return Err(Misfit::TooFine);
+        }
+        let behind = u64::try_from(product / parts).map_err(|_| Misfit::TooLarge)?;
+        let before = whole.checked_mul(factor).ok_or(Misfit::TooLarge)?;
+        before.checked_add(behind).ok_or(Misfit::TooLarge)
+    }
+}
+
+impl fmt::Display for Decimal<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.fraction {
+            "" => out.write_str(self.whole),
+            fraction => write!(out, "{}.{fraction}", self.whole),
+        }
+    }
+}
+
+/// The number at the beginning of a text, and what follows, without blanks.
+fn split(text: &str) -> Option<(Decimal<'_>, &str)> {
+    let (whole, rest) = digits(text.trim());
+    let (fraction, unit) = match rest.strip_prefix('.').map(digits) {
+        Some((fraction, unit)) if !fraction.is_empty() => (fraction, unit),
+        _ => ("", rest),
+    };
+    (!whole.is_empty()).then(|| (Decimal { whole, fraction }, unit.trim_start()))
+}
+
+/// The digits at the beginning of a text, and the rest.
+fn digits(text: &str) -> (&str, &str) {
+    let count = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at(count)
 }

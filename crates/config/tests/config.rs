@@ -13,6 +13,8 @@ mod keys;
 mod pages;
 #[path = "config/properties.rs"]
 mod properties;
+#[path = "config/quantities.rs"]
+mod quantities;
 #[path = "config/routes.rs"]
 mod routes;
 

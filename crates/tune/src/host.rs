@@ -60,7 +60,7 @@ impl Host {
     /// The time of that increase, in words.
     pub(crate) fn span(&self) -> String {
         match self.seconds {
-            Some(seconds) => format!("in {seconds:.0} s"),
+            Some(seconds) => format!("in {seconds} s"),
             None => "since the start of the host".to_owned(),
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::super::timing::time;
 use super::{Form, Surroundings};
+use crate::duration::duration;
 
 const CHANNEL_EXAMPLES: &str = "Examples:
   velodrome bench channel 127.0.0.1:8080/channels/news                 1,000 subscribers, one message at a time
@@ -28,7 +28,7 @@ pub(crate) struct Channel {
     #[arg(short, long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true)]
     pub(crate) connections: u32,
     /// How long to publish messages.
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) duration: Duration,
     /// Messages per second, sent on schedule [default: the next one after the last has arrived].
     #[arg(long, value_name = "R", conflicts_with = "at_once")]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{ArrivalsFlag, Output, Surroundings};
-use crate::bench::timing::{RateFlag, time};
+use crate::bench::timing::RateFlag;
+use crate::duration::duration;
 
 const EXAMPLES: &str = "Examples:
   velodrome bench store 127.0.0.1:6379 --fill            write a million keys, then read at random
@@ -56,10 +57,10 @@ pub(crate) struct Store {
     #[arg(long, requires = "rate", help_heading = "Load")]
     pub(crate) hold: bool,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = time, help_heading = "Load")]
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Load")]
     pub(crate) duration: Duration,
     /// Time before each run that is not measured.
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time, help_heading = "Load")]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
     /// Number of runs; the result is their median and spread.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]

@@ -305,7 +305,12 @@ fn the_levels_of_log() {
 fn a_duration_of_nothing_needs_no_unit() {
     assert_eq!(config("spin = \"0\"\n").spin, Duration::ZERO);
     assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
-    assert_eq!(parse_duration("1"), Err(QuantityError::NoUnit(1)));
+    assert_eq!(parse_duration("0.0"), Ok(Duration::ZERO));
+    assert_eq!(parse_duration("1"), Err(QuantityError::NoUnit("1".to_owned())));
+    assert_eq!(
+        parse_duration("0.2").map_err(|error| error.to_string()),
+        Err("it has no unit; write \"0.2s\" (known are us, ms, s, m, h and d)".to_owned())
+    );
 }
 
 #[test]
