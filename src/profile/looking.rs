@@ -103,7 +103,7 @@ impl Told {
     ) -> Self {
         let mut folded = Folded::default();
         for Met { frames, waits, .. } in met.iter().filter(|met| met.waits.count > 0) {
-            *folded.stacks.entry(frames.clone()).or_default() += waits.time_ns / 1_000;
+            folded.add(frames.clone(), (waits.time_ns / 1_000) as f64);
         }
         Self { remarks, table: Some(table), ..Self::of(folded, Unit::Microseconds, title) }
     }
@@ -177,7 +177,7 @@ pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
     let names = Names::find(process, taken.stacks.keys(), &asked.debug_files, &mut taken.remarks);
     let folded = names.fold(taken.stacks.iter().map(|(stack, count)| (stack, *count)));
     note_lost(taken.lost, &mut taken.remarks);
-    if folded.total() == 0 {
+    if folded.total() == 0.0 {
         taken.remarks.push("no samples: the program was idle".to_owned());
     }
     let title = title(process, seconds, &format!(" at {} Hz", asked.hertz));

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::profile::{
-    Folded, Unit, difference_graph, difference_table, flame_graph, hints, table, to_firefox,
-    write_pprof,
+    Folded, FoldedFile, Unit, difference_graph, difference_table, flame_graph, hints, table,
+    to_firefox, write_pprof,
 };
 use bench::plan::Url;
 use clap::{ArgGroup, Args};
@@ -47,10 +47,10 @@ pub(crate) struct Profile {
     /// The server that listens at this address of this host: http://HOST:PORT or HOST:PORT.
     #[arg(long, value_name = "URL", conflicts_with_all = ["pid", "from", "command", "diff"])]
     url: Option<Url>,
-    /// Read stacks written by --folded instead of profiling.
+    /// Read folded stacks instead of profiling: those that --folded writes, or another tool for flamegraph.pl.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "view", "diff"])]
     from: Option<PathBuf>,
-    /// Compare two files written by --folded.
+    /// Compare two files of folded stacks.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["command", "view"])]
     diff: Vec<PathBuf>,
     /// Show what threads wait for, and how long.
@@ -112,7 +112,9 @@ fn profile_duration(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
     if let [before, after] = &*asked.diff {
-        return compare(before, after, asked);
+        let title = format!("{} against {}", after.display(), before.display());
+        let [before, after] = [profile_of(before)?, profile_of(after)?];
+        return compare([&before, &after], &title, asked);
     }
     let files = [&asked.output, &asked.folded, &asked.firefox, &asked.pprof];
     if (asked.syscalls || asked.sched) && files.iter().any(|file| file.is_some()) {
@@ -120,7 +122,14 @@ pub(crate) fn run(asked: &Profile) -> Result<(), Failure> {
         return Err(Failure::WrongUse(text.to_owned()));
     }
     let told = match &asked.from {
-        Some(file) => Told::of(open(file)?, Unit::Samples, file.display().to_string()),
+        Some(file) => match open(file)? {
+            FoldedFile::Profile(folded) => {
+                Told::of(folded, Unit::Samples, file.display().to_string())
+            }
+            FoldedFile::Difference(before, after) => {
+                return compare([&before, &after], &file.display().to_string(), asked);
+            }
+        },
         None => look(&Program::start(asked)?, asked)?,
     };
     write_files(&told, asked)?;
@@ -152,25 +161,33 @@ fn look(program: &Program, asked: &Profile) -> Result<Told, Failure> {
     }
 }
 
-fn open(file: &Path) -> Result<Folded, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
-    Folded::from_text(&text).map_err(|line| {
-        Failure::Failed(format!("{}:{line}: no stack with its count", file.display()))
-    })
+fn open(file: &Path) -> Result<FoldedFile, Failure> {
+    let name = file.display();
+    let bytes = std::fs::read(file).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    FoldedFile::read(&bytes)
+        .map_err(|bad| Failure::Failed(format!("{name}:{}: {}", bad.number, bad.fault)))
 }
 
-fn compare(before: &Path, after: &Path, asked: &Profile) -> Result<(), Failure> {
-    let (first, second) = (open(before)?, open(after)?);
+/// The profile in a file.
+fn profile_of(file: &Path) -> Result<Folded, Failure> {
+    match open(file)? {
+        FoldedFile::Profile(folded) => Ok(folded),
+        FoldedFile::Difference(..) => Err(Failure::WrongUse(format!(
+            "{} has two counts in each line and is a difference itself: give it to --from",
+            file.display()
+        ))),
+    }
+}
+
+fn compare([before, after]: [&Folded; 2], title: &str, asked: &Profile) -> Result<(), Failure> {
     if asked.folded.is_some() || asked.firefox.is_some() || asked.pprof.is_some() {
         let text = "a difference is drawn by -o and listed; no other file has its form";
         return Err(Failure::WrongUse(text.to_owned()));
     }
-    let title = format!("{} against {}", after.display(), before.display());
     if let Some(file) = &asked.output {
-        write(file, difference_graph(&first, &second, &title))?;
+        write(file, difference_graph(before, after, title))?;
     }
-    print(&format!("{title}\n{}", difference_table(&first, &second, asked.rows)))
+    print(&format!("{title}\n{}", difference_table(before, after, asked.rows)))
 }
 
 fn write_files(told: &Told, asked: &Profile) -> Result<(), Failure> {

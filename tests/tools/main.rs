@@ -13,6 +13,7 @@ mod conformance;
 mod descriptors;
 mod level;
 mod profile;
+mod profile_files;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;

@@ -248,34 +248,6 @@ fn the_server_that_listens_at_a_url_is_looked_at() {
 }
 
 #[test]
-fn kept_stacks_are_compared_and_exported() {
-    let place = Directory::new();
-    place.write("before.txt", "main;a 50\nmain;b_[k] 50\n");
-    place.write("after.txt", "main;a 90\nmain;b_[k] 10\n");
-    let path = |name: &str| place.join(name).display().to_string();
-    let words = ["--diff", &path("before.txt"), &path("after.txt"), "-o", &path("diff.html")];
-    let told = printed_by(&profile(&words));
-    assert!(told.contains("50.0 %  90.0 %  +40.0  program  a"), "{told}");
-    assert!(told.contains("50.0 %  10.0 %  -40.0  kernel   b"), "{told}");
-    let page = std::fs::read_to_string(path("diff.html")).unwrap();
-    assert!(page.contains("data-d=0.400000") && page.contains("data-d=-0.400000"), "{page}");
-    let (firefox, pprof) = (path("firefox.json"), path("profile.pb.gz"));
-    let words = ["--from", &path("after.txt"), "--firefox", &firefox, "--pprof", &pprof];
-    assert_eq!(profile(&words).status.code(), Some(0));
-    let profile: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&firefox).unwrap()).unwrap();
-    assert_eq!(profile["threads"][0]["samples"]["weight"].to_string(), "[90,10]");
-    let read = Command::new("go").args(["tool", "pprof", "-top", &pprof]).output();
-    match read {
-        Ok(read) if read.status.success() => {
-            let told = printed_by(&read);
-            assert!(told.contains("accounting for 100, 100% of 100 total"), "{told}");
-        }
-        _ => println!("SKIPPED kept_stacks_are_compared_and_exported: go is not installed"),
-    }
-}
-
-#[test]
 fn what_is_asked_wrongly_is_refused() {
     let place = Directory::new();
     place.write("bad.txt", "a;b 1\nnothing\n");
@@ -299,20 +271,6 @@ fn what_is_asked_wrongly_is_refused() {
         assert_eq!(output.status.code(), Some(status), "{words:?}: {}", errors_of(&output));
         assert!(errors_of(&output).contains(why), "{words:?}: {}", errors_of(&output));
     }
-}
-
-#[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
-    let place = Directory::new();
-    let stacks: String = (0..20_000).map(|number| format!("a;b{number} 1\n")).collect();
-    place.write("stacks.txt", &stacks);
-    let stacks = place.join("stacks.txt").display().to_string();
-    let line = format!(
-        "{PROGRAM} profile --from {stacks} --rows 20000 | head -1; echo ${{PIPESTATUS[0]}}"
-    );
-    let output = run(Command::new("bash").args(["-c", &line]));
-    assert_eq!(printed_by(&output), format!("{stacks}\n0\n"), "{}", errors_of(&output));
-    assert_eq!(errors_of(&output), "");
 }
 
 /// A program with one busy function, whose name is removed by stripping.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::fold::{Folded, Frame};
+use crate::table::rounded;
 
 /// The functions whose own share has changed most, in percentage points; positive means more in the second profile.
 #[must_use]
@@ -21,8 +22,8 @@ pub fn difference_table(before: &Folded, after: &Folded, rows: usize) -> String 
     sorted.sort_by(|(_, one), (_, other)| change(other).abs().total_cmp(&change(one).abs()));
     let mut text = format!(
         "{} samples before, {} behind\n\n before  behind  change         function\n",
-        before.total(),
-        after.total()
+        rounded(before.total()),
+        rounded(after.total())
     );
     for (frame, shares) in sorted.into_iter().take(rows) {
         let _endless = writeln!(
@@ -40,11 +41,11 @@ pub fn difference_table(before: &Folded, after: &Folded, rows: usize) -> String 
 
 /// The share of samples, in percent, in which each function was the innermost one.
 fn own_shares(folded: &Folded) -> BTreeMap<&Frame, f64> {
-    let total = folded.total().max(1) as f64;
+    let total = folded.total().max(f64::MIN_POSITIVE);
     let mut shares = BTreeMap::new();
     for (stack, count) in &folded.stacks {
         if let Some(last) = stack.last() {
-            *shares.entry(last).or_default() += *count as f64 * 100.0 / total;
+            *shares.entry(last).or_default() += *count * 100.0 / total;
         }
     }
     shares
@@ -53,10 +54,10 @@ fn own_shares(folded: &Folded) -> BTreeMap<&Frame, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded_file::tests::folded;
 
     #[test]
     fn what_has_changed_most_comes_first() {
-        let folded = |text: &str| Folded::from_text(text).unwrap_or_default();
         let before = folded("a;b 50\na;c 40\na;gone_[k] 10\n");
         let after = folded("a;b 120\na;c 80\n");
         let table = difference_table(&before, &after, 10);

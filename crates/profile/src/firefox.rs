@@ -20,6 +20,8 @@ pub fn to_firefox(folded: &Folded, title: &str, hertz: u64) -> String {
     profile.set_thread_name(thread, "all threads");
     let user = profile.add_category("program", CategoryColor::Blue);
     let kernel = profile.add_category("kernel", CategoryColor::Red);
+    // Weights are whole numbers.
+    let parts = folded.parts();
     let mut time_ns = 0;
     for (stack, count) in &folded.stacks {
         let frames: Vec<FrameInfo> = stack
@@ -35,9 +37,9 @@ pub fn to_firefox(folded: &Folded, title: &str, hertz: u64) -> String {
             .collect();
         let stack = profile.intern_stack_frames(thread, frames.into_iter());
         let time = Timestamp::from_nanos_since_reference(time_ns);
-        let weight = i32::try_from(*count).unwrap_or(i32::MAX);
+        let weight = (count * parts).round() as i32;
         profile.add_sample(thread, time, stack, CpuDelta::ZERO, weight);
-        time_ns += interval.nanos().saturating_mul(*count);
+        time_ns = u64::saturating_add(time_ns, (interval.nanos() as f64 * count) as u64);
     }
     serde_json::to_string(&profile).expect("no map with strange keys, no failing writer")
 }
@@ -45,10 +47,11 @@ pub fn to_firefox(folded: &Folded, title: &str, hertz: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded_file::tests::folded;
 
     #[test]
     fn stacks_are_samples_with_their_weights_and_colours() {
-        let folded = Folded::from_text("a;b_[k] 3\na;c 2\n").unwrap_or_default();
+        let folded = folded("a;b_[k] 3\na;c 2\n");
         let profile: serde_json::Value =
             serde_json::from_str(&to_firefox(&folded, "server", 99)).unwrap_or_default();
         let thread = &profile["threads"][0];

@@ -1,4 +1,6 @@
 //! Folded stacks: symbolised, with equal ones counted together.
+//!
+//! Owns the lines that are written. `folded_file` reads them, and those of other tools.
 
 use std::collections::BTreeMap;
 
@@ -34,21 +36,35 @@ pub struct Frame {
 }
 
 /// How often each stack was sampled; stacks are from the outermost frame on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// A count is a whole number, unless the stacks were read from a file of another tool: some count in seconds, with a fraction.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
     /// The stacks.
-    pub stacks: BTreeMap<Vec<Frame>, u64>,
+    pub stacks: BTreeMap<Vec<Frame>, f64>,
 }
 
 /// The suffix of a kernel frame, and of an inlined one, in a line.
-const KERNEL: &str = "_[k]";
-const INLINED: &str = "_[i]";
+pub(crate) const KERNEL: &str = "_[k]";
+pub(crate) const INLINED: &str = "_[i]";
 
 impl Folded {
     /// The number of samples.
     #[must_use]
-    pub fn total(&self) -> u64 {
-        self.stacks.values().sum()
+    pub fn total(&self) -> f64 {
+        // The sum of no numbers is -0.
+        self.stacks.values().fold(0.0, |sum, count| sum + count)
+    }
+
+    /// Adds to the count of a stack.
+    pub fn add(&mut self, stack: Vec<Frame>, count: f64) {
+        *self.stacks.entry(stack).or_default() += count;
+    }
+
+    /// For formats whose counts are whole numbers: 1, or 1000 if a count has a fraction, so that thousandths are counted.
+    #[must_use]
+    pub fn parts(&self) -> f64 {
+        if self.stacks.values().any(|count| count.fract() != 0.0) { 1e3 } else { 1.0 }
     }
 
     /// The lines that other tools read: names with semicolons between them, and the count. Kernel frames end with `_[k]`, inlined ones with `_[i]`.
@@ -70,46 +86,5 @@ impl Folded {
             text.push_str(&format!(" {count}\n"));
         }
         text
-    }
-
-    /// Parses such lines.
-    ///
-    /// # Errors
-    /// The number of the first line that cannot be parsed.
-    pub fn from_text(text: &str) -> Result<Self, usize> {
-        let mut folded = Self::default();
-        for (number, line) in text.lines().enumerate() {
-            let Some((names, count)) = line.rsplit_once(' ') else { return Err(number + 1) };
-            let count: u64 = count.parse().map_err(|_| number + 1)?;
-            let stack = names.split(';').map(frame).collect();
-            *folded.stacks.entry(stack).or_default() += count;
-        }
-        Ok(folded)
-    }
-}
-
-fn frame(name: &str) -> Frame {
-    let (name, mode) = match name.strip_suffix(KERNEL) {
-        Some(name) => (name, Mode::Kernel),
-        None => (name, Mode::User),
-    };
-    let (name, is_inlined) = match name.strip_suffix(INLINED) {
-        Some(name) => (name, true),
-        None => (name, false),
-    };
-    Frame { name: name.to_owned(), mode, is_inlined }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_read_as_they_were_written() {
-        let text = "main;run;tcp_sendmsg_[k] 7\nmain;run;small_[i] 3\n";
-        let folded = Folded::from_text(text).unwrap_or_default();
-        assert_eq!(folded.total(), 10);
-        assert_eq!(folded.to_text(), "main;run;small_[i] 3\nmain;run;tcp_sendmsg_[k] 7\n");
-        assert_eq!(Folded::from_text("a;b 1\nnothing\n"), Err(2));
     }
 }

@@ -8,14 +8,14 @@ use std::fmt::Write;
 
 use crate::fold::{Folded, Frame, Mode};
 use crate::limits::NARROWEST;
-use crate::table::Unit;
+use crate::table::{Unit, rounded};
 
 /// A frame with all frames that it called.
 #[derive(Debug, Default)]
 struct Node<'f> {
-    count: u64,
+    count: f64,
     /// Its count in the profile that this one is compared with.
-    before: u64,
+    before: f64,
     below: BTreeMap<&'f Frame, Node<'f>>,
 }
 
@@ -33,7 +33,7 @@ pub fn flame_graph(folded: &Folded, unit: Unit, title: &str, remarks: &[String])
 #[must_use]
 pub fn difference_graph(before: &Folded, after: &Folded, title: &str) -> String {
     let colours = "red frames take a larger share of the time than before, blue ones a smaller share; functions that disappeared are only in the table";
-    let total = before.total().max(1) as f64;
+    let total = before.total().max(f64::MIN_POSITIVE);
     page(&tree(after, Some(before)), Unit::Samples, title, &[], colours, Some(total))
 }
 
@@ -65,7 +65,7 @@ fn page(
     before: Option<f64>,
 ) -> String {
     let mut frames = String::new();
-    let totals = Totals { now: root.count.max(1) as f64, before };
+    let totals = Totals { now: root.count.max(f64::MIN_POSITIVE), before };
     let depth = push(&mut frames, root, (0.0, 0), &totals);
     let lines: String =
         remarks.iter().map(|remark| format!("<li>{}</li>", escaped(remark))).collect();
@@ -89,15 +89,15 @@ struct Totals {
 fn push(out: &mut String, node: &Node<'_>, (left, row): (f64, usize), totals: &Totals) -> usize {
     let (mut at, mut depth) = (left, row);
     for (frame, inner) in &node.below {
-        let width = inner.count as f64 / totals.now;
+        let width = inner.count / totals.now;
         if width >= NARROWEST {
             let class = match (frame.mode, frame.is_inlined) {
                 (Mode::Kernel, _) => "k",
                 (Mode::User, true) => "i",
                 (Mode::User, false) => "u",
             };
-            let (count, name) = (inner.count, escaped(&frame.name));
-            let change = totals.before.map(|before| width - inner.before as f64 / before);
+            let (count, name) = (rounded(inner.count), escaped(&frame.name));
+            let change = totals.before.map(|before| width - inner.before / before);
             let change = change.map_or_else(String::new, |change| {
                 format!(" data-d={change:.6} style=\"--d:{}\"", colour(change))
             });

@@ -43,13 +43,13 @@ const LEAST: f64 = 0.5;
 /// The checks that the profile indicates, the strongest first; each once.
 #[must_use]
 pub fn hints(folded: &Folded) -> Vec<Hint> {
-    let total = folded.total().max(1) as f64;
+    let total = folded.total().max(f64::MIN_POSITIVE);
     let mut found: Vec<Hint> = Vec::new();
     for (function, check) in SIGNS {
         let has = |stack: &[crate::fold::Frame]| stack.iter().any(|frame| frame.name == function);
-        let count: u64 =
+        let count: f64 =
             folded.stacks.iter().filter(|(stack, _)| has(stack)).map(|(_, count)| count).sum();
-        let percent = count as f64 * 100.0 / total;
+        let percent = count * 100.0 / total;
         if percent >= LEAST {
             found.push(Hint { function, percent, check });
         }
@@ -67,14 +67,15 @@ pub fn hints(folded: &Folded) -> Vec<Hint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded_file::tests::folded;
 
     #[test]
     fn signs_are_named_once_and_small_ones_not() {
         let text = "a;nf_hook_slow_[k];ipt_do_table_[k] 18\na;packet_rcv_[k] 3\na;b 978\na;bbr_main_[k] 1\n";
-        let found = hints(&Folded::from_text(text).unwrap_or_default());
+        let found = hints(&folded(text));
         let found: Vec<_> = found.iter().map(|hint| (hint.function, hint.check)).collect();
         assert_eq!(found, [("nf_hook_slow", "stack.netfilter")]);
-        let more = Folded::from_text("x;packet_rcv_[k] 1\nx;y 9\n").unwrap_or_default();
+        let more = folded("x;packet_rcv_[k] 1\nx;y 9\n");
         assert_eq!(hints(&more)[0].percent, 10.0);
     }
 }

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn stack(text: &str) -> Vec<Frame> {
-        let folded = crate::Folded::from_text(&format!("{text} 1\n")).unwrap_or_default();
+        let folded = crate::folded_file::tests::folded(&format!("{text} 1\n"));
         folded.stacks.into_keys().next().unwrap_or_default()
     }
 

@@ -27,10 +27,13 @@ mod field {
 pub fn write_pprof(folded: &Folded, [kind, unit]: [&str; 2], out: impl Write) -> io::Result<()> {
     let mut strings = Strings::default();
     let mut functions: BTreeMap<&Frame, u64> = BTreeMap::new();
+    // Values are whole numbers, with a sign.
+    let parts = folded.parts();
+    let unit = if parts == 1.0 { unit.to_owned() } else { format!("{unit}/{parts}") };
     let mut profile = Message::default();
     profile.message(field::SAMPLE_TYPE, |value| {
         value.number(1, strings.of(kind));
-        value.number(2, strings.of(unit));
+        value.number(2, strings.of(&unit));
     });
     for (stack, count) in &folded.stacks {
         profile.message(field::SAMPLE, |sample| {
@@ -40,7 +43,7 @@ pub fn write_pprof(folded: &Folded, [kind, unit]: [&str; 2], out: impl Write) ->
                 *functions.entry(frame).or_insert(next)
             });
             sample.numbers(1, &places.collect::<Vec<_>>());
-            sample.numbers(2, &[*count]);
+            sample.numbers(2, &[(count * parts).round() as i64 as u64]);
         });
     }
     for (frame, number) in &functions {
@@ -131,10 +134,11 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
+    use crate::folded_file::tests::folded;
 
     #[test]
     fn a_stack_is_written_from_the_innermost_frame_on() {
-        let folded = Folded::from_text("a;b_[k] 300\n").unwrap_or_default();
+        let folded = folded("a;b_[k] 300\n");
         let (mut packed, mut bytes) = (Vec::new(), Vec::new());
         let written = write_pprof(&folded, ["samples", "count"], &mut packed);
         let read = GzDecoder::new(&*packed).read_to_end(&mut bytes);

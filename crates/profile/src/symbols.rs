@@ -72,7 +72,7 @@ impl Names {
     pub fn fold<'s>(&self, stacks: impl IntoIterator<Item = (&'s Stack, u64)>) -> Folded {
         let mut folded = Folded::default();
         for (stack, count) in stacks {
-            *folded.stacks.entry(self.frames(stack)).or_default() += count;
+            folded.add(self.frames(stack), count as f64);
         }
         folded
     }

@@ -18,32 +18,37 @@ pub enum Unit {
 impl Unit {
     /// A count with its unit, in words.
     #[must_use]
-    pub fn told(self, count: u64) -> String {
+    pub fn told(self, count: f64) -> String {
         match self {
-            Self::Samples => format!("{count} samples"),
-            Self::Microseconds => time_in_words(count as f64 * 1e3),
+            Self::Samples => format!("{} samples", rounded(count)),
+            Self::Microseconds => time_in_words(count * 1e3),
         }
     }
+}
+
+/// A count without what a sum of fractions has beyond thousandths.
+pub(crate) fn rounded(count: f64) -> f64 {
+    (count * 1e3).round() / 1e3
 }
 
 /// A table with this many rows: for each frame the share in which it was the innermost one, and the share in which it was anywhere in the stack.
 #[must_use]
 pub fn table(folded: &Folded, unit: Unit, rows: usize) -> String {
-    let total = folded.total().max(1) as f64;
-    let (mut own, mut all): (BTreeMap<&Frame, u64>, BTreeMap<&Frame, u64>) = Default::default();
-    let mut kernel = 0;
+    let total = folded.total().max(f64::MIN_POSITIVE);
+    let (mut own, mut all): (BTreeMap<&Frame, f64>, BTreeMap<&Frame, f64>) = Default::default();
+    let mut kernel = 0.0;
     for (stack, count) in &folded.stacks {
         if let Some(last) = stack.last() {
             *own.entry(last).or_default() += count;
-            kernel += if last.mode == Mode::Kernel { *count } else { 0 };
+            kernel += if last.mode == Mode::Kernel { *count } else { 0.0 };
         }
         for frame in stack.iter().collect::<BTreeSet<_>>() {
             *all.entry(frame).or_default() += count;
         }
     }
-    let mut sorted: Vec<(&Frame, u64)> = own.into_iter().collect();
-    sorted.sort_by_key(|(frame, count)| (std::cmp::Reverse(*count), *frame));
-    let percent = |count: u64| count as f64 * 100.0 / total;
+    let mut sorted: Vec<(&Frame, f64)> = own.into_iter().collect();
+    sorted.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(other.0)));
+    let percent = |count: f64| count * 100.0 / total;
     let mut text = format!(
         "{}; {:.0} % in the kernel, {:.0} % in the program\n\n  own    all         function\n",
         unit.told(folded.total()),
@@ -55,7 +60,7 @@ pub fn table(folded: &Folded, unit: Unit, rows: usize) -> String {
             text,
             "{:4.1} % {:4.1} %  {}  {}",
             percent(count),
-            percent(all.get(frame).copied().unwrap_or(0)),
+            percent(all.get(frame).copied().unwrap_or(0.0)),
             frame.mode.name(),
             frame.name,
         );

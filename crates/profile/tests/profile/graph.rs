@@ -2,6 +2,8 @@
 
 use profile::{Folded, Unit, flame_graph, table};
 
+use crate::folded;
+
 const STACKS: &str = "main;serve;send;tcp_sendmsg_[k] 60\nmain;serve;send 10\nmain;serve;parse_[i] 20\nmain;<a & \"b\"> 10\n";
 
 /// The frames of a page: class, begin, width, row, count, name.
@@ -26,7 +28,7 @@ fn frames(page: &str) -> Vec<(String, f64, f64, u32, u64, String)> {
 
 #[test]
 fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
-    let folded = Folded::from_text(STACKS).unwrap();
+    let folded = folded(STACKS);
     let page = flame_graph(&folded, Unit::Samples, "a <title>", &["a remark & more".to_owned()]);
     let found = frames(&page);
     let of = |name: &str| found.iter().find(|frame| frame.5 == name).unwrap();
@@ -54,7 +56,7 @@ fn each_frame_is_as_wide_as_its_share_and_has_the_colour_of_its_mode() {
 
 #[test]
 fn the_table_has_what_is_innermost_most_often() {
-    let folded = Folded::from_text(STACKS).unwrap();
+    let folded = folded(STACKS);
     let text = table(&folded, Unit::Samples, 2);
     assert!(text.starts_with("100 samples; 60 % in the kernel, 40 % in the program\n"), "{text}");
     let rows: Vec<&str> = text.lines().skip(3).collect();

@@ -3,3 +3,13 @@
 
 mod graph;
 mod recorded;
+
+use profile::{Folded, FoldedFile};
+
+/// The profile in a text of folded stacks.
+fn folded(text: &str) -> Folded {
+    match FoldedFile::read(text.as_bytes()) {
+        Ok(FoldedFile::Profile(folded)) => folded,
+        other => panic!("{other:?}"),
+    }
+}

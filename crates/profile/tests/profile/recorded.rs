@@ -6,15 +6,17 @@ use std::path::Path;
 
 use profile::{Folded, Unit, difference_graph, difference_table, flame_graph, table};
 
+use crate::folded;
+
 fn stacks() -> Folded {
-    Folded::from_text(include_str!("recorded/stacks.txt")).unwrap()
+    folded(include_str!("recorded/stacks.txt"))
 }
 
 /// The same without kernel frames, as after a change.
 fn changed() -> Folded {
     let text = include_str!("recorded/stacks.txt");
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("tcp_")).collect();
-    Folded::from_text(&lines.join("\n")).unwrap()
+    folded(&lines.join("\n"))
 }
 
 fn check(name: &str, made: &str) {
@@ -43,7 +45,7 @@ fn frames_lie_within_those_that_called_them() {
         let rest = line.split_once(&format!("data-{name}=")).unwrap().1;
         rest.split([' ', '>']).next().unwrap().parse().unwrap()
     };
-    let total = stacks().total() as f64;
+    let total = stacks().total();
     let mut above: Vec<(f64, f64)> = Vec::new();
     let mut frames = 0;
     for line in page.lines().filter(|line| line.starts_with("<g ")) {
