@@ -65,6 +65,46 @@ fn a_program_that_is_started_is_looked_at_and_ended() {
     assert!(printed_by(&output).starts_with("sh ("), "{}", printed_by(&output));
 }
 
+/// The profiler needs no privilege for a user's own program: its files are opened by their paths.
+#[test]
+fn functions_have_names_without_root() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+    let test = "functions_have_names_without_root";
+    let place = Directory::new();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.path(), open.clone()).unwrap();
+    let own = place.join("velodrome");
+    // By another program: a file that is open for writing here, and in a child of another test, cannot be run.
+    assert!(run(Command::new("cp").arg(PROGRAM).arg(&own)).status.success());
+    std::fs::set_permissions(&own, open).unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    if !status.contains("\nUid:\t0\t0\t0\t0\n") {
+        println!("SKIPPED {test}: it runs a program as another user, so it needs root");
+        return;
+    }
+    let server = Plan::new().file("a.txt", "a").start();
+    let url = format!("http://{}/a.txt", server.address());
+    // On a busy host the program may take longer to start than it is looked at.
+    for seconds in ["1s", "5s", "25s"] {
+        let mut command = Command::new(&own);
+        command.args(["profile", "-d", seconds, "-F", "999", "--rows", "500", "--"]);
+        command.arg(&own).args(["bench", "http", &url, "-c", "8", "-d", "60s", "--warmup", "0"]);
+        // The user nobody.
+        let output = run(command.current_dir("/").uid(65534).gid(65534));
+        if errors_of(&output).contains("may not be looked at") {
+            println!("SKIPPED {test}: the kernel lets nobody sample");
+            return;
+        }
+        let told = printed_by(&output);
+        let is_named = |line: &str| line.contains("  program  ") && line.contains("bench::");
+        if told.lines().any(is_named) {
+            return;
+        }
+        assert!(seconds != "25s", "{told}{}", errors_of(&output));
+    }
+}
+
 /// A page that spends its time in one loop, in its third line.
 const BUSY: &str =
     "<%\nlocal sum = 0\nfor number = 1, 2000000 do sum = sum + number % 7 end\n%><%= sum %>";

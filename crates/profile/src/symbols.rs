@@ -4,11 +4,12 @@
 //! be counted for other functions.
 
 use std::collections::BTreeMap;
+use std::fs::{metadata, read_dir};
 use std::path::PathBuf;
 
 use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
-use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::symbolize::{Input, Symbolized, Symbolizer, cache};
 
 use crate::debug_files::{by_build_id, places_with};
 use crate::fold::{Folded, Frame, Mode};
@@ -47,11 +48,11 @@ impl Names {
             all.dedup();
             all
         };
-        let user = Source::Process(Process::new(Pid::from(process)));
-        let user = found(&symbolizer, &user, &of(Mode::User), Mode::User);
+        let user = names_of_program(&symbolizer, process, &of(Mode::User));
         let addresses = of(Mode::Kernel);
-        let kernel = Source::Kernel(Kernel::default());
-        let kernel = found(&symbolizer, &kernel, &addresses, Mode::Kernel);
+        let mut kernel = Found::new();
+        let source = Source::Kernel(Kernel::default());
+        let _hidden = add(&mut kernel, &symbolizer, &source, &addresses, Mode::Kernel);
         if !addresses.is_empty() && kernel.is_empty() {
             remarks.push("the kernel hides its names: sysctl kernel.kptr_restrict=0 shows them, to root 1 as well".to_owned());
         }
@@ -80,22 +81,54 @@ impl Names {
 
 type Found = BTreeMap<u64, Vec<Frame>>;
 
-/// The functions at each address, from the outermost on: a function, and those that the compiler inlined into it.
-fn found(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], mode: Mode) -> Found {
-    let Ok(found) = symbolizer.symbolize(source, Input::AbsAddr(addresses)) else {
-        return Found::new();
-    };
-    let mut names = Found::new();
-    for (address, symbol) in addresses.iter().zip(found) {
+/// The functions at addresses of a program.
+fn names_of_program(symbolizer: &Symbolizer, process: u32, addresses: &[u64]) -> Found {
+    let mut found = Found::new();
+    let pid = Pid::from(process);
+    // Without it, each call below would read the list of mappings.
+    let mappings = cache::Process { cache_perf_map: false, ..cache::Process::new(pid) };
+    if symbolizer.cache(&mappings.into()).is_err() {
+        return found;
+    }
+    let source = Process { map_files: may_open_mappings(process), ..Process::new(pid) };
+    let source = Source::Process(source);
+    // A chain without frame pointers leads anywhere: an address in a mapping that is no program, such as the file of a database, fails the call for all
+    // addresses that are asked with it. Then each half is asked alone.
+    let mut parts = vec![addresses];
+    while let Some(part) = parts.pop() {
+        if add(&mut found, symbolizer, &source, part, Mode::User).is_err() && part.len() > 1 {
+            let (lower, upper) = part.split_at(part.len() / 2);
+            parts.extend([lower, upper]);
+        }
+    }
+    found
+}
+
+/// Whether the mapped files may be opened through the process, which needs `CAP_CHECKPOINT_RESTORE`; otherwise they are opened by their paths.
+fn may_open_mappings(process: u32) -> bool {
+    let Ok(mut files) = read_dir(format!("/proc/{process}/map_files")) else { return false };
+    files.next().is_some_and(|file| file.is_ok_and(|file| metadata(file.path()).is_ok()))
+}
+
+/// Adds the functions at each address, from the outermost on: a function, and those that the compiler inlined into it.
+fn add(
+    found: &mut Found,
+    symbolizer: &Symbolizer,
+    source: &Source<'_>,
+    addresses: &[u64],
+    mode: Mode,
+) -> Result<(), blazesym::Error> {
+    let symbols = symbolizer.symbolize(source, Input::AbsAddr(addresses))?;
+    for (address, symbol) in addresses.iter().zip(symbols) {
         if let Symbolized::Sym(symbol) = symbol {
             let frame =
                 |name: &str, is_inlined: bool| Frame { name: name.to_owned(), mode, is_inlined };
             let mut frames = vec![frame(&symbol.name, false)];
             frames.extend(symbol.inlined.iter().map(|inner| frame(&inner.name, true)));
-            names.insert(*address, frames);
+            found.insert(*address, frames);
         }
     }
-    names
+    Ok(())
 }
 
 /// Adds the frames of a call chain, which begins with the innermost.

@@ -3,6 +3,7 @@
 
 mod graph;
 mod recorded;
+mod symbols;
 
 use profile::{Folded, FoldedFile};
 
