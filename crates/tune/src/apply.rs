@@ -16,6 +16,7 @@ use crate::identity::{identity, is_same_hardware};
 use crate::journal::{Entry, Journal};
 use crate::plan::Step;
 use crate::settings;
+use crate::sysctl_files::swapped;
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,7 +226,7 @@ pub fn persist(root: &Path, journal: &Journal) -> io::Result<usize> {
             "# {}; before: {}\n{} = {value}\n",
             entry.check,
             entry.change.old.replace('\t', " "),
-            name.replace('/', ".")
+            swapped(name, '/')
         ))
     };
     let lines: Vec<String> = journal.standing().filter_map(line).collect();

@@ -93,12 +93,14 @@ impl Files {
             self.note(path, Seen::Text(text.clone()));
             return Look::Text(text.trim_end().to_owned());
         }
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         let read = File::open(self.path(path))
-            .and_then(|file| file.take(FILE_SIZE).read_to_string(&mut text));
+            .and_then(|file| file.take(FILE_SIZE).read_to_end(&mut bytes));
         match read {
             Ok(_) => {
-                self.note(path, Seen::Text(text.clone()));
+                // A comment that is not UTF-8 does not hide the rest of a file.
+                let text = String::from_utf8_lossy(&bytes);
+                self.note(path, Seen::Text(text.clone().into_owned()));
                 Look::Text(text.trim_end().to_owned())
             }
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Look::Denied,

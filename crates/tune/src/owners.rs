@@ -1,69 +1,44 @@
 //! Other programs and files that set a kernel file: sysctl files, a tuned profile, irqbalance; and
 //! programs that create packet filter rules.
 //!
-//! Owns the formats of their files. Changes none of them.
+//! Owns the format of tuned's profiles; `sysctl_files` that of sysctl files. Changes none of them.
 
 use crate::files::Files;
+use crate::owner::Owner;
 use crate::processes::Process;
-
-/// A program or file that sets the same kernel file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
-    /// A file, or a program.
-    pub name: String,
-    /// When it sets it.
-    pub when: &'static str,
-}
+use crate::sysctl_files::{setters, swapped};
 
 /// Most profiles of tuned that a profile includes. Beyond: the rest is ignored.
 const PROFILES: usize = 8;
 
-/// All that set this kernel file. Sysctl files are in the order in which they are read: the last one wins.
+/// All that set this kernel file, in the order in which they do so at the start of the host.
 #[must_use]
 pub fn owners_of(path: &str, files: &Files) -> Vec<Owner> {
     if path.starts_with("/proc/irq/") {
         let running = Process::named(files, "irqbalance");
         let name = |process| format!("irqbalance (process {process})");
-        let owner = |process| Owner { name: name(process), when: "every ten seconds" };
+        let owner = |process| Owner { name: name(process), when: "every ten seconds".to_owned() };
         return running.map(owner).into_iter().collect();
     }
-    let Some(name) = path.strip_prefix("/proc/sys/") else { return Vec::new() };
-    let owner = |when| move |name| Owner { name, when };
-    let mut owners: Vec<Owner> = sysctl_files(files)
-        .into_iter()
-        .filter(|file| sets(files, file, name))
-        .map(owner("at the start of the host"))
-        .collect();
-    let profiles = profiles(files).into_iter().filter(|file| sets(files, file, name));
-    owners.extend(profiles.map(owner("when tuned starts")));
+    let Some(path) = path.strip_prefix("/proc/sys/") else { return Vec::new() };
+    let mut owners = setters(files, path);
+    let name = swapped(path, '/');
+    let sets = |file: &String| {
+        let text = files.text(file).unwrap_or_default();
+        settings(&text).any(|(section, key, _)| section != "main" && key == name)
+    };
+    let when = || "when tuned starts".to_owned();
+    let profiles = profiles(files).into_iter().filter(sets);
+    owners.extend(profiles.map(|name| Owner { name, when: when() }));
     owners
 }
 
-fn sysctl_files(files: &Files) -> Vec<String> {
-    let mut all = Vec::new();
-    for place in ["/usr/lib/sysctl.d", "/run/sysctl.d", "/etc/sysctl.d"] {
-        for file in files.names(place).into_iter().filter(|file| file.ends_with(".conf")) {
-            all.push(format!("{place}/{file}"));
-        }
-    }
-    all.push("/etc/sysctl.conf".to_owned());
-    all
-}
-
-/// Whether a file has a line for this sysctl, with dots or slashes between its words.
-fn sets(files: &Files, file: &str, slashes: &str) -> bool {
-    let dots = slashes.replace('/', ".");
-    let text = files.text(file).unwrap_or_default();
-    text.lines().any(|line| {
-        let key = line.split('=').next().unwrap_or_default().trim().trim_start_matches('-');
-        key == slashes || key == dots
-    })
-}
-
-/// The active profile of tuned, and those that it includes.
+/// The active profiles of tuned, the one that is loaded after them, and those that they include.
 fn profiles(files: &Files) -> Vec<String> {
-    let chosen = files.text("/etc/tuned/active_profile").unwrap_or_default();
-    let mut wanted: Vec<String> = chosen.split_whitespace().map(str::to_owned).collect();
+    let chosen = ["/etc/tuned/active_profile", "/etc/tuned/post_loaded_profile"]
+        .map(|file| files.text(file).unwrap_or_default());
+    let mut wanted: Vec<String> =
+        chosen.iter().flat_map(|names| names.split_whitespace()).map(str::to_owned).collect();
     let mut found: Vec<String> = Vec::new();
     while let Some(name) = wanted.pop() {
         // In the order in which tuned searches for it.
@@ -78,13 +53,32 @@ fn profiles(files: &Files) -> Vec<String> {
             break;
         }
         let text = files.text(&file).unwrap_or_default();
-        let included = text.lines().find_map(|line| line.trim().strip_prefix("include"));
-        if let Some(names) = included.and_then(|rest| rest.trim_start().strip_prefix('=')) {
-            wanted.extend(names.split(',').map(|name| name.trim().to_owned()));
+        for (_, _, names) in
+            settings(&text).filter(|(section, key, _)| (*section, *key) == ("main", "include"))
+        {
+            // A dash marks a profile that may be missing.
+            let names = names.split(',').map(|name| name.trim().trim_start_matches('-'));
+            wanted.extend(names.map(str::to_owned));
         }
         found.push(file);
     }
     found
+}
+
+/// The settings of a tuned profile: section, key, value.
+fn settings(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut section = "";
+    text.lines().map(str::trim).filter_map(move |line| {
+        if let Some(name) = line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            section = name.trim();
+            return None;
+        }
+        if line.starts_with(['#', ';']) {
+            return None;
+        }
+        let (key, value) = line.split_once('=')?;
+        Some((section, key.trim(), value.trim()))
+    })
 }
 
 /// A program that creates packet filter rules, if one runs.

@@ -8,7 +8,8 @@ use crate::changes::{Change, changes_of};
 use crate::check::{Allowed, Check};
 use crate::host::Host;
 use crate::interrupts::interrupts_of;
-use crate::owners::{Owner, filter_maker, owners_of};
+use crate::owner::Owner;
+use crate::owners::{filter_maker, owners_of};
 use crate::settings::device_of;
 
 /// One step: the fix of one check.
@@ -48,8 +49,12 @@ pub fn plan(host: &Host, report: &Report, allowed: &Allowed) -> Plan {
         } else {
             let mut owners: Vec<Owner> =
                 changes.iter().flat_map(|change| owners_of(&change.path, host)).collect();
-            owners.sort_unstable();
-            owners.dedup();
+            let mut told = Vec::new();
+            owners.retain(|owner| {
+                let is_new = !told.contains(owner);
+                told.push(owner.clone());
+                is_new
+            });
             let hindrance = audited.hindrance.clone();
             steps.push(Step { check, changes, owners, hindrance });
         }

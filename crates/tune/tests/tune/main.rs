@@ -3,6 +3,7 @@
 
 mod fake;
 mod ladder;
+mod owners;
 mod plans;
 mod planted;
 mod putting_back;
