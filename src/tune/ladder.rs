@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::bench::plan::Plan;
-use ::bench::report::{Ended, Report};
+use ::bench::report::{Ended, Report, to_pretty_json};
 use ::bench::run::{Interrupts, RunError, requests};
 use ::tune::ladder::{
     ClimbError, CommandLineError, HostState, LadderReport, Outcome, Rung, Server, ServerError,
@@ -242,8 +242,7 @@ fn deliver(report: &LadderReport, asked: &Ladder) -> Result<(), Failure> {
     let written =
         asked.html.as_deref().map(|path| page::write("--html", path, &write_html(report)));
     if asked.json {
-        let text = serde_json::to_string_pretty(report).expect("no map with strange keys");
-        print_line(&text)?;
+        print_line(&to_pretty_json(report))?;
     } else {
         let mut text = String::new();
         write_text(report, &mut text).expect("text can be appended to text");

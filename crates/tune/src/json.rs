@@ -26,7 +26,8 @@ pub fn to_json(report: &Report) -> Value {
             "title": audited.check.title,
             "state": state(&audited.finding),
             "found": audited.finding.text(),
-            "worth_percent": audited.worth(report.load),
+            // The gains of the checks are estimates: more decimals would say nothing.
+            "worth_percent": (audited.worth(report.load) * 10.0).round() / 10.0,
             "risk": audited.check.risk.class(),
             "lost": audited.check.lost,
             "hindrance": audited.hindrance,

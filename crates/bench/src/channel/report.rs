@@ -12,6 +12,7 @@ use super::{ChannelPace, ChannelPlan};
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{GENERATOR_BUSY_MAXIMUM, SERVER_BUSY_MINIMUM, STEAL_SHARE_MAXIMUM};
 use crate::report::figures::{count, duration, percent, rate};
+use crate::report::to_pretty_json;
 use crate::tally::Latency;
 
 /// The result of a run.
@@ -147,12 +148,9 @@ impl ChannelReport {
     }
 
     /// As JSON.
-    ///
-    /// # Panics
-    /// Never, because it is plain data.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data can be written")
+        to_pretty_json(self)
     }
 
     /// Writes the report for a person.

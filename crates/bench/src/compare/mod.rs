@@ -19,7 +19,7 @@ pub use text::write_text;
 
 use crate::host::HostFacts;
 use crate::limits::{COMPARE_RUNS_MINIMUM, REPORT_SCHEMA, SIGNIFICANCE};
-use crate::report::{Ended, PlanReport, Report, RunReport, State};
+use crate::report::{Ended, PlanReport, Report, RunReport, State, to_pretty_json};
 use figure::Better;
 
 /// The seed of the resampling: the same runs have the same interval.
@@ -161,7 +161,7 @@ impl Comparison {
 
     /// The comparison as JSON.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("no map with strange keys, no failing writer")
+        to_pretty_json(self)
     }
 }
 

@@ -15,7 +15,9 @@ pub use text::write_text;
 use crate::host::HostFacts;
 use crate::limits::{KNEE_FAILED_SHARE_MAXIMUM, KNEE_SCHEMA};
 use crate::report::figures::{count, duration, rate};
-use crate::report::{Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool};
+use crate::report::{
+    Ended, Percentile, PlanReport, ReasonCode, Report, RunReport, State, Tool, to_pretty_json,
+};
 
 /// An objective: a response time that a percentile must not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +153,7 @@ impl KneeReport {
 
     /// The report as JSON.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("no map with strange keys, no failing writer")
+        to_pretty_json(self)
     }
 }
 

@@ -21,7 +21,7 @@ pub use condition::{Condition, NoCondition};
 pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
-pub use json::ReadError;
+pub use json::{ReadError, to_pretty_json};
 pub use measured::{ClockUse, Ended, Measured, PlanReport, RunMeasured, StageReport, TargetReport};
 pub use percentile::{NoPercentile, Percentile};
 pub use run::{
