@@ -9,7 +9,7 @@ use std::time::Duration;
 use bench::host::ProcessSample;
 use bench::plan::{
     AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership,
-    Pinning, Plan, Ramp, Request, Room, StoreAim, Upkeep, check_sources,
+    Pinning, Plan, Ramp, Request, Room, StoreAim, Upkeep, Url, check_sources,
 };
 
 use super::flags::{
@@ -235,15 +235,24 @@ fn request(flags: &Asking) -> Result<Request, Failure> {
     Ok(Request { method, fields, body })
 }
 
-/// The URLs of a file, one per line.
+/// The URLs of a file, one per line. Files of siege and vegeta have a method or a body in some lines: these are refused by their number.
 fn urls_of(file: &Path) -> Result<Vec<String>, Failure> {
     let bytes = content("--urls-file", file)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::WrongUse(format!("--urls-file {}: it is not text", file.display()))
-    })?;
-    let lines = text.lines().map(str::trim);
-    let urls = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(urls.map(str::to_owned).collect())
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let mut urls = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let wrong = |why: &str| {
+            let name = file.display();
+            Failure::WrongUse(format!("--urls-file {name}:{number}: {why}; a line is a URL alone"))
+        };
+        let line = str::from_utf8(line).map_err(|_| wrong("not UTF-8"))?.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        line.parse::<Url>().map_err(|error| wrong(&format!("{line}: {error}")))?;
+        urls.push(line.to_owned());
+    }
+    Ok(urls)
 }
 
 fn content(flag: &str, file: &Path) -> Result<Vec<u8>, Failure> {
@@ -443,6 +452,23 @@ mod tests {
             let told = refused(words);
             assert!(told.contains(expected), "{words}: {told}");
         }
+    }
+
+    #[test]
+    fn a_line_that_is_no_url_is_named_by_its_number() {
+        let file = std::env::temp_dir().join(format!("velodrome-urls-{}", std::process::id()));
+        for (lines, expected) in [
+            ("127.0.0.1:9/a\n\n# b\nGET http://127.0.0.1:9/b\n", ":4: GET http://127.0.0.1:9/b: "),
+            ("127.0.0.1:9/a\n127.0.0.1:9/b POST x=1\n", ":2: 127.0.0.1:9/b POST x=1: ' ' is not"),
+        ] {
+            std::fs::write(&file, lines).unwrap();
+            let told = refused(&format!("--urls-file {}", file.display()));
+            assert!(told.contains(expected) && told.contains("a URL alone"), "{told}");
+        }
+        std::fs::write(&file, b"127.0.0.1:9/\xe9\n").unwrap();
+        let told = refused(&format!("--urls-file {}", file.display()));
+        assert!(told.contains(":1: not UTF-8"), "{told}");
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -125,9 +125,10 @@ fn words_of_other_generators_are_understood() {
     let directory = Directory::new();
     let file = |name: &str| directory.join(name).display().to_string();
     let (urls, hgrm, csv) = (file("urls"), file("times.hgrm"), file("series.csv"));
-    std::fs::write(&urls, format!("# two\n{address}/a.txt\n\n {address}/b.txt\n")).unwrap();
+    std::fs::write(&urls, format!("\u{feff}# two\r\n{address}/a.txt\r\n\n {address}/b.txt\n"))
+        .unwrap();
     let words = format!(
-        "http --urls-file {urls} -c 2 -t 1 -d 1 --warmup 0 -X HEAD --hgrm {hgrm} --csv {csv}"
+        "http --urls-file {urls} -c 2 -t 1 -d 1 --warmup 0.2 -X HEAD --hgrm {hgrm} --csv {csv}"
     );
     let (report, status) = measured(&words);
     assert_eq!(status, status_of(&report), "{report}");
