@@ -161,8 +161,8 @@ pub(super) fn failure(process: u32, error: &std::io::Error) -> Failure {
 }
 
 pub(super) fn title(process: u32, seconds: f64, what: &str) -> String {
-    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    format!("{} ({process}), {seconds:.1} s{what}", name.trim())
+    let name = std::fs::read(format!("/proc/{process}/comm")).unwrap_or_default();
+    format!("{} ({process}), {seconds:.1} s{what}", String::from_utf8_lossy(&name).trim())
 }
 
 pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {

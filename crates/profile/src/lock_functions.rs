@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use blazesym::inspect::Inspector;
 use blazesym::inspect::source::{Elf, Source as File};
 use sys::sampling::{Edge, Modes, Probe, Sampler, Source};
+use sys::text::of_kernel_file;
 
 use crate::limits::LOCK_FILES;
 
@@ -41,7 +42,7 @@ impl LockFunctions {
     /// # Errors
     /// There is no such process, a probe could harm it, or the kernel has no probes or permits none.
     pub fn of_process(process: u32) -> io::Result<Self> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+        let status = of_kernel_file(format!("/proc/{process}/status"))?;
         if let Some(why) = harm(&status) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
@@ -96,7 +97,7 @@ fn those_allowed(functions: Vec<Vec<Source>>, process: u32) -> io::Result<Vec<So
 
 /// The executable files that a process has mapped, by paths that work from this process.
 fn files_of(process: u32) -> io::Result<BTreeSet<PathBuf>> {
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps"))?;
+    let maps = of_kernel_file(format!("/proc/{process}/maps"))?;
     let path = |line: &str| {
         let is_code = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
         let path = line.find('/').filter(|_| is_code).map(|at| &line[at..])?;

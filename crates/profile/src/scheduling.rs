@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
+use sys::text::of_kernel_file;
+
 /// The counters of all threads at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
@@ -36,7 +38,7 @@ impl Scheduling {
         for entry in std::fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
             let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-            let read = |name: &str| std::fs::read_to_string(path.join(name)).ok();
+            let read = |name: &str| of_kernel_file(path.join(name)).ok();
             // A thread may end in the meantime.
             if let (Some(number), Some(status)) = (number, read("status")) {
                 let [stat, sched] =

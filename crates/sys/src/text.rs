@@ -1,7 +1,10 @@
-//! Text that is known to be ASCII.
+//! Text from bytes.
 //!
 //! Owns the conversion of bytes that a parser accepted to a `str`, without the UTF-8 check, which for a short path costs
-//! more than reading it. Never changes a byte.
+//! more than reading it; and the reading of the kernel's files.
+
+use std::io;
+use std::path::Path;
 
 /// The bytes as text, if they are ASCII.
 #[inline]
@@ -12,6 +15,15 @@ pub fn ascii(bytes: &[u8]) -> Option<&str> {
     }
     // SAFETY: each byte is below 0x80, so each is a character of UTF-8.
     Some(unsafe { str::from_utf8_unchecked(bytes) })
+}
+
+/// The text of a file in `/proc` or `/sys`. Names of programs and paths in it may be any bytes, also a letter that the kernel cut in the middle: what is not
+/// UTF-8 is replaced, so that the rest can be read.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn of_kernel_file(path: impl AsRef<Path>) -> io::Result<String> {
+    std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::fs::read_to_string;
 use std::io;
 use std::path::Path;
 
+use sys::text::of_kernel_file;
+
 use crate::host::listener::numbers_in;
 
 /// Nanoseconds of a tick in /proc: 100 per second on every Linux, whatever the kernel's own interval.
@@ -107,9 +109,9 @@ impl ProcessSample {
     /// If there is no such process, or we may not inspect it.
     pub fn read(pid: u32) -> io::Result<ProcessSample> {
         let process = Path::new("/proc").join(pid.to_string());
-        let stat = read_to_string(process.join("stat"))?;
+        let stat = of_kernel_file(process.join("stat"))?;
         let stat = parse_stat(&stat).ok_or_else(|| strange("/proc/PID/stat"))?;
-        let status = read_to_string(process.join("status"))?;
+        let status = of_kernel_file(process.join("status"))?;
         let tasks = process.join("task");
         let threads = numbers_in(&tasks).filter_map(|thread| {
             // A thread may end between the listing and the reading.

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
-use bench::host::{ServerSample, ServerUse, listening_processes};
+use bench::host::{ProcessSample, ServerSample, ServerUse, listening_processes};
 
 /// A busy process with a listening socket, until it is dropped.
 struct Server(Child);
@@ -44,4 +44,20 @@ fn a_server_is_found_by_its_address_and_its_time_is_counted() {
     assert_eq!(used.busiest_thread_ns, used.cpu_ns);
     assert_eq!(used.user_ns.unwrap() + used.system_ns.unwrap(), used.cpu_ns);
     assert!(used.resident_bytes > 0);
+}
+
+/// The kernel keeps fifteen bytes of a name, and may cut a letter in the middle.
+#[test]
+fn a_process_whose_name_is_not_utf_8_is_seen() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let own = format!("velodrome-bench-name-{}", std::process::id());
+    let directory = std::env::temp_dir().join(own);
+    std::fs::create_dir(&directory).unwrap();
+    let program = directory.join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+    let server = Server(Command::new(&program).arg("60").spawn().unwrap());
+    let sample = ProcessSample::read(server.0.id());
+    drop(server);
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(sample.unwrap().name, "caf\u{fffd}");
 }

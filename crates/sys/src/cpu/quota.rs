@@ -4,9 +4,10 @@
 //! that is missing or cannot be parsed means "no limit".
 
 use std::cmp::Ordering;
-use std::fs::read_to_string;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+
+use crate::text::of_kernel_file;
 
 /// CPU time allowed within each period, all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +36,9 @@ impl Quota {
 
 /// The tightest limit of this process's groups.
 pub(super) fn of_this_process() -> Option<Quota> {
-    let groups = read_to_string("/proc/self/cgroup").ok()?;
-    let mounts = read_to_string("/proc/self/mountinfo").ok()?;
-    tightest(&groups, &mounts, |file| read_to_string(file).ok())
+    let groups = of_kernel_file("/proc/self/cgroup").ok()?;
+    let mounts = of_kernel_file("/proc/self/mountinfo").ok()?;
+    tightest(&groups, &mounts, |file| of_kernel_file(file).ok())
 }
 
 /// The tightest limit among all groups from this process's own to the root of each hierarchy: a limit applies to
