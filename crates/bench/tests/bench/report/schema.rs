@@ -150,7 +150,9 @@ fn every_field_is_documented_and_every_documented_field_exists() {
 fn a_report_comes_back_as_it_was() {
     let report = full();
     assert_eq!(report.schema, 1);
-    assert_eq!(Report::from_json(&report.to_json()).unwrap(), report);
+    // As it was written: with its figures rounded.
+    let json = report.to_json();
+    assert_eq!(Report::from_json(&json).unwrap().to_json(), json);
 }
 
 #[test]
