@@ -25,7 +25,7 @@ pub(crate) fn a_wait_keeps_its_bound<H: Harness>(mut harness: H) {
     assert_eq!(harness.pollset().wait(Patience::Until(bound_ns)).unwrap(), 0);
     assert_eq!(harness.pollset().wait(Patience::Until(started_ns)).unwrap(), 0, "it is over");
     let now_ns = harness.pollset().monotonic_ns();
-    assert!(now_ns < bound_ns + 5_000_000_000, "a loaded machine is late, but not by seconds");
+    assert!(now_ns < bound_ns + 60_000_000_000, "a loaded machine is late, but not by a minute");
     let (_listener, socket, client) = connected(&mut harness);
     harness.pollset().watch(&socket, FIRST).unwrap();
     quiet(&mut harness);
