@@ -139,6 +139,8 @@ pub(crate) struct Course {
     pub(crate) body: String,
     pub(crate) slices: usize,
     pub(crate) waits: Vec<Wait>,
+    /// The number of slices that had ended before each wait.
+    pub(crate) slices_before: Vec<usize>,
 }
 
 impl Stage {
@@ -189,6 +191,7 @@ impl Stage {
                 }
                 Step::Waits(run, wait) => {
                     course.waits.push(wait);
+                    course.slices_before.push(course.slices);
                     self.resume(run)
                 }
             };
