@@ -3,7 +3,7 @@
 use heed::RoTxn;
 
 use crate::failure::{Failure, Misuse};
-use crate::limits::{KEY_SIZE, VALUE_SIZE};
+use crate::limits::{KEY_SIZE, NUMBER_SIZE, RECORD_SIZE, VALUE_SIZE};
 use crate::record::Value;
 use crate::table::Table;
 
@@ -161,13 +161,20 @@ impl Change {
         }
     }
 
-    /// Whether the change may need space that a full store does not have.
-    pub(crate) fn may_grow(&self) -> bool {
-        match self {
-            Self::Put { .. } | Self::PutAll { .. } | Self::Add(..) | Self::Append(..) => true,
-            Self::Expire { expiry, .. } | Self::Touch(_, expiry) => *expiry != Expiry::Never,
-            Self::Delete(_) | Self::DeleteVersion(..) | Self::Take(_) | Self::Clear => false,
-        }
+    /// Bytes that the change may write, if it copies so many; 0 if it needs no space that a full store does not have.
+    pub(crate) fn growth(&self, copied: usize) -> u64 {
+        let bytes = match self {
+            Self::Put { key, value, .. } => stored_size(key, value.bytes.len()),
+            Self::PutAll { pairs, .. } => {
+                pairs.iter().map(|(key, bytes)| stored_size(key, bytes.len())).sum()
+            }
+            Self::Add(key, _) => stored_size(key, NUMBER_SIZE),
+            Self::Append(key, bytes) => stored_size(key, bytes.len() + copied),
+            Self::Expire { expiry: Expiry::Never, .. } | Self::Touch(_, Expiry::Never) => 0,
+            Self::Expire { key, .. } | Self::Touch(key, _) => stored_size(key, copied),
+            Self::Delete(_) | Self::DeleteVersion(..) | Self::Take(_) | Self::Clear => 0,
+        };
+        bytes as u64
     }
 
     /// Checks keys and values against the limits of the store.
@@ -192,6 +199,11 @@ fn check(key: &[u8], bytes: &[u8]) -> Result<(), Misuse> {
         return Err(Misuse::KeySize);
     }
     if bytes.len() > VALUE_SIZE { Err(Misuse::ValueSize) } else { Ok(()) }
+}
+
+/// Bytes of a record in the file, about.
+pub(crate) fn stored_size(key: &[u8], bytes: usize) -> usize {
+    RECORD_SIZE + key.len() + bytes
 }
 
 fn length(key: &[u8], table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {

@@ -29,6 +29,7 @@ mod change;
 mod checkpoint;
 mod checksum;
 mod copies;
+mod facts;
 mod failure;
 mod ffi;
 mod file;

@@ -14,6 +14,12 @@ pub const DATABASES: usize = 64;
 /// Maximum bytes of a database name. Beyond: the store is not opened.
 pub const DATABASE_NAME_SIZE: usize = 64;
 
+/// Length of the longest number, the minimum. Longer values are not parsed as numbers.
+pub const NUMBER_SIZE: usize = 20;
+
+/// Bytes that a record takes beside its key and its value, about: its place in a page of LMDB, its kind, version and expiry.
+pub const RECORD_SIZE: usize = 32;
+
 /// Default maximum bytes of the file (1 TiB); this much address space is reserved. Beyond: changes that need space are refused, and everything
 /// can still be read and deleted.
 pub const SIZE: u64 = 1 << 40;

@@ -6,10 +6,12 @@
 
 use heed::RwTxn;
 
+use crate::change::stored_size;
 use crate::failure::{Failure, Misuse};
 use crate::limits::{KEY_SIZE, LOAD_PIECE_SIZE, VALUE_SIZE};
 use crate::order::Database;
 use crate::record::{Record, Value};
+use crate::room::Room;
 use crate::snapshot::table;
 use crate::table::Table;
 use crate::versions::Versions;
@@ -53,6 +55,7 @@ struct Loading<'l> {
 pub(crate) fn load<E>(
     transaction: RwTxn<'_>,
     tables: &[Table],
+    mut room: Room<'_>,
     (database, versions): (Database, Versions),
     rows: impl Iterator<Item = Result<Row, E>>,
 ) -> Result<u64, LoadFailure<E>> {
@@ -65,6 +68,7 @@ pub(crate) fn load<E>(
         let row = row.map_err(LoadFailure::Source)?;
         count += 1;
         check(&row).map_err(|misuse| LoadFailure::Row(count, misuse))?;
+        room.take(stored_size(&row.key, row.value.bytes.len()) as u64)?;
         size += size_of::<Row>() + row.key.len() + row.value.bytes.len();
         piece.push(row);
         if size >= LOAD_PIECE_SIZE {

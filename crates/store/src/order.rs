@@ -35,6 +35,14 @@ impl Step {
         }
     }
 
+    /// Bytes that the step may write, if it copies so many.
+    pub(crate) fn growth(&self, copied: usize) -> u64 {
+        match self {
+            Self::Change(change) => change.growth(copied),
+            Self::Query(_) | Self::Scan(..) => 0,
+        }
+    }
+
     /// Bytes of stored values that the step returns.
     pub(crate) fn gives(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
@@ -95,8 +103,9 @@ impl Order {
         self.steps.iter().any(|(_, step)| matches!(step, Step::Change(_)))
     }
 
-    pub(crate) fn may_grow(&self) -> bool {
-        self.steps.iter().any(|(_, step)| matches!(step, Step::Change(change) if change.may_grow()))
+    /// Bytes that the order writes, without the stored values that it copies.
+    pub(crate) fn growth(&self) -> u64 {
+        self.steps.iter().map(|(_, step)| step.growth(0)).sum()
     }
 }
 

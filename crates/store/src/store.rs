@@ -13,6 +13,7 @@ use heed::{CommitOrAbort, Env, EnvFlags, WithoutTls};
 
 use crate::checkpoint::{Checkpoints, Role, recover};
 use crate::copies::copy;
+use crate::facts::Fact;
 use crate::failure::Failure;
 use crate::ffi::{MapOptions, open};
 use crate::limits::{
@@ -51,8 +52,8 @@ pub struct Settings {
     pub directory: PathBuf,
     /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
-    /// Maximum bytes of the file. A full store may grow slightly beyond, to delete.
-    pub size: u64,
+    /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store may grow slightly beyond, to delete.
+    pub size: Option<u64>,
     /// The number of threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
     pub readers: usize,
     /// When commits reach the disk.
@@ -66,7 +67,7 @@ impl Settings {
         Self {
             directory: directory.to_path_buf(),
             databases: Vec::new(),
-            size: SIZE,
+            size: None,
             readers: 1,
             sync: Sync::Commit,
         }
@@ -127,7 +128,7 @@ impl Store {
         if checkpoints.role() == Role::Keeper {
             // Before the first checkpoint, every write waits for the disk.
             let map = open(&settings.directory, &map_options(settings, EnvFlags::empty()))?;
-            tables(&map, &checkpoints, &settings.databases)?;
+            tables(&map, &checkpoints, settings)?;
             map.prepare_for_closing().wait();
         }
         let flags = match (settings.sync, checkpoints.role()) {
@@ -137,7 +138,8 @@ impl Store {
         let map = open(&settings.directory, &map_options(settings, flags))?;
         let lock = Arc::new(LockFile::open(&settings.directory)?);
         let checkpoints = checkpoints.follow(&settings.directory, &lock)?;
-        let tables = tables(&map, &checkpoints, &settings.databases)?;
+        let tables = tables(&map, &checkpoints, settings)?;
+        let size = settings.size.or(Fact::Size.of(&map)?).unwrap_or(SIZE);
         let versions = Versions::of(&map)?;
         let log = match (settings.sync, checkpoints.role()) {
             (Sync::Log, Role::Keeper) => Some(Arc::new(LogFiles::open(&settings.directory)?)),
@@ -150,7 +152,7 @@ impl Store {
             checkpoints: Arc::new(checkpoints),
             tables: tables.into(),
             databases: settings.databases.clone().into(),
-            size: settings.size,
+            size,
             times_full: Arc::default(),
             lock,
             versions,
@@ -262,7 +264,7 @@ impl fmt::Debug for Store {
 
 fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
     // A multiple of the largest page size of any machine.
-    let size = settings.size.saturating_add(MARGIN).next_multiple_of(64 * 1024);
+    let size = settings.size.unwrap_or(SIZE).saturating_add(MARGIN).next_multiple_of(64 * 1024);
     MapOptions {
         size: usize::try_from(size).unwrap_or(usize::MAX),
         readers: u32::try_from(
@@ -282,19 +284,35 @@ fn is_name(name: &str) -> bool {
 fn tables(
     map: &Env<WithoutTls>,
     checkpoints: &Checkpoints,
-    names: &[String],
+    settings: &Settings,
 ) -> Result<Vec<Table>, Failure> {
+    let names = &settings.databases;
+    let known = Fact::Size.of(map)?;
+    let size = settings.size.filter(|size| known != Some(*size));
+    let created = create(map, checkpoints, names, size);
+    // A full disk does not prevent a start with another size.
+    created
+        .or_else(|failure| size.map_or(Err(failure), |_| create(map, checkpoints, names, None)))?;
+    names.iter().map(|name| Table::open(map, name)).collect()
+}
+
+/// Creates missing trees, and writes the size.
+fn create(
+    map: &Env<WithoutTls>,
+    checkpoints: &Checkpoints,
+    names: &[String],
+    size: Option<u64>,
+) -> Result<(), Failure> {
     // One transaction for all databases, because every commit waits for the disk.
     let (_lock, transaction) = checkpoints.begin(map)?;
     map.create_databases_and_commit(transaction, |opener, transaction| {
         for tree in names.iter().flat_map(|name| Table::trees(name)) {
             opener.create_database::<Bytes, Bytes>(transaction, Some(&tree))?;
         }
+        if let Some(size) = size {
+            Fact::Size.write(size, opener, transaction)?;
+        }
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(()))
     })?;
-    let mut tables = Vec::with_capacity(names.len());
-    for name in names {
-        tables.push(Table::open(map, name)?);
-    }
-    Ok(tables)
+    Ok(())
 }

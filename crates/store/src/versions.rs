@@ -4,17 +4,13 @@
 //! Owns how they are made. The number of the transaction alone is not enough, because a copy counts
 //! its transactions from 1 again.
 
-use heed::types::Bytes;
 use heed::{CommitOrAbort, Env, RwTxn, WithoutTls};
 
+use crate::facts::Fact;
 use crate::failure::Failure;
 
 /// Bits of a version that count the changes within a transaction.
 const CHANGE_BITS: u32 = 20;
-
-/// The tree with facts about the whole store, and the key of the base in it.
-const TREE: &str = "store";
-const KEY: &[u8] = b"base";
 
 /// The versions of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,16 +22,7 @@ pub(crate) struct Versions {
 impl Versions {
     /// Reads the base of a store; a store that was never copied has none.
     pub(crate) fn of(map: &Env<WithoutTls>) -> Result<Self, Failure> {
-        let base = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
-            let tree = opener.open_database::<Bytes, Bytes>(transaction, Some(TREE))?;
-            let stored = match &tree {
-                Some(tree) => tree.get(transaction, KEY)?,
-                None => None,
-            };
-            let base = stored.and_then(|bytes| bytes.first_chunk().copied());
-            Ok::<_, heed::Error>(CommitOrAbort::<(), _>::Abort(base.map(u64::from_be_bytes)))
-        })?;
-        Ok(Self { base: base.abort().flatten().unwrap_or(0) })
+        Ok(Self { base: Fact::Base.of(map)?.unwrap_or(0) })
     }
 
     /// The version before the first change of a transaction.
@@ -56,8 +43,7 @@ impl Versions {
     ) -> Result<(), Failure> {
         map.create_databases_and_commit(map.write_txn()?, |opener, transaction| {
             others(transaction)?;
-            let tree = opener.create_database::<Bytes, Bytes>(transaction, Some(TREE))?;
-            tree.put(transaction, KEY, &self.base.to_be_bytes())?;
+            Fact::Base.write(self.base, opener, transaction)?;
             Ok::<_, Failure>(CommitOrAbort::<_, ()>::Commit(()))
         })?;
         Ok(())

@@ -6,13 +6,14 @@ use heed::RwTxn;
 
 use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
 use crate::failure::{Failure, Misuse};
-use crate::limits::{ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
+use crate::limits::{NUMBER_SIZE, ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::log::{Entry, Logged};
 use crate::order::{Condition, Database, Executed, Order, Step};
 use crate::outcome::Outcome;
 use crate::page::PageOf;
 use crate::query::number;
 use crate::record::{Kind, Record};
+use crate::room::Room;
 use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
@@ -64,6 +65,7 @@ pub(crate) struct Work<'m, 'w> {
     pub(crate) buffer: &'w mut Vec<u8>,
     pub(crate) cursors: &'w mut Cursors,
     pub(crate) logging: Logging<'w>,
+    pub(crate) room: Room<'w>,
     /// Bytes of stored values that the orders have copied so far.
     pub(crate) work: usize,
 }
@@ -84,6 +86,7 @@ impl Work<'_, '_> {
             let size = step.work(table(self.tables, *database)?, &self.transaction)?;
             work += size;
             self.work += size;
+            self.room.take(step.growth(size))?;
             outcomes.push(self.step(*database, step)?);
         }
         Ok(Executed::Done(outcomes))
@@ -267,9 +270,6 @@ impl Work<'_, '_> {
         self.put(table, key, (kind, &bytes), (before, expiry))
     }
 }
-
-/// Length of the longest number, the minimum; longer texts are not parsed.
-const NUMBER_SIZE: usize = 20;
 
 /// An integer as Redis accepts it: no plus sign, no leading zeros, no spaces.
 fn whole_number(bytes: &[u8]) -> Option<i64> {

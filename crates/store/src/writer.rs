@@ -14,7 +14,7 @@ use crate::limits::{CHECKPOINT_GROWTH, EXPIRED_PER_COMMIT};
 use crate::load::{LoadFailure, Row, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
-use crate::room::{Room, file_size};
+use crate::room::{Fit, Room, file_size};
 use crate::scan::Cursors;
 use crate::snapshot::{last_commit, table};
 use crate::table::Table;
@@ -88,9 +88,13 @@ impl Writer {
     }
 
     /// Executes orders and commits them in one transaction. Returns the result of each, in order. If an order fails, it is left out and the others are
-    /// executed again. If the commit fails, each order is executed in a transaction of its own.
+    /// executed again. If the commit fails, each order is executed in a transaction of its own. In a store that is almost full, the next transaction may reuse what the
+    /// first one frees, so an order that does not fit begins another one.
     pub fn execute(&mut self, orders: &[Order], now_ms: u64) -> Vec<Result<Executed, Failure>> {
-        let executed = self.execute_all(orders, now_ms);
+        let mut executed = Vec::with_capacity(orders.len());
+        while executed.len() < orders.len() {
+            executed.extend(self.execute_most(&orders[executed.len()..], now_ms));
+        }
         let has_no_room = |done: &Done| matches!(done, Err(Failure::Full | Failure::DiskFull));
         let is_full = self.has_grown_beyond() || executed.iter().any(has_no_room);
         if is_full {
@@ -108,11 +112,15 @@ impl Writer {
         self.last_page > before && file_size(&self.map) > self.size
     }
 
-    fn execute_all(&mut self, orders: &[Order], now_ms: u64) -> Vec<Done> {
+    /// Executes as many of the orders as one transaction can hold, at least one.
+    fn execute_most(&mut self, mut orders: &[Order], now_ms: u64) -> Vec<Done> {
         let mut failures: Vec<Option<Failure>> = vec![None; orders.len()];
         loop {
             match self.commit(orders, &failures, now_ms) {
                 Ok(executed) => return executed,
+                Err((Some(place), Failure::Full)) if failures[..place].contains(&None) => {
+                    orders = &orders[..place];
+                }
                 Err((Some(place), failure)) => failures[place] = Some(failure),
                 Err((None, failure)) if orders.len() == 1 => return vec![Err(failure)],
                 Err((None, _)) => {
@@ -128,7 +136,7 @@ impl Writer {
         executed.pop().unwrap_or(Ok(Executed::Refused))
     }
 
-    /// Executes the orders that have not failed yet. The error names the order that failed, or none if the transaction did.
+    /// Executes the orders that have not failed yet, as far as there is room in one transaction. The error names the order that failed, or none if the transaction did.
     fn commit(
         &mut self,
         orders: &[Order],
@@ -137,7 +145,7 @@ impl Writer {
     ) -> Result<Vec<Done>, (Option<usize>, Failure)> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map).map_err(|failure| (None, failure))?;
-        let room = Room { map: &self.map, tables: &self.tables, size: self.size };
+        let room = Room::new(&self.map, &self.tables, self.size);
         let version = self.versions.before(transaction.id());
         let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
         let (tables, names) = (&self.tables, &self.names);
@@ -145,19 +153,27 @@ impl Writer {
         let entry = self.log.is_some().then_some(&mut self.entry);
         let logging = Logging { entry, names, database: Database(0) };
         let mut work =
-            Work { transaction, tables, now_ms, version, buffer, cursors, logging, work: 0 };
+            Work { transaction, tables, now_ms, version, buffer, cursors, logging, room, work: 0 };
         let mut executed = Vec::with_capacity(orders.len());
+        let mut has_changed = false;
         for (place, (order, failure)) in orders.iter().zip(failures).enumerate() {
             let of_it = |failure| (Some(place), failure);
-            executed.push(if let Some(failure) = failure {
-                Err(failure.clone())
-            } else if order.may_grow() && room.is_used_up(&work.transaction).map_err(of_it)? {
-                Err(Failure::Full)
-            } else {
-                Ok(work.execute(order).map_err(of_it)?)
-            });
+            if let Some(failure) = failure {
+                executed.push(Err(failure.clone()));
+                continue;
+            }
+            let fit = match order.growth() {
+                0 => Fit::Now,
+                growth => work.room.fit(growth).map_err(of_it)?,
+            };
+            match fit {
+                Fit::Now => executed.push(Ok(work.execute(order).map_err(of_it)?)),
+                Fit::Alone | Fit::Never if has_changed => break,
+                Fit::Alone | Fit::Never => executed.push(Err(Failure::Full)),
+            }
+            has_changed |= fit == Fit::Now && order.changes();
         }
-        if orders.iter().any(Order::changes) {
+        if has_changed {
             let Work { transaction, .. } = work;
             self.write(transaction).map_err(|failure| (None, failure))?;
         }
@@ -224,7 +240,8 @@ impl Writer {
     ) -> Result<u64, LoadFailure<E>> {
         let map = self.map.clone();
         let (_lock, transaction) = self.begin(&map)?;
-        load(transaction, &self.tables, (database, self.versions), rows)
+        let room = Room::new(&self.map, &self.tables, self.size);
+        load(transaction, &self.tables, room, (database, self.versions), rows)
     }
 
     /// Checks all records of a database. Returns how many there are, or what is wrong. Other writers wait meanwhile.

@@ -24,7 +24,7 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
     let Some(directory) = &config.store.path else { return Ok(None) };
     let settings = store::Settings {
         databases: config.store.all_databases(),
-        size: config.store.size,
+        size: Some(config.store.size),
         // The writer reads too: it searches for expired keys.
         readers: schedulers + 1,
         sync: match config.store.sync {

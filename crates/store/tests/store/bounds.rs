@@ -2,10 +2,14 @@
 
 use store::limits::{KEY_SIZE, ORDER_WORK_SIZE, VALUE_SIZE};
 use store::{
-    Change, Executed, Expiry, ExpiryOnly, Failure, Misuse, Order, Outcome, Step, Store, Sync, Value,
+    Change, Executed, Expiry, ExpiryOnly, Failure, LoadFailure, Misuse, Order, Outcome, Row, Step,
+    Store, Sync, Value,
 };
 
 use crate::place::{FIRST, Place, change, put, text};
+
+/// Bytes of a small store.
+const SMALL: u64 = 1024 * 1024;
 
 #[test]
 fn keys_and_values_of_another_size_are_refused() {
@@ -31,7 +35,7 @@ fn keys_and_values_of_another_size_are_refused() {
 #[test]
 fn a_full_store_can_be_read_and_emptied() {
     let mut place = Place::new();
-    place.settings.size = 1024 * 1024;
+    place.settings.size = Some(SMALL);
     place.settings.sync = Sync::Never;
     let store = place.open();
     let mut writer = store.writer();
@@ -52,13 +56,81 @@ fn a_full_store_can_be_read_and_emptied() {
         assert_eq!(change(&mut writer, delete(number), 0), Outcome::Number(1));
     }
     assert_eq!(change(&mut writer, put("a", "3"), 0), Outcome::Put(true, None));
-    assert!(store.usage().file_bytes < 2 * place.settings.size, "{:?}", store.usage());
+    assert!(store.usage().file_bytes < 2 * SMALL, "{:?}", store.usage());
+}
+
+#[test]
+fn a_write_is_bounded_before_the_file_grows() {
+    let mut place = Place::new();
+    place.settings.size = Some(SMALL);
+    place.settings.sync = Sync::Never;
+    let store = place.open();
+    let mut writer = store.writer();
+    change(&mut writer, Change::put(b"v", Value::bytes(&vec![7; 100_000])), 0);
+    let large = |length: usize| Value::bytes(&vec![7; length]);
+    let append = || (FIRST, Step::Change(Change::Append(b"v"[..].into(), vec![7; 10_000].into())));
+    let all = |pairs: u8| {
+        let pairs = (0..pairs).map(|key| (Box::from([key]), vec![7; 100_000].into()));
+        Change::PutAll { pairs: pairs.collect(), only: store::Only::Always }
+    };
+    let order = |steps| Order { conditions: Vec::new(), steps };
+    let orders = [
+        Order::of(FIRST, Change::put(b"a", large(VALUE_SIZE))),
+        Order::of(FIRST, Change::Append(b"v"[..].into(), vec![7; 900_000].into())),
+        Order::of(FIRST, all(10)),
+        order(
+            (0..10).map(|key| (FIRST, Step::Change(Change::put(&[key], large(100_000))))).collect(),
+        ),
+        // Each step writes the value again, and its old pages are not reused in the same transaction.
+        order(std::iter::repeat_with(append).take(10).collect()),
+    ];
+    let refused = vec![Err(Failure::Full); orders.len()];
+    assert_eq!(writer.execute(&orders, 0), refused);
+    for order in orders {
+        assert_eq!(writer.execute(&[order], 0), [Err(Failure::Full)]);
+    }
+    let rows = (0..20).map(|key| {
+        let (key, value) = (vec![key].into(), Value::bytes(&[7; 100_000]));
+        Ok::<_, ()>(Row { key, value, expiry_ms: None })
+    });
+    let loaded = writer.load(FIRST, rows);
+    assert!(matches!(loaded, Err(LoadFailure::Store(Failure::Full))), "{loaded:?}");
+    assert_eq!(change(&mut writer, Change::put(b"b", large(300_000)), 0), Outcome::Put(true, None));
+    assert!(store.usage().file_bytes <= SMALL, "{:?}", store.usage());
+}
+
+#[test]
+fn orders_that_fit_one_by_one_are_not_refused_because_they_come_together() {
+    let mut place = Place::new();
+    place.settings.size = Some(SMALL);
+    place.settings.sync = Sync::Never;
+    let store = place.open();
+    let mut writer = store.writer();
+    let value = Value::bytes(&[7; 100_000]);
+    // Together they write four times as much as fits, each over the one before.
+    let orders: Vec<_> =
+        (0..40).map(|_| Order::of(FIRST, Change::put(b"v", value.clone()))).collect();
+    let done = Ok(Executed::Done(vec![Outcome::Put(true, None)]));
+    assert_eq!(writer.execute(&orders, 0), vec![done; 40]);
+    assert!(store.usage().file_bytes <= SMALL, "{:?}", store.usage());
+}
+
+#[test]
+fn another_program_keeps_to_the_size_that_the_server_gave() {
+    let mut place = Place::new();
+    (place.settings.size, place.settings.sync) = (Some(SMALL), Sync::Never);
+    drop(place.open());
+    place.settings.size = None;
+    let store = place.open();
+    assert_eq!(store.usage().size, SMALL);
+    let large = Order::of(FIRST, Change::put(b"v", Value::bytes(&vec![7; VALUE_SIZE])));
+    assert_eq!(store.writer().execute(&[large], 0), [Err(Failure::Full)]);
 }
 
 #[test]
 fn what_fails_in_the_middle_fails_alone() {
     let mut place = Place::new();
-    place.settings.size = 1024 * 1024;
+    place.settings.size = Some(SMALL);
     place.settings.sync = Sync::Never;
     let store = place.open();
     let large = Value::bytes(&vec![0; VALUE_SIZE]);

@@ -98,7 +98,7 @@ fn a_thread_lends_from_so_many_snapshots_and_no_more() {
 #[test]
 fn loans_end_by_their_age_and_when_the_store_is_full() {
     let place = Place::new();
-    let settings = Settings { size: 1 << 20, ..place.settings.clone() };
+    let settings = Settings { size: Some(1 << 20), ..place.settings.clone() };
     let store = Store::open(&settings).unwrap();
     let (mut writer, turn) = (store.writer(), TurnStore::new(store));
     write(&mut writer, "a", "first").unwrap();
