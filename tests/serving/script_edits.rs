@@ -62,6 +62,28 @@ fn routes_that_serve_one_directory_share_its_pages() {
     assert_eq!(printed.matches("edited: ").count(), 1, "{printed}");
 }
 
+/// All modules are loaded again with the edited one.
+#[test]
+fn the_log_names_the_edited_module_alone() {
+    let plan = Plan::new();
+    for name in ["a", "b", "c"] {
+        plan.directory.write(&format!("app/{name}.lua"), "return {}");
+    }
+    plan.directory.write("app/main.lua", "return function() return 'one' end");
+    let server = plan.start();
+    assert_eq!(text(&server.get("/")), "one");
+    server.directory().write("new.lua", "return function() return 'two' end");
+    let main = server.directory().join("app/main.lua");
+    fs::rename(server.directory().join("new.lua"), main).unwrap();
+    expect(&server, "/", 200, "two");
+    until("the line", || {
+        let printed = server.printed_errors();
+        let edited = printed.lines().find(|line| line.contains("edited: "))?;
+        assert!(edited.ends_with("edited: app/main.lua; 4 modules are in force"), "{printed}");
+        Some(())
+    });
+}
+
 #[test]
 fn the_log_names_what_an_edit_changed() {
     let server = Plan::new().file("a.page.txt", "one").file("b.page.txt", "b").start();

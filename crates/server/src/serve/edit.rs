@@ -41,7 +41,8 @@ impl Edit {
             let known = before.index_of(file).and_then(|index| before.pages.get(index));
             match known {
                 None => self.name(format!("{directory}{file} (new)")),
-                Some(known) if known.lua.as_ref().is_some_and(|lua| Arc::ptr_eq(lua, text)) => {}
+                // With one module all are compiled again: the same code is no edit.
+                Some(known) if known.lua.as_ref() == Some(text) => {}
                 Some(_) => self.name(format!("{directory}{file}")),
             }
         }
