@@ -6,6 +6,7 @@
 use super::Header;
 use super::Problems;
 use super::item::Item;
+use super::keys::misplaced;
 use super::section::Section;
 use super::value::{cannot_be, text, word};
 use super::wording::nearest;
@@ -32,6 +33,11 @@ const RESERVED: [(&str, &str); 13] = [
 pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers: Vec<Header> = Vec::new();
     for item in section.entries("headers", problems) {
+        if let Some(why) = misplaced("headers", item.key) {
+            let mend = format!("{why}; a field of that name is written `{}`", capital(item.key));
+            problems.at(item.key_offset, mend);
+            continue;
+        }
         if let Err(message) = check_name(item.key) {
             problems.at(item.key_offset, message);
             continue;
@@ -46,6 +52,12 @@ pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Hea
         }
     }
     headers
+}
+
+/// The name of a field as it is usually written; names of fields have no case.
+fn capital(name: &str) -> String {
+    let (first, rest) = name.split_at(name.len().min(1));
+    first.to_ascii_uppercase() + rest
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -85,6 +97,28 @@ pub(super) fn value(item: &Item<'_>) -> Result<String, String> {
 pub(super) fn full_value(item: &Item<'_>) -> Result<String, String> {
     word(item)?;
     value(item)
+}
+
+/// Whether a value of the file can only be a media type: its first part is one that is registered (RFC 6838 section 4.2), or private.
+pub(super) fn is_surely_media_type(item: &Item<'_>) -> bool {
+    const KINDS: [&str; 12] = [
+        "application",
+        "audio",
+        "chemical",
+        "example",
+        "font",
+        "haptics",
+        "image",
+        "message",
+        "model",
+        "multipart",
+        "text",
+        "video",
+    ];
+    let kind = media_type(item)
+        .ok()
+        .and_then(|text| text.split_once('/').map(|(kind, _)| kind.to_ascii_lowercase()));
+    kind.is_some_and(|kind| KINDS.contains(&&*kind) || kind.starts_with("x-"))
 }
 
 /// A media type such as `text/plain; charset=utf-8`.

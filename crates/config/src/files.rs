@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
-use super::field::{cache_control, media_type};
+use super::field::{cache_control, is_surely_media_type, media_type};
 use super::item::Item;
 use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
+use super::keys::misplaced;
 use super::section::Section;
 use super::value::{cannot_be, path, word};
 use super::wording::shown;
@@ -228,6 +229,11 @@ fn cache_rule(section: &Section<'_>, problems: &mut Problems) -> Option<CacheRul
 pub(super) fn media_types(top: &Section<'_>, problems: &mut Problems) -> Vec<MediaType> {
     let mut types: Vec<MediaType> = Vec::new();
     for item in top.entries("mime", problems) {
+        // There are files of the type `json` and `log`, which are settings too.
+        if let Some(why) = misplaced("mime", item.key).filter(|_| !is_surely_media_type(&item)) {
+            problems.at(item.key_offset, why);
+            continue;
+        }
         let extension = item.key.to_ascii_lowercase();
         if let Some(bare) = extension.strip_prefix('.') {
             let message = format!("write the extension without its dot: `{}`", shown(bare));

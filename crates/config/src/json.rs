@@ -7,11 +7,36 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use toml::de::DeValue;
 
 use super::item::Item;
+use super::keys::misplaced_of_top;
+use super::problem::Problems;
 
 /// The JSON text of a value.
 pub(super) fn text(item: &Item<'_>) -> Result<String, String> {
     serde_json::to_string(&Json(item.value))
         .map_err(|error| format!("`{}` cannot be written as JSON: {error}", item.key))
+}
+
+/// Refuses settings of the top level below the header of a table, `[route.json]`, which would only be sent to clients. A value that is
+/// written in braces has all of its keys on purpose.
+pub(super) fn look_for_settings(item: &Item<'_>, problems: &mut Problems) {
+    match item.value {
+        DeValue::Table(table) if problems.is_below_header(item.offset) => {
+            for (key, value) in table.iter() {
+                let name = key.get_ref();
+                if let Some(why) = misplaced_of_top("json", name) {
+                    let mend = format!("{why}; to send it, write `json = {{ {name} = ... }}`");
+                    problems.at(key.span().start, mend);
+                }
+                look_for_settings(&item.part(value), problems);
+            }
+        }
+        DeValue::Array(parts) => {
+            for part in parts {
+                look_for_settings(&item.part(part), problems);
+            }
+        }
+        _ => {}
+    }
 }
 
 struct Json<'v>(&'v DeValue<'v>);

@@ -53,13 +53,24 @@ fn hint(section: &SectionKeys, key: &str) -> String {
     if section.name == HOST_ROUTE.name && key == "host" {
         return "the names are those of its [[host]]".to_owned();
     }
+    if let Some(place) = place_of(key) {
+        return place;
+    }
+    match nearest(key, &section.names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known are {}", enumerate(&section.names(), '`')),
+    }
+}
+
+/// Where a setting of this name belongs; `None` if there is none.
+fn place_of(key: &str) -> Option<String> {
     // A key of the top level below the header of a section is a common mistake in TOML.
     if let Some(known) = TOP.keys().find(|known| known.name == key) {
-        return if known.is_section() {
+        return Some(if known.is_section() {
             format!("`{key}` is a section of the top level")
         } else {
             "it belongs at the top of the file, before the first section".to_owned()
-        };
+        });
     }
     let others: Vec<&str> = SECTIONS
         .iter()
@@ -67,14 +78,21 @@ fn hint(section: &SectionKeys, key: &str) -> String {
         .map(|section| section.spoken())
         .collect();
     match &*others {
-        [] => {}
-        [only] => return format!("it belongs in {only}"),
-        [all @ .., last] => {
-            return format!("it belongs in {} or {last}", all.join(", "));
-        }
+        [] => None,
+        [only] => Some(format!("it belongs in {only}")),
+        [all @ .., last] => Some(format!("it belongs in {} or {last}", all.join(", "))),
     }
-    match nearest(key, &section.names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("known are {}", enumerate(&section.names(), '`')),
-    }
+}
+
+/// The message for the name of a setting in a table whose keys the user chooses: everything below the header of that table
+/// belongs to it, so the setting would have no effect.
+pub(super) fn misplaced(table: &str, key: &str) -> Option<String> {
+    let place = place_of(key)?;
+    Some(format!("the setting `{key}` is in the table `{table}`, where it has no effect; {place}"))
+}
+
+/// The same in a table of any values, for the settings that decide what the whole server does.
+pub(super) fn misplaced_of_top(table: &str, key: &str) -> Option<String> {
+    let is_of_top = TOP.keys().any(|known| known.name == key && !known.is_section());
+    misplaced(table, key).filter(|_| is_of_top)
 }

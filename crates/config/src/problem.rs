@@ -96,6 +96,11 @@ impl Problems {
         Place { line: saturate(line), column: saturate(characters + 1) }
     }
 
+    /// Whether a table that begins at this byte is written with a header, and not in braces.
+    pub(crate) fn is_below_header(&self, offset: usize) -> bool {
+        self.text.as_bytes().get(offset) == Some(&b'[')
+    }
+
     /// Adds a problem at a byte of the text.
     pub(crate) fn at(&mut self, offset: usize, message: impl Into<String>) {
         let place = self.place(offset);

@@ -45,7 +45,12 @@ fn read(
         "rewrite" => rewrite(section, captures, problems),
         "respond" => respond(section, problems),
         "module" => section.read("module", problems, module_name).map(RouteAction::Module),
-        _ => section.read("json", problems, json::text).map(RouteAction::Json),
+        _ => {
+            if let Some(item) = section.item("json") {
+                json::look_for_settings(&item, problems);
+            }
+            section.read("json", problems, json::text).map(RouteAction::Json)
+        }
     });
     if action_key == Some("rewrite") {
         check_rewrite_alone(section, problems);
