@@ -62,6 +62,25 @@ fn requests_need_the_token_that_the_rules_ask_for() {
     assert_eq!((answer.status, field(&answer, "allow")), (204, "GET, POST, OPTIONS"));
 }
 
+/// The public key of RFC 8410, section 10.1.
+const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+    MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n";
+
+#[test]
+fn a_file_of_keys_may_have_secrets_and_public_keys() {
+    let plan = Plan::new().config(CONFIG);
+    plan.directory.write("tokens", format!("{PUBLIC_KEY}\n{SECRET}\n{PUBLIC_KEY}"));
+    plan.directory.write("keys", API_KEY);
+    let server = plan.start();
+    let bearer = format!("Bearer {}", token(CLAIMS, 3600));
+    let answer = ask(&server, "POST", "/channels/chat.ann", &[("Authorization", &bearer)], b"x");
+    assert_eq!(answer.status, 200);
+    let wrong = format!("{SECRET}\n{}short\n", PUBLIC_KEY.replace("\n", "\r\n"));
+    server.directory().write("tokens", wrong);
+    let problems = server.ctl_json(&["reload"])["problems"].to_string();
+    assert!(problems.contains("has 5 bytes in line 5, less than 32"), "{problems}");
+}
+
 #[test]
 fn a_socket_shows_a_token_and_later_another_one() {
     let server = site();
@@ -170,7 +189,7 @@ fn a_page_signs_tokens() {
 fn keys_that_cannot_be_read_refuse_the_start() {
     for (tokens, problem) in [
         ("short", "the token_keys `"),
-        ("-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----\n", "number 1"),
+        ("-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----\n", "in line 1;"),
         ("", "is empty"),
     ] {
         let plan = Plan::new().config(CONFIG);

@@ -37,7 +37,10 @@ pub enum SecretFault {
     /// It is too long.
     TooLong,
     /// It is not printable text.
-    NotText,
+    NotText {
+        /// The first line that is not, from 1.
+        line: usize,
+    },
     /// It has no secret.
     Empty,
     /// A line is too short, so it could be guessed.
@@ -51,8 +54,8 @@ pub enum SecretFault {
     TooMany,
     /// A public key in it is not Ed25519.
     NotEd25519 {
-        /// The number of the key, from 1.
-        number: usize,
+        /// The line in which it begins, from 1.
+        line: usize,
     },
 }
 
@@ -72,7 +75,9 @@ impl fmt::Display for SecretFault {
                 )
             }
             Self::TooLong => write!(formatter, "is longer than {SECRET_FILE_SIZE} bytes; {MAKE}"),
-            Self::NotText => write!(formatter, "is not printable text; {MAKE}"),
+            Self::NotText { line } => {
+                write!(formatter, "is not printable text in line {line}; {MAKE}")
+            }
             Self::Empty => write!(formatter, "is empty; {MAKE}"),
             Self::TooShort { line, bytes } => write!(
                 formatter,
@@ -81,9 +86,9 @@ impl fmt::Display for SecretFault {
             Self::TooMany => {
                 write!(formatter, "has more than {SECRETS_MAX} secrets: take old ones away")
             }
-            Self::NotEd25519 { number } => write!(
+            Self::NotEd25519 { line } => write!(
                 formatter,
-                "has a key that is no public key of Ed25519 in PEM, number {number}; \
+                "has a key that is no public key of Ed25519 in PEM, in line {line}; \
                  make one with: openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout"
             ),
         }
@@ -107,7 +112,10 @@ impl SecretFile {
             return Err(SecretFault::TooLong);
         }
         let bytes = std::fs::read(path).map_err(SecretFault::Unreadable)?;
-        let text = String::from_utf8(bytes).map_err(|_| SecretFault::NotText)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+            SecretFault::NotText { line: 1 + good.iter().filter(|byte| **byte == b'\n').count() }
+        })?;
         let mode = metadata.permissions().mode() & 0o777;
         let warning = (mode & OPEN_TO_OTHERS != 0).then(|| {
             let path = path.display();
@@ -144,7 +152,11 @@ fn root_around(path: &Path, roots: &[Root]) -> Option<PathBuf> {
     roots.iter().find(around).map(|root| root.path.clone())
 }
 
-fn secrets_of(text: &str) -> Result<Vec<&str>, SecretFault> {
+/// The secrets of a text, one per line; empty lines are skipped.
+///
+/// # Errors
+/// If one is invalid, or there are none or too many.
+pub fn secrets_of(text: &str) -> Result<Vec<&str>, SecretFault> {
     let mut secrets = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -152,7 +164,7 @@ fn secrets_of(text: &str) -> Result<Vec<&str>, SecretFault> {
             continue;
         }
         if line.contains(char::is_control) {
-            return Err(SecretFault::NotText);
+            return Err(SecretFault::NotText { line: number });
         }
         if line.len() < SECRET_SIZE_MIN {
             return Err(SecretFault::TooShort { line: number, bytes: line.len() });
@@ -184,7 +196,7 @@ mod tests {
         assert!(matches!(refused(" \n\n"), SecretFault::Empty));
         let short = format!("{long}\n\nsecret");
         assert!(matches!(refused(&short), SecretFault::TooShort { line: 3, bytes: 6 }));
-        assert!(matches!(refused(&format!("{long}\0")), SecretFault::NotText));
+        assert!(matches!(refused(&format!("{long}\n{long}\0")), SecretFault::NotText { line: 2 }));
         let many = format!("{long}\n").repeat(SECRETS_MAX + 1);
         assert!(matches!(refused(&many), SecretFault::TooMany));
         assert_eq!(secrets_of(&many[33..]).unwrap().len(), SECRETS_MAX);

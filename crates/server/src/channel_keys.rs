@@ -9,7 +9,7 @@ use std::sync::Arc;
 use channels::{Rights, TokenKeys, TokenProblem};
 use ctutils::CtEq as _;
 use files::rules::Root;
-use files::secret::{SecretFault, SecretFile};
+use files::secret::{SecretFault, SecretFile, secrets_of};
 
 /// The current keys.
 #[derive(Debug, Default)]
@@ -54,13 +54,14 @@ impl ChannelKeys {
         let mut keys = Self::default();
         if let Some(path) = &settings.token_keys {
             keys.read("token_keys", path, roots, |keys, file| {
-                if TokenKeys::are_public(file.text()) {
-                    keys.tokens = TokenKeys::of_public_keys(file.text())
-                        .map_err(|none| SecretFault::NotEd25519 { number: none.number })?;
-                    // The public parts, which anyone may read.
+                let (public, others) = TokenKeys::of_public_keys(file.text())
+                    .map_err(|none| SecretFault::NotEd25519 { line: none.line })?;
+                // Public keys alone anyone may read.
+                if others.trim().is_empty() && !public.is_empty() {
+                    keys.tokens = public;
                     return Ok(None);
                 }
-                keys.tokens = TokenKeys::of_secrets(file.secrets()?);
+                keys.tokens = public.and_secrets(secrets_of(&others)?);
                 Ok(file.warning.clone())
             })?;
         }

@@ -22,6 +22,7 @@ use crate::member::Member;
 
 /// The beginning of a public key in PEM (RFC 7468).
 const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
+const PEM_MARK: &str = "-----BEGIN";
 const PEM_END: &str = "-----END PUBLIC KEY-----";
 
 /// What a token allows.
@@ -119,11 +120,11 @@ impl fmt::Display for TokenProblem {
     }
 }
 
-/// Why a text contains no valid public key.
+/// Something in a text looks like a public key but is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoPublicKey {
-    /// The number of the key in the text, from 1.
-    pub number: usize,
+    /// The line in which it begins, from 1.
+    pub line: usize,
 }
 
 /// The keys that verify tokens.
@@ -160,37 +161,48 @@ impl TokenKeys {
     /// Secrets with which tokens are signed by HS256 (RFC 7518, section 3.2).
     #[must_use]
     pub fn of_secrets<'s>(secrets: impl IntoIterator<Item = &'s str>) -> Self {
-        let key = |secret: &str| (Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes()));
-        Self(secrets.into_iter().map(key).collect())
+        Self::default().and_secrets(secrets)
     }
 
-    /// Whether a text contains public keys, and not secrets.
+    /// These keys and secrets.
     #[must_use]
-    pub fn are_public(text: &str) -> bool {
-        text.trim_start().starts_with("-----BEGIN")
+    pub fn and_secrets<'s>(&self, secrets: impl IntoIterator<Item = &'s str>) -> Self {
+        let key = |secret: &str| (Algorithm::HS256, DecodingKey::from_secret(secret.as_bytes()));
+        Self(self.0.iter().cloned().chain(secrets.into_iter().map(key)).collect())
     }
 
-    /// Public Ed25519 keys in PEM, one after another; tokens are signed with the private keys (RFC 8037).
+    /// The public Ed25519 keys in PEM of a text; tokens are signed with the private keys (RFC 8037). Also returns the text without
+    /// them: their lines are empty, so that the others keep their numbers.
     ///
     /// # Errors
     /// If one is not such a key.
-    pub fn of_public_keys(text: &str) -> Result<Self, NoPublicKey> {
-        let mut keys = Vec::new();
-        let mut rest = text.trim();
-        while !rest.is_empty() {
-            let problem = NoPublicKey { number: keys.len() + 1 };
-            let end = rest.find(PEM_END).ok_or(problem)? + PEM_END.len();
-            let (block, behind) = rest.split_at(end);
-            let key = Some(block).filter(|block| block.starts_with(PEM_BEGIN)).ok_or(problem)?;
-            let key = VerifyingKey::from_public_key_pem(key).map_err(|_| problem)?;
+    pub fn of_public_keys(text: &str) -> Result<(Self, String), NoPublicKey> {
+        let (mut keys, mut others) = (Vec::new(), String::new());
+        let mut lines = (1..).zip(text.lines());
+        while let Some((line, first)) = lines.next() {
+            if !first.trim_start().starts_with(PEM_MARK) {
+                others.push_str(first);
+                others.push('\n');
+                continue;
+            }
+            others.push('\n');
+            let problem = NoPublicKey { line };
+            let mut pem = first.trim().to_owned();
+            while !pem.ends_with(PEM_END) {
+                let (_, next) = lines.next().ok_or(problem)?;
+                others.push('\n');
+                pem.push('\n');
+                pem.push_str(next.trim());
+            }
+            let key = Some(pem).filter(|pem| pem.starts_with(PEM_BEGIN)).ok_or(problem)?;
+            let key = VerifyingKey::from_public_key_pem(&key).map_err(|_| problem)?;
             // A key of small order accepts forged signatures.
             if key.is_weak() {
                 return Err(problem);
             }
             keys.push((Algorithm::EdDSA, DecodingKey::from_ed_der(key.as_bytes())));
-            rest = behind.trim_start();
         }
-        Ok(Self(keys.into()))
+        Ok((Self(keys.into()), others))
     }
 
     /// Whether there are no keys.

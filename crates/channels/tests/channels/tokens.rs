@@ -80,6 +80,10 @@ fn the_key_says_how_it_is_signed_and_never_the_token() {
     let claims = r#"{"exp":1800000060}"#;
     let good = private_key(7);
     let keys = TokenKeys::of_public_keys(&format!("{}\n{}", pem(&private_key(1)), pem(&good)));
+    let keys = keys.map(|(keys, others)| {
+        assert_eq!(others.trim(), "");
+        keys
+    });
     let keys = keys.unwrap();
     let read_by_public = |token: &str| keys.read(token.as_bytes(), NOW).map(|pass| pass.expires);
     assert_eq!(read_by_public(&eddsa(claims, &good)), Ok(NOW + 60));
@@ -184,14 +188,23 @@ fn a_token_is_good_for_its_time_and_no_longer() {
 }
 
 #[test]
-fn a_file_of_public_keys_has_nothing_else() {
+fn public_keys_and_secrets_are_told_apart() {
     let good = pem(&private_key(7));
-    let number = |text: &str| TokenKeys::of_public_keys(text).err().map(|none| none.number);
-    assert!(TokenKeys::are_public(&good) && !TokenKeys::are_public(SECRET));
+    let number = |text: &str| TokenKeys::of_public_keys(text).err().map(|none| none.line);
+    let others = |text: &str| TokenKeys::of_public_keys(text).map(|(_, others)| others);
+    let lines = good.lines().count();
     assert_eq!(number(&format!("\n{good}\n\n{good}")), None);
-    assert_eq!(number(&format!("{good}rubbish")), Some(2));
+    for text in [
+        format!("{SECRET}\n{good}rubbish"),
+        format!("{SECRET}\r\n{}rubbish\r\n", good.replace('\n', "\r\n")),
+    ] {
+        let empty = "\n".repeat(lines);
+        assert_eq!(others(&text), Ok(format!("{SECRET}\n{empty}rubbish\n")), "{text}");
+    }
     assert_eq!(number(&good.replace("PUBLIC", "PRIVATE")), Some(1));
-    assert_eq!(number(&format!("{good}{}", good.replace("MCow", "MCox"))), Some(2));
+    assert_eq!(number(&format!("{SECRET}\n{}", good.replace("MCow", "MCox"))), Some(2));
+    assert_eq!(number(&format!("{good}{}", good.replace("MCow", "MCox"))), Some(lines + 1));
+    assert_eq!(number(&format!("\n{}", good.replace("-----END", "END"))), Some(2));
     // The point of small order, for which signatures of nobody are good.
     let der = [
         &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00, 1][..],
