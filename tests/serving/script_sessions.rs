@@ -182,7 +182,7 @@ fn without_a_good_secret_file_there_is_no_server() {
         }
     };
     write_secret(&plan, "a secret of more than thirty-two \x07 bytes");
-    refused("is not printable text; make one with: openssl rand -base64 32");
+    refused("is not printable text in line 1; make one with: openssl rand -base64 32");
     write_secret(&plan, &"x".repeat(70_000));
     refused("is longer than 65536 bytes");
     fs::remove_file(&path).unwrap();
