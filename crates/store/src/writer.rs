@@ -122,7 +122,9 @@ impl Writer {
                     orders = &orders[..place];
                 }
                 Err((Some(place), failure)) => failures[place] = Some(failure),
-                Err((None, failure)) if orders.len() == 1 => return vec![Err(failure)],
+                Err((None, failure)) if orders.len() == 1 => {
+                    return vec![self.after_failure(&orders[0], failure, now_ms)];
+                }
                 Err((None, _)) => {
                     return orders.iter().map(|order| self.commit_one(order, now_ms)).collect();
                 }
@@ -130,10 +132,36 @@ impl Writer {
         }
     }
 
-    fn commit_one(&mut self, order: &Order, now_ms: u64) -> Result<Executed, Failure> {
+    fn commit_one(&mut self, order: &Order, now_ms: u64) -> Done {
+        self.try_one(order, now_ms)
+            .unwrap_or_else(|failure| self.after_failure(order, failure, now_ms))
+    }
+
+    /// Executes an order in a transaction of its own. The error is that of the transaction.
+    fn try_one(&mut self, order: &Order, now_ms: u64) -> Result<Done, Failure> {
         let executed = self.commit(std::slice::from_ref(order), &[None], now_ms);
         let mut executed = executed.map_err(|(_, failure)| failure)?;
-        executed.pop().unwrap_or(Ok(Executed::Refused))
+        Ok(executed.pop().unwrap_or(Ok(Executed::Refused)))
+    }
+
+    /// The result of an order whose transaction failed: a full disk does not prevent an order that only deletes.
+    fn after_failure(&mut self, order: &Order, failure: Failure, now_ms: u64) -> Done {
+        if failure == Failure::DiskFull && order.growth() == 0 && self.keeper.is_some() {
+            return self.delete_without_log(order, now_ms);
+        }
+        Err(failure)
+    }
+
+    /// Deletes on a full disk, where the log cannot grow: a checkpoint makes the change durable instead of an entry. Another one before it frees the
+    /// pages of the last one, which the transaction needs.
+    pub(crate) fn delete_without_log(&mut self, order: &Order, now_ms: u64) -> Done {
+        self.sync()?;
+        let log = self.log.take();
+        let executed = self.try_one(order, now_ms);
+        self.log = log;
+        let executed = executed?;
+        self.sync()?;
+        executed
     }
 
     /// Executes the orders that have not failed yet, as far as there is room in one transaction. The error names the order that failed, or none if the transaction did.
@@ -312,9 +340,10 @@ impl Writer {
     /// # Errors
     /// The failure that it was given.
     pub fn end_checkpoint(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
-        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.end(made))?;
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        let commit = keeper.end(made)?;
         if let Some(log) = &mut self.log {
-            log.keep_up();
+            log.keep_up(commit);
         }
         Ok(())
     }

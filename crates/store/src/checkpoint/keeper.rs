@@ -21,7 +21,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Writes the checkpoint to disk and waits. Any thread that shares the descriptor table of the one that opened the store may do this, for one checkpoint at a time.
+    /// Writes the checkpoint to disk and waits, also for another one that is being written. Any thread that shares the descriptor table of the one that opened the store
+    /// may do this.
     ///
     /// # Errors
     /// If the disk fails.
@@ -34,6 +35,13 @@ impl Checkpoint {
 /// A checkpoint that is on disk.
 pub struct MadeCheckpoint {
     snapshot: RoTxn<'static, WithoutTls>,
+}
+
+impl MadeCheckpoint {
+    /// The commit that it shows.
+    fn commit(&self) -> u64 {
+        self.snapshot.id() as u64
+    }
 }
 
 /// Makes checkpoints, and holds the snapshot of the last one.
@@ -70,7 +78,7 @@ impl Keeper {
         let next = self.next(map)?;
         self.hurry();
         let made = next.wait();
-        self.end(made)
+        self.end(made).map(drop)
     }
 
     /// Starts a checkpoint of the last commit.
@@ -88,12 +96,16 @@ impl Keeper {
         self.checkpoints.is_urgent.store(true, Ordering::Relaxed);
     }
 
-    /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written any more.
-    pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<(), Failure> {
+    /// Completes a checkpoint: the pages of the previous one can be reused. If the disk has failed, nothing is written any more. Returns the commit of the checkpoint.
+    pub(crate) fn end(&mut self, made: Result<MadeCheckpoint, Failure>) -> Result<u64, Failure> {
         match made {
             Ok(made) => {
-                self.snapshot = Some(made.snapshot);
-                Ok(())
+                let commit = made.commit();
+                // Another one may have been begun later and completed earlier.
+                if commit >= self.commit() {
+                    self.snapshot = Some(made.snapshot);
+                }
+                Ok(commit)
             }
             Err(Failure::DiskFull) => Err(Failure::DiskFull),
             Err(failure) => {

@@ -29,8 +29,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use heed::{Env, RwTxn, WithoutTls};
 use rustix::fs::{FlockOperation, flock, fstatvfs};
@@ -79,6 +79,8 @@ pub(crate) struct Checkpoints {
     lock_file: Option<Arc<LockFile>>,
     /// The boot id, if this program is the keeper.
     boot: Option<[u8; BOOT]>,
+    /// Held while a checkpoint is written, so that a later one is recorded later.
+    saving: Mutex<()>,
     /// Whether the writer waits for the running checkpoint.
     is_urgent: AtomicBool,
     /// Whether the writer is waiting for another program that writes.
@@ -96,6 +98,7 @@ impl Checkpoints {
             data,
             lock_file: None,
             boot: None,
+            saving: Mutex::new(()),
             is_urgent: AtomicBool::new(false),
             waits_for_another_program: AtomicBool::new(false),
         };
@@ -287,9 +290,14 @@ impl Checkpoints {
         Ok(Record { number: number + 1, saved }.write(&self.records)?)
     }
 
-    /// Writes a tree to disk and records it as the checkpoint.
+    /// Writes a tree to disk and records it as the checkpoint, unless a later one is recorded.
     fn save(&self, meta: Meta) -> Result<(), Failure> {
         let Some(boot) = self.boot else { return Ok(()) };
+        let _one_at_a_time = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorded = Record::newest(&self.records)?.saved;
+        if recorded.is_some_and(|saved| saved.meta.transaction() > meta.transaction()) {
+            return Ok(());
+        }
         write_pieces(&self.data, &self.is_urgent)?;
         self.data.sync_data()?;
         let saved = Saved { boot, inode: self.data.metadata()?.ino(), meta };

@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::limits::{CHECKPOINT_GROWTH, VALUE_SIZE};
-use crate::{Change, Database, LoadFailure, Order, Row, Settings, Store, Sync, Value, Writer};
+use crate::{
+    Change, Database, Executed, LoadFailure, Order, Outcome, Row, Settings, Store, Sync, Value,
+    Writer,
+};
 
 const LOCK_FILE: &str = "lock.mdb";
 
@@ -275,6 +278,43 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
     // The pages of the last two checkpoints.
     let most = 2 * CHECKPOINT_GROWTH + 2 * VALUE_SIZE as u64;
     assert!(size < most, "{size}");
+}
+
+#[test]
+fn a_checkpoint_that_is_completed_after_a_later_one_replaces_nothing() {
+    let place = Place::new();
+    let store = place.open();
+    let mut writer = store.writer();
+    write(&mut writer, "0");
+    let earlier = writer.begin_checkpoint().unwrap().unwrap();
+    write(&mut writer, "1");
+    writer.sync().unwrap();
+    writer.end_checkpoint(earlier.wait()).unwrap();
+    assert!(!writer.is_unsynced(), "the snapshot of the later one is kept");
+    drop((store, writer));
+    place.start_kernel();
+    assert_eq!(place.keys(), ["0", "1"]);
+}
+
+#[test]
+fn a_deletion_without_the_log_survives_a_power_failure() {
+    let mut place = Place::new();
+    place.0.sync = Sync::Log;
+    let store = place.open();
+    let mut writer = store.writer();
+    for key in ["0", "1", "2"] {
+        write(&mut writer, key);
+    }
+    let running = writer.begin_checkpoint().unwrap().unwrap();
+    let delete = Change::Delete(vec![b"1"[..].into()]);
+    let deleted = writer.delete_without_log(&Order::of(Database(0), delete), 0);
+    assert_eq!(deleted, Ok(Executed::Done(vec![Outcome::Number(1)])));
+    writer.end_checkpoint(running.wait()).unwrap();
+    // Later entries of the log follow.
+    write(&mut writer, "late");
+    drop((store, writer));
+    place.start_kernel();
+    assert_eq!(place.keys(), ["0", "2", "late"]);
 }
 
 #[test]

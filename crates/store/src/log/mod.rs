@@ -86,6 +86,8 @@ pub(crate) struct Log {
     room: [u64; 2],
     /// Whether no entry of the other file is needed any more.
     other_is_old: bool,
+    /// The transaction of the last entry of the other file.
+    last_of_other: u64,
     /// Whether an entry whose commit failed may still follow the last one, because the disk did not let it be removed.
     has_leftover: bool,
     /// The transaction of the last entry.
@@ -106,6 +108,7 @@ impl Log {
             size: 0,
             room,
             other_is_old: true,
+            last_of_other: 0,
             has_leftover: false,
             last: 0,
             before,
@@ -146,12 +149,13 @@ impl Log {
     pub(crate) fn turn(&mut self) {
         if self.other_is_old && self.size > 0 && !self.has_leftover {
             (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
+            self.last_of_other = self.last;
         }
     }
 
-    /// The checkpoint is complete.
-    pub(crate) fn keep_up(&mut self) {
-        self.other_is_old = true;
+    /// The checkpoint of this commit is complete. If it was begun before the files were switched, the other file is still needed.
+    pub(crate) fn keep_up(&mut self, commit: u64) {
+        self.other_is_old |= commit >= self.last_of_other;
     }
 
     /// Whether the log is so long that a checkpoint should start.

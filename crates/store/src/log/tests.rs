@@ -125,10 +125,15 @@ fn a_checkpoint_drops_only_what_is_older() {
     log.turn();
     append(&mut log, 3);
     assert_eq!(repeated(&place.0, 0), [1, 2, 3]);
-    log.keep_up();
+    log.keep_up(1);
     log.turn();
     append(&mut log, 4);
     assert_eq!(repeated(&place.0, 1), [2, 3, 4]);
+    // A checkpoint that was begun before the files were switched is complete.
+    log.keep_up(2);
+    log.turn();
+    append(&mut log, 5);
+    assert_eq!(repeated(&place.0, 1), [2, 3, 4, 5]);
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn entries_of_an_older_time_do_not_follow_new_ones() {
     for transaction in 6..=7 {
         log.turn();
         append(&mut log, transaction);
-        log.keep_up();
+        log.keep_up(transaction);
     }
     // Entry 7 has overwritten entry 1, in front of entries 2 to 5.
     let whole = std::fs::read(place.0.join("log.0")).unwrap();
