@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod fan;
 mod group;
 pub mod helper;
+mod inbox;
 pub mod launch;
 pub mod limits;
 pub mod mailbox;

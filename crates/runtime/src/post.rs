@@ -40,7 +40,7 @@ impl<K, T> Lanes for Slots<Process<K, T>> {
     fn lane(&mut self, id: ProcessId) -> Option<Lane<'_>> {
         let process = self.lookup(id)?;
         match process.mode {
-            Mode::Reading | Mode::Parked => Some(Lane {
+            Mode::Reading | Mode::Parked | Mode::Collecting => Some(Lane {
                 outbox: &mut process.outbox,
                 lone_post: &mut process.lone_post,
                 flags: &mut process.flags,

@@ -5,6 +5,7 @@
 
 use sys::pollset::Follows;
 
+use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::posted::PostNumber;
 use crate::slots::{ProcessId, Slots};
@@ -19,6 +20,8 @@ pub(crate) enum Mode {
     Reading,
     /// No input until it is resumed or its output has been sent.
     Parked,
+    /// The same, but its input is received and kept meanwhile.
+    Collecting,
     /// Nothing: it closes when its output has been sent.
     Finishing,
     /// The same, but its input is discarded for a while before it closes.
@@ -34,7 +37,11 @@ impl Mode {
     pub(crate) fn follows(self) -> Follows {
         match self {
             Mode::Finishing | Mode::Lingering => Follows::More,
-            Mode::Connecting | Mode::Reading | Mode::Parked | Mode::Discarding => Follows::Nothing,
+            Mode::Connecting
+            | Mode::Reading
+            | Mode::Parked
+            | Mode::Collecting
+            | Mode::Discarding => Follows::Nothing,
         }
     }
 }
@@ -112,8 +119,7 @@ pub(crate) struct Process<K, T> {
     pub(crate) flags: Flags,
     /// The string posted to it in this turn, if there is only one and nothing else waits: then it needs no outbox.
     pub(crate) lone_post: Option<PostNumber>,
-    #[expect(clippy::box_collection, reason = "one word in each idle slot instead of three")]
-    pub(crate) inbox: Option<Box<Vec<u8>>>,
+    pub(crate) inbox: Option<Box<Inbox>>,
     pub(crate) outbox: Option<Box<Outbox>>,
     pub(crate) state: T,
 }
@@ -144,19 +150,19 @@ impl<K, T> Process<K, T> {
 
     /// Keeps the unconsumed part of lent bytes, in front of further input.
     pub(crate) fn keep(&mut self, lent: &[u8], consumed: usize) {
-        debug_assert!(self.inbox.is_none(), "an inbox is given itself");
-        if consumed < lent.len() {
-            self.inbox = Some(Box::new(lent[consumed..].to_vec()));
+        let Some(rest) = lent.get(consumed..).filter(|rest| !rest.is_empty()) else { return };
+        match &mut self.inbox {
+            Some(inbox) => inbox.add(rest),
+            None => self.inbox = Some(Box::new(Inbox::of(rest))),
         }
     }
 
     /// Drops consumed bytes from the inbox.
     pub(crate) fn consume(&mut self, consumed: usize) {
         if let Some(inbox) = &mut self.inbox {
-            if consumed >= inbox.len() {
+            inbox.consume(consumed);
+            if inbox.waiting().is_empty() {
                 self.inbox = None;
-            } else {
-                inbox.drain(..consumed);
             }
         }
     }

@@ -76,6 +76,9 @@ pub enum Next {
     Changed,
     /// No input until it is resumed or its output has been sent. Then the unconsumed input comes first.
     Park,
+    /// As [`Next::Park`], but the peer may go on sending: its input is received and kept, as far as [`Service::inbox_bytes`] allows. For a peer that sends much
+    /// before it reads an answer, and would otherwise wait for this side to read while this side waits for it.
+    Collect,
     /// Send what is queued, then close.
     Finish,
     /// Send what is queued, end our output, discard what the peer still sends, within bounds, then close: for

@@ -92,7 +92,9 @@ impl Connection {
             }
             Next::Abort => next,
             // A request with a body that no handler reads is not upgraded. It is the last one of its connection.
-            Next::Read | Next::Finish | Next::Changed | Next::Linger => Next::Linger,
+            Next::Read | Next::Collect | Next::Finish | Next::Changed | Next::Linger => {
+                Next::Linger
+            }
         };
         self.phase = Phase::Over;
         Progress { consumed: available, next }

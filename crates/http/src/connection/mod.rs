@@ -229,7 +229,7 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         match next {
-            Next::Read => Progress { consumed, next },
+            Next::Read | Next::Collect => Progress { consumed, next },
             Next::Finish => {
                 self.phase = Phase::Over;
                 // If bytes stayed unread, closing would send a reset, and the reply could be lost.

@@ -63,7 +63,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn turn_away(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.accepts_overloaded += 1;
         self.tell(id, process, Event::Overloaded)?;
-        let goes_on = matches!(process.mode, Mode::Reading | Mode::Parked);
+        let goes_on = matches!(process.mode, Mode::Reading | Mode::Parked | Mode::Collecting);
         if goes_on { Err(CloseReason::Aborted) } else { Ok(()) }
     }
 }

@@ -28,7 +28,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn look_after_end(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_over = process.flags.has(Flags::OVER);
         match process.mode {
-            Mode::Parked if is_over => Err(CloseReason::Failed),
+            Mode::Parked | Mode::Collecting if is_over => Err(CloseReason::Failed),
             Mode::Parked if !process.flags.has(Flags::END_TOLD) => {
                 process.flags.set(Flags::END_TOLD);
                 self.tell(id, process, Event::PeerFinished)
@@ -54,6 +54,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                         break;
                     }
                     self.receive_once(id, process)?;
+                }
+                Mode::Collecting => {
+                    if self.is_starving(id, process) {
+                        break;
+                    }
+                    self.collect_once(process)?;
                 }
                 Mode::Discarding => self.discard_once(process)?,
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
@@ -108,8 +114,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             &self.drain,
         );
         let progress = if let Some(mut inbox) = process.inbox.take() {
-            inbox.extend_from_slice(bytes);
-            let progress = self.service.on_input(&mut process.state, &inbox, &mut context);
+            inbox.add(bytes);
+            let progress = self.service.on_input(&mut process.state, inbox.waiting(), &mut context);
             process.inbox = Some(inbox);
             process.deadline = context.deadline;
             process.consume(progress.consumed);
@@ -127,6 +133,45 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.finish_run(id, process, progress.next)
     }
 
+    /// One receive, kept for later.
+    fn collect_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
+        let (bytes, rest) = match self.pollset.receive(&process.socket) {
+            Received::Bytes(bytes, rest) => (bytes, rest),
+            Received::Blocked => {
+                process.flags.take(Flags::READABLE);
+                return Ok(());
+            }
+            // The end is seen again, after the input before it, when the process reads.
+            Received::End => {
+                process.mode = Mode::Parked;
+                return Ok(());
+            }
+            Received::Failed(_) => return Err(CloseReason::Failed),
+        };
+        if P::LAYERED && bytes.is_empty() {
+            return Ok(());
+        }
+        self.stats.receives += 1;
+        self.stats.received_bytes += bytes.len() as u64;
+        if rest == Rest::No && !process.flags.has(Flags::ENDED) {
+            process.flags.take(Flags::READABLE);
+        }
+        let before = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        process.keep(bytes, 0);
+        let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        self.stats.count_buffered(before, after);
+        Self::check_inbox(process)
+    }
+
+    /// Closes a process that leaves more unread than it may.
+    fn check_inbox(process: &ProcessOf<P, S>) -> Lives {
+        let unread = process.inbox.as_ref().map_or(0, |inbox| inbox.waiting().len());
+        if unread > S::inbox_bytes(&process.state) {
+            return Err(CloseReason::InboxFull);
+        }
+        Ok(())
+    }
+
     /// Gives a process the rest of its inbox.
     fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let Some(inbox) = process.inbox.take() else { return Ok(()) };
@@ -135,7 +180,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let before = inbox.capacity();
         let (service, mut context) = self.begin_run(id, process, before);
         let Progress { consumed, next } =
-            service.on_input(&mut process.state, &inbox, &mut context);
+            service.on_input(&mut process.state, inbox.waiting(), &mut context);
         process.deadline = context.deadline;
         process.inbox = Some(inbox);
         process.consume(consumed);
@@ -189,13 +234,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 Mode::Reading
             }
             Next::Park => Mode::Parked,
+            Next::Collect => Mode::Collecting,
             Next::Finish => Mode::Finishing,
             Next::Linger | Next::Abort => Mode::Lingering,
         };
-        if process.inbox.as_ref().is_some_and(|inbox| inbox.len() > S::inbox_bytes(&process.state))
-        {
+        if let Err(full) = Self::check_inbox(process) {
             self.output.clear();
-            return Err(CloseReason::InboxFull);
+            return Err(full);
         }
         self.transmit(id, process)
     }
@@ -207,7 +252,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.tell(id, process, Event::Resumed)?;
                 self.after_run(id, process)
             }
-            Mode::Parked => {
+            Mode::Parked | Mode::Collecting => {
                 self.tell(id, process, Event::Resumed)?;
                 self.go_on_reading(id, process)
             }
@@ -226,7 +271,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         // read.
         self.transmit_outbox(id, process)?;
         self.tell_drained(id, process)?;
-        if process.flags.take(Flags::RESUMED) && process.mode == Mode::Parked {
+        let waits = matches!(process.mode, Mode::Parked | Mode::Collecting);
+        if process.flags.take(Flags::RESUMED) && waits {
             self.tell(id, process, Event::Resumed)?;
         }
         self.go_on_reading(id, process)
@@ -234,7 +280,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// Tells a process that the scheduler drains, if it may need to know.
     pub(super) fn tell_draining(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        if !matches!(process.mode, Mode::Connecting | Mode::Reading | Mode::Parked) {
+        if !matches!(
+            process.mode,
+            Mode::Connecting | Mode::Reading | Mode::Parked | Mode::Collecting
+        ) {
             // It is already ending, and would not end sooner if it were told.
             return Ok(());
         }
@@ -261,7 +310,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             let watched = self.pollset.watch(&process.socket, Token(id.to_bits()));
             watched.map_err(|_| CloseReason::Failed)?;
         }
-        let wants_input = matches!(process.mode, Mode::Reading | Mode::Discarding);
+        let wants_input =
+            matches!(process.mode, Mode::Reading | Mode::Collecting | Mode::Discarding);
         let is_readable = process.flags.has(Flags::READABLE) && !process.flags.has(Flags::STARVED);
         if wants_input && is_readable {
             self.queue(id, process);
@@ -298,7 +348,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.begin_to_discard(id, process);
                 Ok(())
             }
-            Mode::Reading | Mode::Parked => {
+            Mode::Reading | Mode::Parked | Mode::Collecting => {
                 let reads = process.mode == Mode::Reading;
                 if output == Drained::AfterWaiting || output == Drained::AtOnce && !reads {
                     process.flags.set(Flags::DRAINED);
@@ -313,7 +363,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// Tells a process that all its output has been sent, if it was queued for this and it is still true.
     pub(super) fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_drained = process.flags.take(Flags::DRAINED) && process.outbox.is_none();
-        if is_drained && matches!(process.mode, Mode::Reading | Mode::Parked) {
+        let can_be_told = matches!(process.mode, Mode::Reading | Mode::Parked | Mode::Collecting);
+        if is_drained && can_be_told {
             self.tell(id, process, Event::OutputDrained)?;
         }
         Ok(())
