@@ -4,6 +4,28 @@
 //! Owns the comparison. Backtracking only ever extends the last star, so the cost is at most the
 //! length of the name times the length of the pattern.
 
+use std::fmt;
+
+use crate::limits::PATTERN_SIZE;
+
+/// A pattern that is longer than [`PATTERN_SIZE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternTooLong;
+
+impl fmt::Display for PatternTooLong {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "a pattern has at most {PATTERN_SIZE} bytes")
+    }
+}
+
+/// Checks the length of a pattern of a client.
+///
+/// # Errors
+/// If it is too long.
+pub fn check_pattern(pattern: &[u8]) -> Result<&[u8], PatternTooLong> {
+    if pattern.len() > PATTERN_SIZE { Err(PatternTooLong) } else { Ok(pattern) }
+}
+
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(Box<str>);

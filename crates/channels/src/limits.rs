@@ -15,6 +15,13 @@ pub const CHANNELS_COMPARED: usize = 64;
 /// clients that return by then are valid. Then it is removed, and begins a new epoch when it is next used.
 pub const UNUSED_MS: u64 = 60_000;
 
+/// Bytes of a pattern of a client (1 KiB), for names of channels and for keys of the store. Beyond: refused, because a comparison costs as much as the name
+/// is long times the pattern.
+pub const PATTERN_SIZE: usize = 1024;
+
+/// Channels compared with the pattern of a query in one turn (1,024). Beyond: the query goes on in the next turn.
+pub const CHANNELS_PER_QUERY: usize = 1_024;
+
 /// Patterns (`PSUBSCRIBE`) of one scheduler, because each is compared with every message. Beyond: refused.
 pub const PATTERNS: usize = 1_000;
 

@@ -24,6 +24,7 @@ impl Channels {
         }
         self.send_patterns(context);
         self.run_dismissed(context);
+        self.go_on_with_surveys(context);
         self.catch_up(context);
         self.sweep(context);
         self.send_letters(context);

@@ -16,7 +16,7 @@ use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::glob::Glob;
+use crate::glob::{Glob, PatternTooLong, check_pattern};
 use crate::limits::{MEMBER_INFO_SIZE, NAME_SIZE, TOKEN_PATTERNS, TOKEN_SIZE};
 use crate::member::Member;
 
@@ -290,6 +290,13 @@ fn pass(claims: Claims, text: Box<str>, unix_seconds: u64) -> Result<Pass, Token
     let info = claims.info.map(|info| Arc::<str>::from(info.get()));
     if info.as_ref().is_some_and(|info| info.len() > MEMBER_INFO_SIZE) {
         return wrong(format!("`info` has more than {MEMBER_INFO_SIZE} bytes"));
+    }
+    if all
+        .iter()
+        .flat_map(|patterns| patterns.iter())
+        .any(|one| check_pattern(one.as_bytes()).is_err())
+    {
+        return wrong(PatternTooLong.to_string());
     }
     let globs = |patterns: &[String]| patterns.iter().map(|pattern| Glob::new(pattern)).collect();
     Ok(Pass {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ahash::HashMap;
 use channels::limits::KEY_SIZE;
-use channels::{Body, Glob, Offer, Position, check_name};
+use channels::{Body, Glob, Offer, Position, check_name, check_pattern};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use serde::{Deserialize, Deserializer};
@@ -136,6 +136,7 @@ impl Written<'_> {
             return Ok(vec![Order::History { channel: checked(&name)?.into(), since }]);
         }
         if let Some(pattern) = self.channels {
+            check_pattern(pattern.as_bytes()).map_err(|problem| problem.to_string())?;
             return Ok(vec![Order::Channels(Glob::new(&pattern))]);
         }
         if let Some(user) = self.disconnect {

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use ahash::HashMap;
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
     Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Told,
-    check_name,
+    check_name, check_pattern,
 };
 use pages::Wish;
 use runtime::service::Context;
@@ -171,6 +172,12 @@ fn ask_to_subscribe(
     ask(session, (name, Wish::Subscribe), may, site, context)
 }
 
+/// A pattern of a client as text.
+fn check_pattern_text(pattern: &[u8]) -> Result<&str, String> {
+    let pattern = check_pattern(pattern).map_err(|problem| format!("ERR {problem}"))?;
+    str::from_utf8(pattern).map_err(|_| "ERR a pattern of channels is UTF-8".to_owned())
+}
+
 /// Subscribes if it is not subscribed yet. Returns its index.
 fn subscribe_to(
     session: &mut Session,
@@ -178,7 +185,10 @@ fn subscribe_to(
     verb: &str,
     site: &mut Site,
 ) -> Result<usize, String> {
-    let name = check_name(name).map_err(|problem| format!("ERR {problem}"))?;
+    let name = match verb {
+        "psubscribe" => check_pattern_text(name),
+        _ => check_name(name).map_err(|problem| format!("ERR {problem}")),
+    }?;
     if let Some(place) = own(session, verb).iter().position(|(known, _)| **known == *name) {
         return Ok(place);
     }
@@ -282,8 +292,14 @@ pub(super) fn about(
     let verb = command.argument(1).to_ascii_lowercase();
     let name = |argument: &[u8]| Arc::from(String::from_utf8_lossy(argument));
     let question = match (&*verb, command.len()) {
-        (b"channels", 2) => Question::Channels(Glob::new("*")),
-        (b"channels", 3) => Question::Channels(Glob::new(&name(command.argument(2)))),
+        (b"channels", 2) => Question::Channels(Glob::new("*"), 0),
+        (b"channels", 3) => match check_pattern(command.argument(2)) {
+            Ok(pattern) => Question::Channels(Glob::new(&name(pattern)), 0),
+            Err(problem) => {
+                write_error(out, &format!("ERR {problem}"));
+                return After::More;
+            }
+        },
         (b"numsub", _) => Question::Subscribers(command.arguments_from(2).map(name).collect()),
         (b"numpat", 2) => Question::Patterns,
         _ => {
@@ -296,7 +312,7 @@ pub(super) fn about(
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let found = found.counts;
     match question {
-        Question::Channels(_) => {
+        Question::Channels(..) => {
             write_array(out, found.len());
             for (name, _) in found {
                 write_bulk(out, name.as_bytes());
@@ -304,11 +320,10 @@ pub(super) fn about(
         }
         Question::Subscribers(names) => {
             write_array(out, 2 * names.len());
+            let counts: HashMap<Arc<str>, u64> = found.into_iter().collect();
             for name in names {
-                let count =
-                    found.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
                 write_bulk(out, name.as_bytes());
-                write_integer(out, number(count));
+                write_integer(out, number(counts.get(&name).copied().unwrap_or(0)));
             }
         }
         Question::Patterns | Question::Members(..) | Question::Dismiss(..) => {
