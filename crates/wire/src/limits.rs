@@ -147,8 +147,9 @@ pub const WEBSOCKET_DEFLATE_PIECE: usize = 1024;
 
 // ---- RESP ----
 
-/// Arguments of a RESP command, including its name. Beyond: an error, and the connection ends.
-pub const RESP_ARGUMENTS: usize = 4096;
+/// Arguments of a RESP command, including its name (16,384: a lookup of so many keys takes a few milliseconds). Beyond: an error that names the bound, and the connection
+/// ends.
+pub const RESP_ARGUMENTS: usize = 16 * 1024;
 
 /// Bytes of a whole RESP command as sent (16.5 MiB: the largest value of the store and a little more). A command must be complete before it
 /// runs. Beyond: an error, and the connection ends.

@@ -43,8 +43,10 @@ impl Limits {
 /// Why bytes are not a command. The bytes after them cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The number of arguments is not a number or too large.
+    /// The number of arguments is not a number.
     ArgumentCount,
+    /// There are more arguments than this.
+    TooManyArguments(usize),
     /// An argument does not begin with a dollar sign, but with this byte.
     ExpectedBulk(u8),
     /// The length of an argument is not a number or too large.
@@ -65,6 +67,9 @@ impl Problem {
     pub fn text(self) -> String {
         match self {
             Self::ArgumentCount => "ERR Protocol error: invalid multibulk length".to_owned(),
+            Self::TooManyArguments(most) => format!(
+                "ERR Protocol error: invalid multibulk length: a command has at most {most} words"
+            ),
             Self::ExpectedBulk(byte) => {
                 let shown = if byte.is_ascii_graphic() { char::from(byte) } else { '?' };
                 format!("ERR Protocol error: expected '$', got '{shown}'")
@@ -157,7 +162,7 @@ impl Parser {
         // Redis treats a negative count as 0.
         let count = usize::try_from(count.max(0)).map_err(|_| Problem::ArgumentCount)?;
         if count > limits.arguments {
-            return Err(Problem::ArgumentCount);
+            return Err(Problem::TooManyArguments(limits.arguments));
         }
         for _ in 0..count {
             match input.get(at) {
@@ -216,42 +221,42 @@ fn parse_line<'i>(input: &'i [u8], limits: &Limits) -> Result<Option<Command<'i>
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
     let words = words(line)?;
     if words.len() > limits.arguments {
-        return Err(Problem::ArgumentCount);
+        return Err(Problem::TooManyArguments(limits.arguments));
     }
     Ok(Some(Command { input, ranges: &[], words, length: end + 1 }))
 }
 
-/// The words of a line, in the syntax of redis-cli: `"` with escapes, `'` with `\'` only.
+/// The words of a line, in the syntax of redis-cli.
 fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
     let mut words = Vec::new();
     let mut rest = line.trim_ascii_start();
     while !rest.is_empty() {
-        let (word, behind) = match rest {
-            [quote @ (b'"' | b'\''), quoted @ ..] => quoted_word(*quote, quoted)?,
-            _ => {
-                let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-                if rest[..end].contains(&b'"') || rest[..end].contains(&b'\'') {
-                    return Err(Problem::UnbalancedQuotes);
-                }
-                (rest[..end].to_vec(), &rest[end..])
-            }
-        };
-        if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
-            return Err(Problem::UnbalancedQuotes);
-        }
+        let (word, behind) = word(rest)?;
         words.push(word);
         rest = behind.trim_ascii_start();
     }
     Ok(words)
 }
 
-/// A word after its opening quotation mark, and the input after the closing one.
-fn quoted_word(quote: u8, mut rest: &[u8]) -> Result<(Vec<u8>, &[u8]), Problem> {
-    let mut word = Vec::new();
+/// The first word of a line, and the rest. Its last part may be quoted: with `"`, which knows escapes, or with `'`, which knows `\'` only.
+fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), Problem> {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'');
+    let (plain, rest) = line.split_at(line.iter().position(ends).unwrap_or(line.len()));
+    let mut word = plain.to_vec();
+    let [quote @ (b'"' | b'\''), quoted @ ..] = rest else { return Ok((word, rest)) };
+    let behind = unquote(*quote, quoted, &mut word)?;
+    if behind.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
+        return Err(Problem::UnbalancedQuotes);
+    }
+    Ok((word, behind))
+}
+
+/// Adds a quoted part to a word, and returns the input after its closing quotation mark.
+fn unquote<'l>(quote: u8, mut rest: &'l [u8], word: &mut Vec<u8>) -> Result<&'l [u8], Problem> {
     loop {
         match rest {
             [] => return Err(Problem::UnbalancedQuotes),
-            [end, behind @ ..] if *end == quote => return Ok((word, behind)),
+            [end, behind @ ..] if *end == quote => return Ok(behind),
             [b'\\', b'\'', behind @ ..] if quote == b'\'' => {
                 word.push(b'\'');
                 rest = behind;
@@ -323,7 +328,8 @@ mod tests {
         assert_eq!(parse(b"  set  a\tb \nx"), read(&["set", "a", "b"], 12));
         assert_eq!(parse(b"\r\n"), read(&[], 2));
         assert_eq!(parse(b"a \"b \\\"c\\x41\\n\" 'd\\'e'\n"), read(&["a", "b \"cA\n", "d'e"], 23));
-        for wrong in [&b"a \"b\n"[..], b"a 'b\n", b"a \"b\"c\n", b"a b\"c\"\n"] {
+        assert_eq!(parse(b"a b\"c d\" e'f'\n"), read(&["a", "bc d", "ef"], 15));
+        for wrong in [&b"a \"b\n"[..], b"a 'b\n", b"a \"b\"c\n", b"a b\"c\"d\n"] {
             assert_eq!(parse(wrong), Err(Problem::UnbalancedQuotes), "{wrong:?}");
         }
     }
@@ -331,7 +337,7 @@ mod tests {
     #[test]
     fn what_is_no_command_is_refused_as_soon_as_it_is_known() {
         let cases: &[(&[u8], Problem)] = &[
-            (b"*5\r\n", Problem::ArgumentCount),
+            (b"*5\r\n", Problem::TooManyArguments(4)),
             (b"*a\r\n", Problem::ArgumentCount),
             (b"*+1\r\n", Problem::ArgumentCount),
             (b"*1\n", Problem::ArgumentCount),
@@ -341,7 +347,7 @@ mod tests {
             (b"*1\r\n$101\r\n", Problem::BulkLength),
             (b"*1\r\n$95\r\n", Problem::TooLarge),
             (b"*1\r\n$1\r\nabc", Problem::NoLineEnd),
-            (b"a b c d e\r\n", Problem::ArgumentCount),
+            (b"a b c d e\r\n", Problem::TooManyArguments(4)),
             (&[b'a'; 41], Problem::LineTooLong),
             (&[b'*'; 50], Problem::ArgumentCount),
         ];
