@@ -15,6 +15,7 @@ pub mod load;
 pub mod log_writer;
 pub mod message;
 pub mod record_json;
+mod resp_pace;
 mod resp_stats;
 pub mod sandbox;
 pub mod serve;

@@ -23,6 +23,8 @@ metric::counted! {
         pub hits: u64 = Counter(Count, "resp.hits", "resp_hits"),
         /// Keys that GET, GETRANGE and MGET did not find.
         pub misses: u64 = Counter(Count, "resp.misses", "resp_misses"),
+        /// Times that commands of a Redis client went on in the next turn, because the time of a turn was used up.
+        pub rests: u64 = Counter(Count, "resp.rests", "resp_rests"),
     }
 }
 
@@ -45,6 +47,7 @@ struct Counters {
     commands: AtomicU64,
     hits: AtomicU64,
     misses: AtomicU64,
+    rests: AtomicU64,
 }
 
 impl RespCounts {
@@ -74,6 +77,7 @@ impl RespCounts {
             commands: sum.commands + one.commands,
             hits: sum.hits + one.hits,
             misses: sum.misses + one.misses,
+            rests: sum.rests + one.rests,
         })
     }
 
@@ -92,6 +96,10 @@ impl RespCounts {
 
     pub(crate) fn count_command(&self) {
         self.count(|counters| &counters.commands);
+    }
+
+    pub(crate) fn count_rest(&self) {
+        self.count(|counters| &counters.rests);
     }
 
     /// Counts a lookup of a key.
@@ -121,6 +129,7 @@ impl Counters {
             commands: self.commands.load(Ordering::Relaxed),
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
+            rests: self.rests.load(Ordering::Relaxed),
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum ExpiryOnly {
     IfLater,
     /// Only if the new expiry is sooner.
     IfSooner,
+    /// Only if the key has an expiry, and the new one is sooner.
+    IfAnyAndSooner,
 }
 
 /// Whether a change also returns the previous value.
@@ -57,6 +59,15 @@ pub enum Old {
     Dropped,
     /// Yes.
     Given,
+}
+
+/// What becomes of a key whose value is given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It stays. If it does not exist, the change is not made.
+    Kept,
+    /// It is deleted. If it does not exist, this is a [`Misuse::NoSuchKey`].
+    Deleted,
 }
 
 /// A key and the bytes to write.
@@ -95,6 +106,22 @@ pub enum Change {
     Add(Box<[u8]>, i64),
     /// Appends bytes; a missing key counts as empty. Keeps the expiry. Returns the new length.
     Append(Box<[u8]>, Box<[u8]>),
+    /// Overwrites bytes from this place on, behind zeros if the value is shorter; a missing key counts as empty. Keeps the expiry. Returns the new length. Writing
+    /// nothing changes nothing.
+    Overwrite(Box<[u8]>, usize, Box<[u8]>),
+    /// Adds a decimal number to one; a missing key counts as 0. Keeps the expiry. Returns the sum as a value.
+    AddDecimal(Box<[u8]>, Box<[u8]>),
+    /// Gives a value and its expiry to another key. Returns [`Outcome::Made`](crate::Outcome::Made).
+    Copy {
+        /// The key.
+        from: Box<[u8]>,
+        /// The other key.
+        to: Box<[u8]>,
+        /// The condition that the other key must meet.
+        only: Only,
+        /// What becomes of the key.
+        source: Source,
+    },
     /// Changes the expiry of a key; an expiry in the past deletes it. Returns [`Outcome::Made`](crate::Outcome::Made).
     Expire {
         /// The key.
@@ -108,6 +135,8 @@ pub enum Change {
     Touch(Box<[u8]>, Expiry),
     /// Deletes every key of the database.
     Clear,
+    /// Deletes every key of every database.
+    ClearAll,
 }
 
 impl Change {
@@ -133,20 +162,26 @@ impl Change {
                     pairs.iter().map(|(key, bytes)| 32 + key.len() + bytes.len()).sum()
                 }
                 Self::Delete(keys) => keys.iter().map(|key| 16 + key.len()).sum(),
-                Self::Append(key, bytes) => key.len() + bytes.len(),
+                Self::Append(key, bytes)
+                | Self::AddDecimal(key, bytes)
+                | Self::Overwrite(key, _, bytes) => key.len() + bytes.len(),
+                Self::Copy { from, to, .. } => from.len() + to.len(),
                 Self::DeleteVersion(key, _)
                 | Self::Take(key)
                 | Self::Add(key, _)
                 | Self::Expire { key, .. }
                 | Self::Touch(key, _) => key.len(),
-                Self::Clear => 0,
+                Self::Clear | Self::ClearAll => 0,
             }
     }
 
     /// Bytes of the stored value that the change copies, to return it or to rewrite it.
     pub(crate) fn work(&self, table: &Table, transaction: &RoTxn<'_>) -> Result<usize, Failure> {
         match self {
-            Self::Append(key, _) | Self::Expire { key, .. } => length(key, table, transaction),
+            Self::Append(key, _)
+            | Self::Overwrite(key, ..)
+            | Self::Copy { from: key, .. }
+            | Self::Expire { key, .. } => length(key, table, transaction),
             _ => self.gives(table, transaction),
         }
     }
@@ -170,9 +205,13 @@ impl Change {
             }
             Self::Add(key, _) => stored_size(key, NUMBER_SIZE),
             Self::Append(key, bytes) => stored_size(key, bytes.len() + copied),
+            Self::AddDecimal(key, bytes) => stored_size(key, NUMBER_SIZE + bytes.len() + copied),
+            Self::Overwrite(key, at, bytes) => stored_size(key, copied.max(at.saturating_add(bytes.len()))),
+            Self::Copy { to, .. } => stored_size(to, copied),
             Self::Expire { expiry: Expiry::Never, .. } | Self::Touch(_, Expiry::Never) => 0,
             Self::Expire { key, .. } | Self::Touch(key, _) => stored_size(key, copied),
-            Self::Delete(_) | Self::DeleteVersion(..) | Self::Take(_) | Self::Clear => 0,
+            Self::Delete(_) | Self::DeleteVersion(..) | Self::Take(_) => 0,
+            Self::Clear | Self::ClearAll => 0,
         };
         bytes as u64
     }
@@ -188,7 +227,11 @@ impl Change {
                 pairs.iter().try_for_each(|(key, bytes)| check(key, bytes))
             }
             Self::Append(key, bytes) => check(key, bytes),
-            Self::Add(key, _) => check(key, b""),
+            Self::Overwrite(key, at, bytes) if at.saturating_add(bytes.len()) > VALUE_SIZE => {
+                check(key, bytes).and(Err(Misuse::ValueSize))
+            }
+            Self::Overwrite(key, ..) | Self::Copy { to: key, .. } => check(key, b""),
+            Self::Add(key, _) | Self::AddDecimal(key, _) => check(key, b""),
             _ => Ok(()),
         }
     }

@@ -75,6 +75,12 @@ pub enum Misuse {
     NotANumber,
     /// The sum is not a 64-bit integer.
     Overflow,
+    /// The value is not a number.
+    NotAFloat,
+    /// The sum is not a finite number.
+    NotFinite,
+    /// The key does not exist.
+    NoSuchKey,
 }
 
 impl fmt::Display for Misuse {
@@ -83,6 +89,9 @@ impl fmt::Display for Misuse {
             Self::KeySize => write!(out, "a key has 1 to {KEY_SIZE} bytes"),
             Self::ValueSize => write!(out, "a value has up to {} MiB", VALUE_SIZE >> 20),
             Self::NotANumber => out.write_str("value is not an integer or out of range"),
+            Self::NotAFloat => out.write_str("value is not a valid float"),
+            Self::NotFinite => out.write_str("increment would produce NaN or Infinity"),
+            Self::NoSuchKey => out.write_str("no such key"),
             Self::Overflow => out.write_str("increment or decrement would overflow"),
         }
     }

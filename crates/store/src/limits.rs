@@ -91,8 +91,5 @@ pub const EXPIRED_LOOK: Duration = Duration::from_secs(1);
 /// Keys that one page of a scan examines. Beyond: the next page continues.
 pub const PAGE_KEYS: usize = 4_096;
 
-/// Cursors of scans that are remembered. Beyond: the one unused for longest restarts from the beginning.
-pub const CURSORS: usize = 4_096;
-
 /// Bytes of keys and values after which a page of a scan ends (1 MiB).
 pub const PAGE_SIZE: usize = 1024 * 1024;

@@ -4,9 +4,7 @@ use heed::RoTxn;
 
 use crate::change::Change;
 use crate::failure::Failure;
-use crate::limits::PAGE_SIZE;
 use crate::outcome::Outcome;
-use crate::page::PageOf;
 use crate::query::Query;
 use crate::table::Table;
 
@@ -21,8 +19,6 @@ pub enum Step {
     Query(Query),
     /// A write.
     Change(Change),
-    /// A page of the scan with this cursor; 0 starts a scan.
-    Scan(u64, PageOf),
 }
 
 impl Step {
@@ -31,7 +27,6 @@ impl Step {
         match self {
             Self::Query(query) => query.work(table, transaction),
             Self::Change(change) => change.work(table, transaction),
-            Self::Scan(..) => Ok(PAGE_SIZE),
         }
     }
 
@@ -39,7 +34,7 @@ impl Step {
     pub(crate) fn growth(&self, copied: usize) -> u64 {
         match self {
             Self::Change(change) => change.growth(copied),
-            Self::Query(_) | Self::Scan(..) => 0,
+            Self::Query(_) => 0,
         }
     }
 
@@ -48,8 +43,6 @@ impl Step {
         match self {
             Self::Change(change) => change.gives(table, transaction),
             Self::Query(query) => query.work(table, transaction),
-            // A page of keys without values.
-            Self::Scan(..) => Ok(0),
         }
     }
 
@@ -59,7 +52,6 @@ impl Step {
         match self {
             Self::Query(query) => query.size(),
             Self::Change(change) => change.size(),
-            Self::Scan(_, page) => size_of::<Self>() + page.size(),
         }
     }
 }

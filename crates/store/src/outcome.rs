@@ -23,8 +23,6 @@ pub enum Outcome {
     Kind(Option<Kind>),
     /// A page of keys.
     Page(Page),
-    /// A page of keys and the next cursor; 0 at the end.
-    Scanned(Page, u64),
     /// The client asked for something impossible.
     Misuse(Misuse),
 }

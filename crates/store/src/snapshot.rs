@@ -4,6 +4,7 @@
 //! makes the file grow.
 
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use heed::{Env, RoTxn, WithoutTls};
@@ -46,6 +47,24 @@ impl Snapshot {
         key: &[u8],
     ) -> Result<Option<Record<'_>>, Failure> {
         table(&self.tables, database)?.find(&self.transaction, key)
+    }
+
+    /// The records from a key on, in order.
+    pub(crate) fn range(
+        &self,
+        database: Database,
+        begin: Bound<&[u8]>,
+    ) -> Result<impl Iterator<Item = Result<(&[u8], Record<'_>), Failure>>, Failure> {
+        table(&self.tables, database)?.range(&self.transaction, begin)
+    }
+
+    pub(crate) fn first_and_last(
+        &self,
+        database: Database,
+    ) -> Result<Option<(&[u8], &[u8])>, Failure> {
+        let records = table(&self.tables, database)?.records;
+        let (first, last) = (records.first(&self.transaction)?, records.last(&self.transaction)?);
+        Ok(first.zip(last).map(|((first, _), (last, _))| (first, last)))
     }
 
     /// Bytes of stored values that the order would copy if it were executed now.

@@ -3,7 +3,7 @@
 //! Owns the settings, the names of databases and the map.
 
 use std::fmt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,6 +99,8 @@ pub struct Store {
     versions: Versions,
     /// The log, with [`Sync::Log`].
     log: Option<Arc<LogFiles>>,
+    /// The inode of the file.
+    seed: u64,
 }
 
 impl Store {
@@ -157,6 +159,7 @@ impl Store {
             lock,
             versions,
             log,
+            seed: std::fs::metadata(settings.directory.join("data.mdb"))?.ino(),
         })
     }
 
@@ -190,6 +193,13 @@ impl Store {
     pub fn snapshot(&self) -> Result<Snapshot, Failure> {
         let transaction = self.map.clone().static_read_txn()?;
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
+    }
+
+    /// What this store's [`ScanNumber`](crate::ScanNumber)s are made with. It is the number of its file, so that who chooses the keys of a server cannot
+    /// choose two with the same number.
+    #[must_use]
+    pub fn scan_seed(&self) -> u64 {
+        self.seed
     }
 
     /// Returns the writer. Only one transaction of all programs writes at a time; others wait.

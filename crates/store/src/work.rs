@@ -4,17 +4,16 @@
 
 use heed::RwTxn;
 
-use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair};
+use crate::change::{Change, Expiry, ExpiryOnly, Old, Only, Pair, Source};
+use crate::decimal;
 use crate::failure::{Failure, Misuse};
 use crate::limits::{NUMBER_SIZE, ORDER_WORK_SIZE, TRANSACTION_WORK_SIZE, VALUE_SIZE};
 use crate::log::{Entry, Logged};
 use crate::order::{Condition, Database, Executed, Order, Step};
 use crate::outcome::Outcome;
-use crate::page::PageOf;
 use crate::query::number;
 use crate::record::{Kind, Record};
 use crate::room::Room;
-use crate::scan::Cursors;
 use crate::snapshot::table;
 use crate::table::Table;
 
@@ -63,7 +62,6 @@ pub(crate) struct Work<'m, 'w> {
     pub(crate) version: u64,
     /// A buffer for the encoded record.
     pub(crate) buffer: &'w mut Vec<u8>,
-    pub(crate) cursors: &'w mut Cursors,
     pub(crate) logging: Logging<'w>,
     pub(crate) room: Room<'w>,
     /// Bytes of stored values that the orders have copied so far.
@@ -98,7 +96,6 @@ impl Work<'_, '_> {
         let change = match step {
             Step::Query(query) => return query.answer(&table, &self.transaction, self.now_ms),
             Step::Change(change) => change,
-            Step::Scan(cursor, page) => return self.scan(&table, *cursor, page),
         };
         if let Err(misuse) = change.check() {
             return Ok(Outcome::Misuse(misuse));
@@ -138,6 +135,9 @@ impl Work<'_, '_> {
             }
             Change::Add(key, amount) => self.add(table, key, *amount),
             Change::Append(key, bytes) => self.append(table, key, bytes),
+            Change::Overwrite(key, at, bytes) => self.overwrite(table, key, *at, bytes),
+            Change::AddDecimal(key, amount) => self.add_decimal(table, key, amount),
+            Change::Copy { from, to, only, source } => self.copy(table, (from, to), *only, *source),
             Change::Expire { key, expiry, only } => {
                 let before = self.before(table, key)?;
                 let holds = before.is_there() && only.holds(before.expiry, *expiry);
@@ -154,19 +154,20 @@ impl Work<'_, '_> {
                 }
                 Ok(Outcome::Value(value))
             }
+            Change::ClearAll => {
+                for (number, table) in self.tables.iter().enumerate() {
+                    table.clear(&mut self.transaction)?;
+                    self.logging.database = Database(number as u8);
+                    self.logging.add(Logged::Clear);
+                }
+                Ok(Outcome::Made(true))
+            }
             Change::Clear => {
                 table.clear(&mut self.transaction)?;
                 self.logging.add(Logged::Clear);
                 Ok(Outcome::Made(true))
             }
         }
-    }
-
-    fn scan(&mut self, table: &Table, cursor: u64, page: &PageOf) -> Result<Outcome, Failure> {
-        let page = PageOf { after: self.cursors.key(cursor), ..page.clone() };
-        let page = page.answer(table, &self.transaction, self.now_ms)?;
-        let next = self.cursors.keep(page.next.as_deref());
-        Ok(Outcome::Scanned(page, next))
     }
 
     fn before(&self, table: Table, key: &[u8]) -> Result<Before, Failure> {
@@ -249,6 +250,66 @@ impl Work<'_, '_> {
         Ok(Outcome::Number(number(bytes.len())))
     }
 
+    fn overwrite(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        at: usize,
+        more: &[u8],
+    ) -> Result<Outcome, Failure> {
+        let before = self.before(table, key)?;
+        let present = table.get(&self.transaction, key, self.now_ms)?;
+        let mut bytes = present.map_or(Vec::new(), |record| record.bytes.to_vec());
+        if !more.is_empty() {
+            let end = at + more.len();
+            bytes.resize(bytes.len().max(end), 0);
+            bytes[at..end].copy_from_slice(more);
+            self.put(table, key, (Kind::Bytes, &bytes), (before, Expiry::Keep))?;
+        }
+        Ok(Outcome::Number(number(bytes.len())))
+    }
+
+    fn add_decimal(&mut self, table: Table, key: &[u8], amount: &[u8]) -> Result<Outcome, Failure> {
+        let before = self.before(table, key)?;
+        let present = table.get(&self.transaction, key, self.now_ms)?;
+        let sum = match decimal::sum(present.map_or(b"0", |record| record.bytes), amount) {
+            Ok(sum) => sum,
+            Err(misuse) => return Ok(Outcome::Misuse(misuse)),
+        };
+        let kind = if whole_number(sum.as_bytes()).is_some() { Kind::Number } else { Kind::Bytes };
+        self.put(table, key, (kind, sum.as_bytes()), (before, Expiry::Keep))?;
+        let record = table.get(&self.transaction, key, self.now_ms)?;
+        Ok(Outcome::Value(record.map(|record| record.to_entry())))
+    }
+
+    fn copy(
+        &mut self,
+        table: Table,
+        (from, to): (&[u8], &[u8]),
+        only: Only,
+        source: Source,
+    ) -> Result<Outcome, Failure> {
+        let Some(record) = table.get(&self.transaction, from, self.now_ms)? else {
+            return Ok(match source {
+                Source::Deleted => Outcome::Misuse(Misuse::NoSuchKey),
+                Source::Kept => Outcome::Made(false),
+            });
+        };
+        let (kind, expiry, bytes) = (record.kind, record.expiry_ms, record.bytes.to_vec());
+        let before = self.before(table, to)?;
+        if !only.holds(before) {
+            return Ok(Outcome::Made(false));
+        }
+        if from != to {
+            let expiry = expiry.map_or(Expiry::Never, Expiry::At);
+            self.put(table, to, (kind, &bytes), (before, expiry))?;
+            if source == Source::Deleted {
+                self.delete(table, from)?;
+            }
+        }
+        Ok(Outcome::Made(true))
+    }
+
     /// Changes the expiry of an existing key.
     fn expire(&mut self, table: Table, key: &[u8], expiry: Expiry) -> Result<(), Failure> {
         if matches!(expiry, Expiry::At(time) if time <= self.now_ms) {
@@ -303,6 +364,7 @@ impl ExpiryOnly {
             Self::IfAny => before.is_some(),
             Self::IfLater => now_ms > before_ms,
             Self::IfSooner => now_ms < before_ms,
+            Self::IfAnyAndSooner => before.is_some() && now_ms < before_ms,
         }
     }
 }

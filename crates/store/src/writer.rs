@@ -15,7 +15,6 @@ use crate::load::{LoadFailure, Row, load};
 use crate::log::{Entry, Log, LogFiles};
 use crate::order::{Database, Executed, Order};
 use crate::room::{Fit, Room, file_size};
-use crate::scan::Cursors;
 use crate::snapshot::{last_commit, table};
 use crate::table::Table;
 use crate::versions::Versions;
@@ -37,7 +36,6 @@ pub struct Writer {
     last_page: usize,
     /// A buffer for encoded records.
     buffer: Vec<u8>,
-    cursors: Cursors,
     /// The names of the databases.
     names: Arc<[String]>,
     log: Option<Log>,
@@ -58,7 +56,7 @@ impl Writer {
         (tables, names, versions): (Arc<[Table]>, Arc<[String]>, Versions),
         (size, times_full): (u64, Arc<AtomicU64>),
     ) -> Self {
-        let (buffer, cursors, last_page) = (Vec::new(), Cursors::default(), usize::MAX);
+        let (buffer, last_page) = (Vec::new(), usize::MAX);
         let keeper = Keeper::of(&checkpoints);
         Self {
             map,
@@ -68,7 +66,6 @@ impl Writer {
             times_full,
             last_page,
             buffer,
-            cursors,
             names,
             log: log.map(Log::new),
             entry: Entry::default(),
@@ -175,13 +172,13 @@ impl Writer {
         let (_lock, transaction) = self.begin(&map).map_err(|failure| (None, failure))?;
         let room = Room::new(&self.map, &self.tables, self.size);
         let version = self.versions.before(transaction.id());
-        let (buffer, cursors) = (&mut self.buffer, &mut self.cursors);
+        let buffer = &mut self.buffer;
         let (tables, names) = (&self.tables, &self.names);
         self.entry.reset();
         let entry = self.log.is_some().then_some(&mut self.entry);
         let logging = Logging { entry, names, database: Database(0) };
         let mut work =
-            Work { transaction, tables, now_ms, version, buffer, cursors, logging, room, work: 0 };
+            Work { transaction, tables, now_ms, version, buffer, logging, room, work: 0 };
         let mut executed = Vec::with_capacity(orders.len());
         let mut has_changed = false;
         for (place, (order, failure)) in orders.iter().zip(failures).enumerate() {

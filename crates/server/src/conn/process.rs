@@ -7,7 +7,6 @@ use http::Connection;
 use pages::fetch::Outbound;
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
-use wire::limits::RESP_COMMAND_SIZE;
 use wire::websocket::CloseCode;
 
 use super::Connections;
@@ -15,6 +14,7 @@ use super::events::EventStream;
 use super::lease::Lease;
 use super::resp::Session;
 use super::socket::{self, Socket};
+use crate::limits::RESP_PIPELINE_SIZE;
 use crate::message::Message;
 use crate::site::{Upgrade, Upgraded};
 
@@ -63,10 +63,10 @@ impl Process {
         }
     }
 
-    /// Bytes of input that may wait until a command is complete.
+    /// Bytes of input that may wait: an incomplete command, or commands of a client that does not read its replies.
     pub(super) fn inbox_bytes(&self) -> usize {
         match self {
-            Self::Resp(_) => RESP_COMMAND_SIZE + INBOX_BYTES,
+            Self::Resp(_) => RESP_PIPELINE_SIZE,
             _ => INBOX_BYTES,
         }
     }

@@ -31,6 +31,7 @@ use super::packer::Packer;
 use super::state::Site;
 use super::waiting::Waiting;
 use crate::message::{FoundFile, Message};
+use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
@@ -69,6 +70,7 @@ impl Site {
             upgraded: None,
             at_work: Arc::default(),
             resp: RespCounts::new(1),
+            resp_pace: RespPace::default(),
         })
     }
 
@@ -178,6 +180,7 @@ impl Site {
         self.hear_channels(context);
         self.channels.end_turn(context);
         self.programs.end_turn(context);
+        self.resp_pace.end_turn(context);
         self.order_for_pages(context);
     }
 

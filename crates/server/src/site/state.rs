@@ -28,6 +28,7 @@ use super::upgraded::Upgraded;
 use super::waiting::{Refusal, Waiting};
 use crate::limits;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
+use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 
@@ -75,6 +76,8 @@ pub struct Site {
     pub(super) at_work: Arc<AtWork>,
     /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
+    /// The time that Redis clients use in a turn.
+    pub(crate) resp_pace: RespPace,
 }
 
 impl Site {
@@ -144,6 +147,12 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+    }
+
+    /// The commands of a Redis client go on in the next turn.
+    pub(crate) fn rest(&mut self, process: ProcessId) {
+        self.resp.count_rest();
+        self.resp_pace.rest(process);
     }
 
     /// Sets the counters for Redis clients.

@@ -19,6 +19,7 @@ use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
 use super::held_replies::HeldReplies;
+use super::scan_places::ScanPlaces;
 use crate::limits::{
     STORE_ADMITTED, STORE_KEPT_SIZE, STORE_LENT_LOOK_MS, STORE_MESSAGES, STORE_WAITING_SIZE,
     STORE_WATCH_REST_MS,
@@ -75,30 +76,32 @@ pub(crate) struct StoreDesk {
     waiting_bytes: usize,
     /// The connections at the head of the queue, which may send now.
     admitted: Vec<ProcessId>,
-    /// Processes whose `KEYS` waits for the `KEYS` of another process.
+    /// Processes whose `KEYS` or search waits for that of another process.
     lists: Vec<ProcessId>,
     /// Processes to resume in the next turn.
     going_on: Vec<ProcessId>,
-    /// The process whose `KEYS` is running, and its list. There is one at a time, which bounds the memory.
+    /// The process whose `KEYS` or search is running, and its list. There is one at a time, which bounds the memory.
     listing: Option<(ProcessId, Listing)>,
     stats: StoreStats,
     /// Whether the writer was asked to report the next commit.
     notice: Notice,
     /// Bytes that sessions keep: transactions between `MULTI` and `EXEC`, and watched keys.
     kept: usize,
+    /// Where scans of Redis clients go on.
+    pub(crate) scans: ScanPlaces,
     /// Large copied replies that clients have not received yet.
     pub(crate) held: HeldReplies,
 }
 
-/// The list of a running `KEYS`.
+/// The list of a running `KEYS`, or the search for the key of a cursor.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// The matching keys so far, encoded as a reply.
     pub(crate) keys: Vec<u8>,
     /// The number of matching keys.
     pub(crate) count: usize,
-    /// The page of the scan that is read next.
-    pub(crate) after: Option<Box<[u8]>>,
+    /// The key at which it goes on in the next turn.
+    pub(crate) from: Option<Vec<u8>>,
 }
 
 impl StoreDesk {
@@ -121,6 +124,7 @@ impl StoreDesk {
             stats: StoreStats::default(),
             notice: Notice::default(),
             kept: 0,
+            scans: ScanPlaces::default(),
             held: HeldReplies::default(),
         }
     }
@@ -256,7 +260,7 @@ impl StoreDesk {
         }
     }
 
-    /// Takes the list of a process's `KEYS`, new or begun; `None` while another process has one. The process is resumed when it can start.
+    /// Takes the list of a process's `KEYS`, or its search, new or begun; `None` while another process has one. The process is resumed when it can start.
     pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
         match self.listing.take() {
             None => Some(Listing::default()),
@@ -275,7 +279,7 @@ impl StoreDesk {
         self.going_on.push(process);
     }
 
-    /// A `KEYS` is done, or its process has ended: the next one may start.
+    /// A `KEYS` or a search is done, or its process has ended: the next one may start.
     pub(crate) fn end_listing(&mut self) {
         self.listing = None;
         self.going_on.append(&mut self.lists);

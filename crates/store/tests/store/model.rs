@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use store::{
-    Change, Expiry, ExpiryOnly, Kind, Misuse, Old, Only, Outcome, PageOf, Query, Remaining, Step,
-    Value, With,
+    Change, Expiry, ExpiryOnly, Kind, Misuse, Old, Only, Outcome, PageOf, Query, Remaining, Source,
+    Step, Value, With,
 };
 
 use crate::place::{Place, ask, change, run};
@@ -61,11 +61,23 @@ impl Model {
             ExpiryOnly::IfAny => kept.expiry.is_some(),
             ExpiryOnly::IfLater => end(new) > end(kept.expiry),
             ExpiryOnly::IfSooner => end(new) < end(kept.expiry),
+            ExpiryOnly::IfAnyAndSooner => kept.expiry.is_some() && end(new) < end(kept.expiry),
         };
         if holds {
             self.expire(key, expiry, now);
         }
         Seen::Made(holds)
+    }
+
+    fn add_decimal(&mut self, key: &[u8], amount: &[u8], now: u64) -> Seen {
+        let before = self.get(key, now).map_or(b"0".to_vec(), |kept| kept.bytes.clone());
+        let number = |bytes: &[u8]| str::from_utf8(bytes).ok()?.parse::<i128>().ok();
+        let Some((before, amount)) = number(&before).zip(number(amount)) else {
+            return Seen::Misuse(Misuse::NotAFloat);
+        };
+        let sum = (before + amount).to_string().into_bytes();
+        self.put(key, &sum, Expiry::Keep, now);
+        Seen::Value(Some(sum))
     }
 
     fn add(&mut self, key: &[u8], amount: i64, now: u64) -> Seen {
@@ -127,7 +139,33 @@ impl Model {
                 }
                 Seen::Value(value)
             }
-            Change::Clear => {
+            Change::Overwrite(key, at, bytes) => {
+                let mut all = self.get(key, now).map_or(Vec::new(), |kept| kept.bytes.clone());
+                if !bytes.is_empty() {
+                    all.resize(all.len().max(at + bytes.len()), 0);
+                    all[*at..at + bytes.len()].copy_from_slice(bytes);
+                    self.put(key, &all, Expiry::Keep, now);
+                }
+                Seen::Number(all.len() as i64)
+            }
+            Change::AddDecimal(key, amount) => self.add_decimal(key, amount, now),
+            Change::Copy { from, to, only, source } => {
+                let Some(kept) = self.get(from, now).cloned() else {
+                    return match source {
+                        Source::Kept => Seen::Made(false),
+                        Source::Deleted => Seen::Misuse(Misuse::NoSuchKey),
+                    };
+                };
+                let made = holds(self.get(to, now).is_some(), *only);
+                if made && from != to {
+                    self.keys.insert(to.to_vec(), kept);
+                    if *source == Source::Deleted {
+                        self.delete(from, now);
+                    }
+                }
+                Seen::Made(made)
+            }
+            Change::Clear | Change::ClearAll => {
                 self.keys.clear();
                 Seen::Made(true)
             }
@@ -188,6 +226,7 @@ fn changes() -> impl Strategy<Value = Change> {
         Just(ExpiryOnly::IfAny),
         Just(ExpiryOnly::IfLater),
         Just(ExpiryOnly::IfSooner),
+        Just(ExpiryOnly::IfAnyAndSooner),
     ];
     prop_oneof![
         4 => (key(), bytes(), expiry(), only(), old).prop_map(|(key, bytes, expiry, only, old)| {
@@ -201,11 +240,16 @@ fn changes() -> impl Strategy<Value = Change> {
         2 => (key(), prop_oneof![Just(1), Just(-3), Just(i64::MIN)])
             .prop_map(|(key, amount)| Change::Add(key, amount)),
         1 => (key(), bytes()).prop_map(|(key, bytes)| Change::Append(key, bytes)),
+        1 => (key(), 0_usize..10, bytes())
+            .prop_map(|(key, at, bytes)| Change::Overwrite(key, at, bytes)),
+        1 => (key(), bytes()).prop_map(|(key, bytes)| Change::AddDecimal(key, bytes)),
+        2 => (key(), key(), only(), prop_oneof![Just(Source::Kept), Just(Source::Deleted)])
+            .prop_map(|(from, to, only, source)| Change::Copy { from, to, only, source }),
         2 => (key(), expiry(), expiry_only)
             .prop_filter("the writer is not asked to keep what is", |(_, expiry, _)| *expiry != Expiry::Keep)
             .prop_map(|(key, expiry, only)| Change::Expire { key, expiry, only }),
         1 => (key(), expiry()).prop_map(|(key, expiry)| Change::Touch(key, expiry)),
-        1 => Just(Change::Clear),
+        1 => prop_oneof![Just(Change::Clear), Just(Change::ClearAll)],
     ]
 }
 

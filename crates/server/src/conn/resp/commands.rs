@@ -1,23 +1,18 @@
 //! The commands of a session; `keys` has those of the store.
 //!
-//! Owns the list of these commands, and Redis' error texts for invalid calls.
-
-use std::ops::RangeInclusive;
+//! Owns what they do, and Redis' error texts for invalid calls.
 
 use channels::Rights;
+use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use runtime::service::Context;
 use wire::resp::{
-    Command, Version, write_array, write_bulk, write_error, write_integer, write_map, write_null,
-    write_simple,
+    Command, Version, write_array, write_bulk, write_error, write_integer, write_map, write_simple,
 };
 
 use super::wording::{SHOWN_BYTES, shown};
-use super::{After, Session, authentication, keys, pubsub};
+use super::{After, Session, authentication, catalog, client, keys, pubsub};
 use crate::message::Message;
 use crate::site::Site;
-
-/// The number of these commands.
-const OTHERS: usize = 14;
 
 /// Runs one command.
 pub(super) fn run(
@@ -53,7 +48,7 @@ pub(super) fn run(
         return After::More;
     }
     let out = context.output.buffer();
-    let Some(range) = arity(&name) else {
+    let Some(range) = catalog::words(&name) else {
         session.keys.spoil();
         unknown(command, out);
         return After::More;
@@ -64,8 +59,22 @@ pub(super) fn run(
         write_error(out, &text);
         return After::More;
     }
-    if session.keys.is_in_transaction() && !matches!(&*name, "quit" | "reset") {
-        return keys::refuse(session, command, context);
+    if command.len() - 1 > SUBSCRIPTIONS_PER_CONNECTION && is_about_subscriptions(&name) {
+        session.keys.spoil();
+        let text = format!("ERR at most {SUBSCRIPTIONS_PER_CONNECTION} names at once");
+        write_error(out, &text);
+        return After::More;
+    }
+    match &*name {
+        "quit" | "reset" => {}
+        _ if !session.keys.is_in_transaction() => {}
+        "client" if client::is_about_replies(command) => {
+            return keys::refuse(session, command, context);
+        }
+        "client" | "command" | "echo" | "ping" | "publish" | "pubsub" | "role" | "time" => {
+            return keys::queue_command(session, command, context);
+        }
+        _ => return keys::refuse(session, command, context),
     }
     perform(session, (command, &name), site, context)
 }
@@ -86,12 +95,20 @@ fn perform(
             Ok(()) => write_simple(context.output.buffer(), "OK"),
             Err(problem) => write_error(context.output.buffer(), problem),
         },
-        "client" => client(session, command, out),
-        // redis-cli asks for the documentation of commands when it starts. There is none.
-        "command" if command.argument(1).eq_ignore_ascii_case(b"count") => {
-            write_integer(out, i64::try_from(keys::names().count() + OTHERS).unwrap_or(i64::MAX));
+        "client" => return client::run(session, command, out),
+        "command" => catalog::run(command, session.version, out),
+        "role" => {
+            write_array(out, 3);
+            write_bulk(out, b"master");
+            write_integer(out, 0);
+            write_array(out, 0);
         }
-        "command" => write_array(out, 0),
+        "time" => {
+            let (seconds, nanoseconds) = sys::clock::realtime();
+            write_array(out, 2);
+            write_bulk(out, seconds.to_string().as_bytes());
+            write_bulk(out, (nanoseconds / 1_000).to_string().as_bytes());
+        }
         "quit" => {
             write_simple(out, "OK");
             return After::End;
@@ -99,7 +116,8 @@ fn perform(
         "reset" => {
             pubsub::reset(session, site);
             session.version = Version::Two;
-            session.name = Box::default();
+            session.about = None;
+            session.replies = client::Replies::On;
             session.keys = keys::Dialog::default();
             session.database = store::Database(0);
             session.lease.set_rights(Rights::Anybody);
@@ -115,24 +133,12 @@ fn perform(
     After::More
 }
 
-/// The valid numbers of words, including the name; `None` for an unknown command.
-fn arity(name: &str) -> Option<RangeInclusive<usize>> {
-    Some(match name {
-        "reset" => 1..=1,
-        "ping" => 1..=2,
-        "echo" => 2..=2,
-        "publish" => 3..=3,
-        "hello" | "command" | "unsubscribe" | "punsubscribe" | "quit" => 1..=usize::MAX,
-        "subscribe" | "psubscribe" | "client" | "pubsub" | "auth" => 2..=usize::MAX,
-        _ => return None,
-    })
+fn is_for_subscribers(name: &str) -> bool {
+    is_about_subscriptions(name) || matches!(name, "ping" | "quit" | "reset")
 }
 
-fn is_for_subscribers(name: &str) -> bool {
-    matches!(
-        name,
-        "subscribe" | "psubscribe" | "unsubscribe" | "punsubscribe" | "ping" | "quit" | "reset"
-    )
+fn is_about_subscriptions(name: &str) -> bool {
+    matches!(name, "subscribe" | "psubscribe" | "unsubscribe" | "punsubscribe")
 }
 
 /// Redis' error text, with the first arguments.
@@ -197,11 +203,8 @@ fn hello(
             }
         }
     }
-    if let Some(name) = name {
-        if !is_client_name(&name) {
-            return write_error(out, BAD_NAME);
-        }
-        session.name = name.into();
+    if name.as_ref().is_some_and(|name| !client::is_name(name)) {
+        return write_error(out, client::BAD_NAME);
     }
     if let Some(shown) = shown {
         let shown = std::iter::once(command.argument(shown));
@@ -214,6 +217,10 @@ fn hello(
         let text = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> \
                     option can be used to authenticate the client and select the RESP protocol version at the same time";
         return write_error(out, text);
+    }
+    // Only now, because a refused HELLO changes nothing.
+    if let Some(name) = name {
+        session.set_name(&name);
     }
     session.version = version;
     write_map(out, 7, version);
@@ -232,71 +239,3 @@ fn hello(
     write_bulk(out, b"modules");
     write_array(out, 0);
 }
-
-const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-fn is_client_name(name: &[u8]) -> bool {
-    name.len() <= SHOWN_BYTES && name.iter().all(u8::is_ascii_graphic)
-}
-
-/// `CLIENT`: mostly what client libraries send when they connect.
-fn client(session: &mut Session, command: &Command<'_>, out: &mut Vec<u8>) {
-    let verb = command.argument(1).to_ascii_lowercase();
-    match (&*verb, command.len()) {
-        (b"setname", 3) if is_client_name(command.argument(2)) => {
-            session.name = command.argument(2).into();
-            write_simple(out, "OK");
-        }
-        (b"setname", 3) => write_error(out, BAD_NAME),
-        (b"setinfo", 4) => {
-            let attribute = command.argument(2).to_ascii_lowercase();
-            if matches!(&*attribute, b"lib-name" | b"lib-ver") {
-                write_simple(out, "OK");
-            } else {
-                write_error(out, "ERR Unrecognized option");
-            }
-        }
-        (b"getname", 2) if session.name.is_empty() => write_null(out, session.version),
-        (b"getname", 2) => write_bulk(out, &session.name),
-        (b"id", 2) => write_integer(out, i64::try_from(session.number).unwrap_or(i64::MAX)),
-        (b"info", 2) => write_bulk(out, client_info(session).as_bytes()),
-        (b"help", 2) => {
-            write_array(out, CLIENT_HELP.len());
-            for line in CLIENT_HELP {
-                write_simple(out, line);
-            }
-        }
-        _ => {
-            let shown = String::from_utf8_lossy(&verb[..verb.len().min(SHOWN_BYTES)]).into_owned();
-            let text = format!(
-                "ERR unknown subcommand or wrong number of arguments for '{shown}'. Try CLIENT HELP."
-            );
-            write_error(out, &text);
-        }
-    }
-}
-
-/// The fields of Redis' `CLIENT INFO` that are known here.
-fn client_info(session: &Session) -> String {
-    let channels = session.listening.channels().len();
-    let flags = if session.subscriptions() > 0 { "P" } else { "N" };
-    format!(
-        "id={} addr={} name={} flags={flags} db={} sub={channels} psub={} multi=-1 user=default resp={}\n",
-        session.number,
-        session.lease.address(),
-        String::from_utf8_lossy(&session.name),
-        session.database.0,
-        session.subscriptions() - channels,
-        if session.version == Version::Three { 3 } else { 2 },
-    )
-}
-
-const CLIENT_HELP: [&str; 7] = [
-    "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
-    "GETNAME, SETNAME <name> -- the name of this connection.",
-    "HELP -- this text.",
-    "ID -- the number of this connection.",
-    "INFO -- what is known of this connection.",
-    "SETINFO <lib-name|lib-ver> <value> -- accepted and not kept.",
-    "Other subcommands of Redis are not supported.",
-];

@@ -3,7 +3,7 @@
 //! Owns the lists of channels and patterns. Empty lists take no memory, because most clients of a
 //! store do not subscribe.
 
-use channels::Subscription;
+use channels::{Subscription, fits_glob};
 
 /// The name of a channel or a pattern, and the subscription.
 pub(super) type Named = (Box<str>, Subscription);
@@ -26,6 +26,8 @@ pub(super) struct Waiting {
     pub(super) before: Option<usize>,
     /// The decisions of modules about the channels of the command, in order.
     pub(super) verdicts: Vec<Result<(), String>>,
+    /// The receivers of a message of this client that reaches the client itself, before the reply.
+    pub(super) published: Option<u32>,
 }
 
 impl Listening {
@@ -51,6 +53,18 @@ impl Listening {
     /// Channels, then patterns.
     pub(super) fn all(&self) -> impl Iterator<Item = &Named> {
         self.channels().iter().chain(self.patterns())
+    }
+
+    /// Whether messages of this channel reach the client.
+    pub(super) fn hears(&self, channel: &str) -> bool {
+        let fits = |(pattern, _): &Named| fits_glob(pattern.as_bytes(), channel.as_bytes());
+        self.channels().iter().any(|(name, _)| **name == *channel)
+            || self.patterns().iter().any(fits)
+    }
+
+    /// The receivers of the last message of this client, if they are to be told now.
+    pub(super) fn take_published(&mut self) -> Option<u32> {
+        self.0.as_mut()?.waiting.published.take()
     }
 
     /// The number of channels and patterns.

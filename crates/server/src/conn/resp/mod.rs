@@ -3,6 +3,8 @@
 //! Owns its session: its settings and its subscriptions. `commands` and `pubsub` execute commands.
 
 mod authentication;
+mod catalog;
+mod client;
 mod commands;
 mod keys;
 mod listening;
@@ -20,7 +22,8 @@ use store::Database;
 use sys::socket::Peer;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
-use self::keys::Dialog;
+use self::client::{About, Replies};
+use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
 use crate::message::Message;
@@ -41,7 +44,8 @@ pub struct Session {
     process: ProcessId,
     number: u64,
     version: Version,
-    name: Box<[u8]>,
+    /// What the client says about itself.
+    about: Option<Box<About>>,
     listening: Listening,
     lease: Lease,
     /// Whether the client must authenticate before other commands.
@@ -52,6 +56,10 @@ pub struct Session {
     database: Database,
     /// Its pending orders to the store.
     keys: Dialog,
+    /// The port of the client.
+    port: u16,
+    /// Whether the client gets replies.
+    replies: Replies,
     /// Whether the session ends once the store has answered.
     ends: bool,
 }
@@ -90,13 +98,15 @@ impl Session {
             process: context.id,
             number,
             version: Version::Two,
-            name: Box::default(),
+            about: None,
             listening: Listening::default(),
             lease: Lease::new(Rights::Anybody, peer.address),
             is_asked: authentication == Authentication::Required,
             asks: false,
             database: Database(0),
             keys: Dialog::default(),
+            port: peer.port,
+            replies: Replies::On,
             ends: false,
         }
     }
@@ -115,6 +125,7 @@ impl Session {
     ) -> Progress {
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
+        site.resp_pace.end_run();
         if let Some(store) = &mut site.store {
             store.keep(before, self.keys.kept());
         }
@@ -133,7 +144,12 @@ impl Session {
             let limits =
                 if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
             if context.output_is_full() || self.keys.has_to_drain() {
-                return Progress { consumed, next: Next::Park };
+                return Progress { consumed, next: self.after_full() };
+            }
+            if self.keys.is_executing()
+                && keys::go_on_with_transaction(self, site, context) == Going::Waits
+            {
+                return Progress { consumed, next: self.until_resumed(context) };
             }
             let command = match clients.parser.parse(&input[consumed..], &limits) {
                 Ok(Some(command)) => command,
@@ -145,7 +161,13 @@ impl Session {
             };
             let length = command.length;
             match self.run(&command, site, context) {
-                After::More => consumed += length,
+                After::More => {
+                    consumed += length;
+                    if consumed < input.len() && site.resp_pace.is_over() {
+                        site.rest(self.process);
+                        return Progress { consumed, next: Next::Park };
+                    }
+                }
                 After::Wait => return Progress { consumed, next: Next::Park },
                 After::End => {
                     return Progress { consumed: input.len(), next: Next::Linger };
@@ -154,7 +176,30 @@ impl Session {
         }
     }
 
+    /// What the process does while its output is full. Many client libraries write a whole pipeline before they read the first reply, so its
+    /// commands are collected. They take less memory than their replies.
+    fn after_full(&self) -> Next {
+        if self.must_authenticate() { Next::Park } else { Next::Collect }
+    }
+
+    /// What the process does while commands of a transaction wait.
+    fn until_resumed(&self, context: &Context<'_, Message>) -> Next {
+        let is_full = context.output_is_full() || self.keys.has_to_drain();
+        if is_full { self.after_full() } else { Next::Park }
+    }
+
     pub(super) fn on_event(
+        &mut self,
+        site: &mut Site,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        let next = self.handle(site, event, context);
+        site.resp_pace.end_run();
+        next
+    }
+
+    fn handle(
         &mut self,
         site: &mut Site,
         event: Event,
@@ -256,9 +301,31 @@ impl Session {
         if command.is_empty() {
             return After::More;
         }
-        let after = commands::run(self, command, site, context);
+        let after = if self.replies == Replies::On || client::is_about_replies(command) {
+            commands::run(self, command, site, context)
+        } else {
+            self.run_silently(command, site, context)
+        };
         if after != After::Wait {
             site.resp.count_command();
+        }
+        after
+    }
+
+    /// Runs a command whose reply the client does not want.
+    fn run_silently(
+        &mut self,
+        command: &Command<'_>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        self.keys.set_quiet(Quiet::Yes);
+        let output = std::mem::take(context.output);
+        let after = commands::run(self, command, site, context);
+        *context.output = output;
+        self.keys.set_quiet(Quiet::No);
+        if after != After::Wait && self.replies == Replies::SkipNext {
+            self.replies = Replies::On;
         }
         after
     }

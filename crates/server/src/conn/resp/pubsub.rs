@@ -51,6 +51,10 @@ pub(super) fn publish(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
+    if let Some(receivers) = session.listening.take_published() {
+        write_integer(context.output.buffer(), i64::from(receivers));
+        return After::More;
+    }
     let result = match site.channels.outcome(session.process) {
         Outcome::Awaited => return After::Wait,
         Outcome::Known(result) => result,
@@ -83,6 +87,14 @@ pub(super) fn publish(
             }
         }
     };
+    if let (Ok(Published { receivers, .. }), Version::Three) = (&result, session.version)
+        && str::from_utf8(command.argument(1)).is_ok_and(|name| session.listening.hears(name))
+    {
+        // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
+        session.listening.waiting().published = Some(*receivers);
+        site.resp_pace.rest(session.process);
+        return After::Wait;
+    }
     let out = context.output.buffer();
     match result {
         Ok(Published { receivers, .. }) => write_integer(out, i64::from(receivers)),

@@ -56,7 +56,10 @@ impl Refused {
             Self::Access(NoAccess::Denied) => Status::FORBIDDEN,
             Self::Missing => Status::NOT_FOUND,
             Self::Misuse(Misuse::ValueSize) => Status::CONTENT_TOO_LARGE,
-            Self::Misuse(Misuse::NotANumber | Misuse::Overflow) => Status::CONFLICT,
+            Self::Misuse(Misuse::NoSuchKey) => Status::NOT_FOUND,
+            Self::Misuse(
+                Misuse::NotANumber | Misuse::Overflow | Misuse::NotAFloat | Misuse::NotFinite,
+            ) => Status::CONFLICT,
             Self::Misuse(Misuse::KeySize) | Self::Query(_) | Self::Json(_) => Status::BAD_REQUEST,
             Self::Condition => Status::PRECONDITION_FAILED,
             Self::Failure(Failure::Full | Failure::DiskFull) => Status::INSUFFICIENT_STORAGE,

@@ -4,12 +4,14 @@
 
 use std::fmt::{Display, Write};
 
+use channels::Matcher;
 use runtime::service::Context;
 use store::{Outcome, Query};
 use sys::accounting::{process_usage, resident_bytes};
 use wire::resp::{Command, write_array, write_bulk, write_map};
 
 use super::{After, Database, Session, say, say_error, write_failure};
+use crate::limits::RESP_CONFIG_PATTERNS;
 use crate::message::Message;
 use crate::site::{Need, Site};
 
@@ -202,11 +204,18 @@ pub(super) fn config(
         let text = "ERR CONFIG has GET alone here; the server is configured by velodrome.toml";
         return say_error(session, context, text);
     }
-    let fits = |name: &str| {
-        command
-            .arguments_from(2)
-            .any(|pattern| channels::fits_glob(&pattern.to_ascii_lowercase(), name.as_bytes()))
-    };
+    if command.len() - 2 > RESP_CONFIG_PATTERNS {
+        let text = format!("ERR CONFIG GET takes at most {RESP_CONFIG_PATTERNS} patterns");
+        return say_error(session, context, &text);
+    }
+    let mut patterns = Vec::new();
+    for pattern in command.arguments_from(2) {
+        match Matcher::new(&pattern.to_ascii_lowercase()) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
+        }
+    }
+    let fits = |name: &str| patterns.iter().any(|pattern| pattern.matches(name.as_bytes()));
     let found: Vec<_> = KNOWN.iter().filter(|(name, _)| fits(name)).collect();
     let version = session.version;
     say(session, context, |out| {

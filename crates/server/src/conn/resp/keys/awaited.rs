@@ -1,8 +1,20 @@
 //! Pending replies, and commands that wait for `EXEC`.
 
-use store::{Database, Step};
+use std::collections::VecDeque;
+
+use store::{Database, Outcome, Step};
 
 use super::reply::Shape;
+
+/// Whether the client does not want a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) enum Quiet {
+    /// It wants the reply.
+    #[default]
+    No,
+    /// It does not.
+    Yes,
+}
 
 /// A pending reply.
 #[derive(Debug)]
@@ -13,6 +25,8 @@ pub(super) enum Awaited {
     Step(Shape),
     /// The outcomes of a transaction.
     Transaction(Vec<Part>),
+    /// One of these whose reply the client does not want.
+    Quiet(Box<Awaited>),
 }
 
 /// One element of the reply to `EXEC`.
@@ -22,6 +36,16 @@ pub(super) enum Part {
     Said(Vec<u8>),
     /// The outcome of the next step.
     Outcome(Shape),
+    /// That of a command that is no step, encoded. It runs when the steps are executed.
+    Command(Box<[u8]>),
+}
+
+/// The rest of an executed transaction, whose commands are run one after the other.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) parts: VecDeque<Part>,
+    pub(super) outcomes: VecDeque<Outcome>,
+    pub(super) quiet: Quiet,
 }
 
 /// The commands between `MULTI` and `EXEC`.
@@ -32,6 +56,8 @@ pub(super) struct Transaction {
     pub(super) parts: Vec<Part>,
     /// Bytes of the steps and the replies.
     pub(super) size: usize,
+    /// The database that a `SELECT` among them has chosen.
+    pub(super) database: Option<Database>,
     /// Whether a command was invalid, which makes `EXEC` fail.
     pub(super) is_spoilt: bool,
 }
@@ -39,9 +65,11 @@ pub(super) struct Transaction {
 impl Transaction {
     pub(super) fn add(&mut self, part: Part) {
         self.size += size_of::<Part>();
-        if let Part::Said(bytes) = &part {
-            self.size += bytes.len();
-        }
+        self.size += match &part {
+            Part::Said(bytes) => bytes.len(),
+            Part::Command(bytes) => bytes.len(),
+            Part::Outcome(_) => 0,
+        };
         self.parts.push(part);
     }
 }

@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 
-use store::{Condition, Executed, Failure, Outcome};
+use store::{Condition, Database, Executed, Failure, Outcome};
 use wire::resp::{Version, write_array, write_error, write_null_array};
 
-use super::awaited::{Awaited, Part, Transaction};
+use super::awaited::{Awaited, Part, Quiet, Running, Transaction};
+use super::known::Verb;
 use super::reply::Shape;
 use super::write_failure;
 
@@ -20,6 +21,14 @@ struct Work {
     size: usize,
     transaction: Option<Transaction>,
     watched: Vec<Condition>,
+    /// Whether a `WATCH` was refused: the client believes that keys guard its next transaction.
+    is_unguarded: bool,
+    /// An `EXEC` waits for its order, and has commands that run afterwards. Later commands wait for them.
+    has_commands: bool,
+    /// Whether the client does not want a reply to the command that runs now.
+    quiet: Quiet,
+    /// The executed transaction whose commands run.
+    running: Option<Running>,
     /// Bytes of large copied replies, requested or ready, that the client has not received yet.
     held: usize,
 }
@@ -44,6 +53,9 @@ impl Dialog {
             work.awaited.is_empty()
                 && work.transaction.is_none()
                 && work.watched.is_empty()
+                && !work.is_unguarded
+                && !work.has_commands
+                && work.quiet == Quiet::No
                 && work.held == 0
         });
         if is_over {
@@ -66,10 +78,24 @@ impl Dialog {
         self.0.as_ref().is_none_or(|work| work.awaited.is_empty() && work.transaction.is_none())
     }
 
+    /// Whether the client does not want a reply to the command that runs now.
+    pub(in super::super) fn set_quiet(&mut self, quiet: Quiet) {
+        if quiet == Quiet::Yes || self.0.is_some() {
+            self.work().quiet = quiet;
+        }
+        if quiet == Quiet::No {
+            self.settle();
+        }
+    }
+
     /// Adds a pending reply and the cost of its order.
     pub(super) fn expect(&mut self, awaited: Awaited, size: usize) {
         let work = self.work();
         work.size += size;
+        let awaited = match work.quiet {
+            Quiet::Yes => Awaited::Quiet(Box::new(awaited)),
+            Quiet::No => awaited,
+        };
         work.awaited.push_back((awaited, size));
     }
 
@@ -102,24 +128,44 @@ impl Dialog {
         let work = self.work();
         let Some((awaited, size)) = work.awaited.pop_front() else { return };
         work.size -= size;
+        // No order follows that of a transaction with commands.
+        let has_commands = work.has_commands && work.awaited.is_empty();
+        work.has_commands &= !has_commands;
+        let (mut unwanted, mut quiet) = (Vec::new(), Quiet::No);
+        let (awaited, said) = match awaited {
+            Awaited::Quiet(awaited) => {
+                quiet = Quiet::Yes;
+                (*awaited, &mut unwanted)
+            }
+            awaited => (awaited, &mut *out),
+        };
         match (awaited, executed) {
-            (_, Err(failure)) => write_failure(out, &failure),
+            // One is never within another.
+            (Awaited::Quiet(_), _) => {}
+            (_, Err(failure)) => write_failure(said, &failure),
             (Awaited::Step(shape), Ok(Executed::Done(outcomes))) => {
-                write_outcome(&shape, outcomes.first(), told, out);
+                write_outcome(&shape, outcomes.first(), told, said);
+            }
+            (Awaited::Transaction(parts), Ok(Executed::Done(outcomes))) if has_commands => {
+                write_array(said, parts.len());
+                work.has_commands = true;
+                let (parts, outcomes) = (parts.into(), outcomes.into());
+                work.running = Some(Running { parts, outcomes, quiet });
             }
             (Awaited::Transaction(parts), Ok(Executed::Done(outcomes))) => {
-                write_array(out, parts.len());
+                write_array(said, parts.len());
                 let mut outcomes = outcomes.iter();
                 for part in &parts {
                     match part {
-                        Part::Outcome(shape) => write_outcome(shape, outcomes.next(), told, out),
-                        Part::Said(bytes) => out.extend_from_slice(bytes),
+                        Part::Outcome(shape) => write_outcome(shape, outcomes.next(), told, said),
+                        Part::Said(bytes) => said.extend_from_slice(bytes),
+                        Part::Command(_) => {}
                     }
                 }
             }
             // A watched key has changed.
-            (_, Ok(Executed::Refused)) => write_null_array(out, told.0),
-            (Awaited::Said(bytes), Ok(_)) => out.extend_from_slice(&bytes),
+            (_, Ok(Executed::Refused)) => write_null_array(said, told.0),
+            (Awaited::Said(bytes), Ok(_)) => said.extend_from_slice(&bytes),
         }
         while let Some((Awaited::Said(_), _)) = work.awaited.front() {
             if let Some((Awaited::Said(bytes), _)) = work.awaited.pop_front() {
@@ -142,11 +188,57 @@ impl Dialog {
         self.work().transaction = Some(Transaction::default());
     }
 
+    /// The database that the transaction has chosen.
+    pub(super) fn chosen_database(&self) -> Option<Database> {
+        self.0.as_ref()?.transaction.as_ref()?.database
+    }
+
+    /// Chooses the database of the next commands of the transaction.
+    pub(super) fn select(&mut self, database: Database) {
+        if let Some(transaction) = self.transaction() {
+            transaction.database = Some(database);
+        }
+    }
+
+    /// Whether an executed transaction has commands that have not run yet. Later commands wait for them.
+    pub(in super::super) fn is_executing(&self) -> bool {
+        self.0.as_ref().is_some_and(|work| work.has_commands)
+    }
+
+    /// The next commands wait until those of the transaction have run.
+    pub(super) fn await_commands(&mut self) {
+        self.work().has_commands = true;
+    }
+
+    /// Takes the next part of the executed transaction, with the outcomes of its steps.
+    pub(super) fn next_part(&mut self) -> Option<(Part, Quiet, &mut VecDeque<Outcome>)> {
+        let running = self.0.as_mut()?.running.as_mut()?;
+        let part = running.parts.pop_front()?;
+        Some((part, running.quiet, &mut running.outcomes))
+    }
+
+    /// A command of the executed transaction waits.
+    pub(super) fn put_back(&mut self, part: Part) {
+        if let Some(running) = self.0.as_mut().and_then(|work| work.running.as_mut()) {
+            running.parts.push_front(part);
+        }
+    }
+
+    /// All parts of the executed transaction are answered.
+    pub(super) fn end_commands(&mut self) {
+        if let Some(work) = &mut self.0 {
+            work.running = None;
+            work.has_commands = false;
+        }
+        self.settle();
+    }
+
     /// Takes the transaction and its conditions.
     pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<Condition>)> {
         let work = self.0.as_mut()?;
-        let transaction = work.transaction.take()?;
+        let mut transaction = work.transaction.take()?;
         let watched = std::mem::take(&mut work.watched);
+        transaction.is_spoilt |= std::mem::take(&mut work.is_unguarded);
         self.settle();
         Some((transaction, watched))
     }
@@ -158,13 +250,29 @@ impl Dialog {
         }
     }
 
+    /// A command of the store was refused: `EXEC` will fail if the command belongs to a transaction or to its preparation.
+    pub(super) fn on_refused(&mut self, verb: Verb) {
+        self.spoil();
+        if verb == Verb::Watch {
+            self.lose_guard();
+        }
+    }
+
     pub(super) fn watched(&mut self) -> &mut Vec<Condition> {
         &mut self.work().watched
+    }
+
+    /// A `WATCH` was refused. No key guards the next transaction, so its `EXEC` will fail.
+    pub(super) fn lose_guard(&mut self) {
+        let work = self.work();
+        work.watched = Vec::new();
+        work.is_unguarded = true;
     }
 
     pub(super) fn unwatch(&mut self) {
         if let Some(work) = &mut self.0 {
             work.watched.clear();
+            work.is_unguarded = false;
             self.settle();
         }
     }
@@ -178,7 +286,7 @@ impl Dialog {
     }
 }
 
-fn write_outcome(
+pub(super) fn write_outcome(
     shape: &Shape,
     outcome: Option<&Outcome>,
     told: (Version, u64),
@@ -198,6 +306,9 @@ pub(super) fn reply_behind(
 ) {
     if dialog.has_answered() {
         return write(out);
+    }
+    if dialog.0.as_ref().is_some_and(|work| work.quiet == Quiet::Yes) {
+        return;
     }
     let mut said = Vec::new();
     write(&mut said);

@@ -1,14 +1,16 @@
 //! `KEYS pattern`: lists the matching keys.
 //!
-//! Owns that it delays no other client: each turn reads one page of keys. Unlike in Redis, which blocks meanwhile, the list is not
+//! Owns that it delays no other client: it uses the time of a turn, and goes on in the next one. Unlike in Redis, which blocks meanwhile, the list is not
 //! a snapshot.
 
+use std::ops::ControlFlow;
+
+use channels::Matcher;
 use runtime::service::Context;
-use store::{Outcome, PageOf, Query};
 use wire::resp::{Command, write_array, write_bulk, write_error};
 
-use super::{After, Session, transaction, write_failure};
-use crate::limits::RESP_LISTING_SIZE;
+use super::{After, Session, say_error, transaction, write_failure};
+use crate::limits::{RESP_KEYS_PER_LOOK, RESP_LISTING_SIZE};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -19,44 +21,52 @@ pub(super) fn run(
     context: &mut Context<'_, Message>,
 ) -> After {
     if session.keys.is_in_transaction() {
-        return transaction::refuse(session, command, context);
+        return transaction::queue_command(session, command, context);
     }
+    let pattern = match Matcher::new(command.argument(1)) {
+        Ok(pattern) => pattern,
+        Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
+    };
     if !session.keys.has_answered() {
         return After::Wait;
     }
+    let (now_ms, pace) = (context.now.unix_ms(), &mut site.resp_pace);
     let Some(store) = &mut site.store else { return After::More };
     let Some(mut listing) = store.take_listing(session.process) else { return After::Wait };
-    let query =
-        Query::Page(PageOf { after: listing.after.take(), keys: usize::MAX, ..PageOf::default() });
-    let now_ms = context.now.unix_ms();
-    let outcome =
-        store.snapshot().and_then(|snapshot| snapshot.answer(session.database, &query, now_ms));
-    let out = context.output.buffer();
-    match outcome {
-        Ok(Outcome::Page(page)) => {
-            let pattern = command.argument(1);
-            for (key, _) in page.keys.iter().filter(|(key, _)| channels::fits_glob(pattern, key)) {
+    let from = listing.from.take().unwrap_or_else(|| pattern.prefix().to_vec());
+    let mut visited = 0;
+    let looked = store.snapshot().and_then(|snapshot| {
+        snapshot.visit(session.database, &from, now_ms, |found| {
+            let key = found.key;
+            if !key.starts_with(pattern.prefix()) || listing.keys.len() > RESP_LISTING_SIZE {
+                return ControlFlow::Break(());
+            }
+            if visited > 0 && visited % RESP_KEYS_PER_LOOK == 0 && pace.is_over() {
+                listing.from = Some(key.to_vec());
+                return ControlFlow::Break(());
+            }
+            visited += 1;
+            if !found.is_expired && pattern.matches(key) {
                 write_bulk(&mut listing.keys, key);
                 listing.count += 1;
             }
-            if listing.keys.len() > RESP_LISTING_SIZE {
-                write_error(out, "ERR too many keys for one reply; use SCAN");
-            } else if page.next.is_some() {
-                listing.after = page.next;
-                store.keep_listing(session.process, listing);
-                return After::Wait;
-            } else {
-                match store.held.hold(listing.keys.len()) {
-                    Ok(held) => {
-                        session.keys.hold(held);
-                        write_array(out, listing.count);
-                        out.extend_from_slice(&listing.keys);
-                    }
-                    Err(failure) => write_failure(out, &failure),
-                }
-            }
+            ControlFlow::Continue(())
+        })
+    });
+    if looked.is_ok() && listing.from.is_some() {
+        store.keep_listing(session.process, listing);
+        return After::Wait;
+    }
+    let out = context.output.buffer();
+    let is_too_long = listing.keys.len() > RESP_LISTING_SIZE;
+    let size = if is_too_long { 0 } else { listing.keys.len() };
+    match looked.and_then(|()| store.held.hold(size)) {
+        Ok(_) if is_too_long => write_error(out, "ERR too many keys for one reply; use SCAN"),
+        Ok(held) => {
+            session.keys.hold(held);
+            write_array(out, listing.count);
+            out.extend_from_slice(&listing.keys);
         }
-        Ok(outcome) => write_error(out, &format!("ERR {outcome:?} is no page")),
         Err(failure) => write_failure(out, &failure),
     }
     store.end_listing();

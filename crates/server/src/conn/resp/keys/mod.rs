@@ -6,10 +6,13 @@
 mod about;
 mod awaited;
 mod dialog;
+mod expiries;
+mod inspecting;
 mod known;
 mod listing;
 mod reply;
 mod request;
+mod scanning;
 mod transaction;
 mod values;
 
@@ -18,12 +21,13 @@ use store::{Database, Failure, Order, Step};
 use wire::resp::{Command, write_error, write_simple};
 
 use self::awaited::Awaited;
+pub(super) use self::awaited::Quiet;
 pub(super) use self::dialog::Dialog;
 use self::dialog::reply_behind;
 use self::known::{Known, Verb};
-pub(super) use self::known::{find, names};
+pub(super) use self::known::{entries, find};
 use self::request::Request;
-pub(super) use self::transaction::refuse;
+pub(super) use self::transaction::{Going, go_on as go_on_with_transaction, queue_command, refuse};
 use super::{After, Session};
 use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
 use crate::message::Message;
@@ -39,8 +43,8 @@ pub(super) fn run(
     if session.keys.awaits(RESP_AWAITED, RESP_AWAITED_SIZE) {
         return After::Wait;
     }
-    if !known.arguments.contains(&command.len()) {
-        session.keys.spoil();
+    if !known.words().contains(&command.len()) {
+        session.keys.on_refused(known.verb);
         let name = String::from_utf8_lossy(command.argument(0)).to_ascii_lowercase();
         return say_error(
             session,
@@ -53,9 +57,9 @@ pub(super) fn run(
         return say_error(session, context, text);
     }
     if let Some(need) = known.need
-        && site.check_access(need, session.database, session.lease.rights()).is_err()
+        && site.check_access(need, session.chosen_database(), session.lease.rights()).is_err()
     {
-        session.keys.spoil();
+        session.keys.on_refused(known.verb);
         let text = "NOPERM this client may not do that in this database";
         return say_error(session, context, text);
     }
@@ -68,12 +72,22 @@ pub(super) fn run(
             values::get_many(session, command, site, context)
         }
         Verb::Keys => listing::run(session, command, site, context),
-        Verb::Select | Verb::Info | Verb::Config if session.keys.is_in_transaction() => {
-            transaction::refuse(session, command, context)
+        Verb::Scan => scanning::run(session, command, site, context),
+        Verb::Select if session.keys.is_in_transaction() => {
+            if let Some(database) = database_named(command.argument(1), site) {
+                session.keys.select(database);
+            }
+            transaction::queue_command(session, command, context)
+        }
+        Verb::Info | Verb::Config if session.keys.is_in_transaction() => {
+            transaction::queue_command(session, command, context)
         }
         Verb::Select => select(session, command, site, context),
         Verb::Info => about::info(session, command, site, context),
         Verb::Config => about::config(session, command, context),
+        Verb::Memory | Verb::Object | Verb::RandomKey => {
+            inspecting::run(session, (command, known.verb), site, context)
+        }
         Verb::Multi | Verb::Exec | Verb::Discard | Verb::Watch | Verb::Unwatch => {
             transaction::run(session, (command, known.verb), site, context)
         }
@@ -139,14 +153,7 @@ fn ask(
     if !store.has_room(session.process) {
         return After::Wait;
     }
-    let databases = store.store().databases().len();
-    let order = match step {
-        Step::Change(store::Change::Clear) if verb == Verb::FlushAll => Order {
-            conditions: Vec::new(),
-            steps: (0..databases).map(|number| (Database(number as u8), step.clone())).collect(),
-        },
-        step => Order { conditions: Vec::new(), steps: vec![(database, step)] },
-    };
+    let order = Order { conditions: Vec::new(), steps: vec![(database, step)] };
     let size = store.cost_of(&order);
     match store.hold_reply_of(&order) {
         Ok(held) => session.keys.hold(held),
@@ -165,16 +172,29 @@ fn select(
     context: &mut Context<'_, Message>,
 ) -> After {
     let wanted = String::from_utf8_lossy(command.argument(1));
-    let databases = site.store.as_ref().map_or(&[][..], |store| store.store().databases());
-    match databases.iter().position(|name| *name == *wanted) {
-        Some(number) => {
-            session.database = Database(number as u8);
+    match database_named(command.argument(1), site) {
+        Some(database) => {
+            session.database = database;
             say(session, context, |out| write_simple(out, "OK"))
         }
         None if wanted.parse::<i64>().is_ok() => {
             say_error(session, context, "ERR DB index is out of range")
         }
         None => say_error(session, context, &format!("ERR there is no database '{wanted}'")),
+    }
+}
+
+/// The database with this name.
+fn database_named(name: &[u8], site: &Site) -> Option<Database> {
+    let databases = site.store.as_ref().map_or(&[][..], |store| store.store().databases());
+    let number = databases.iter().position(|known| known.as_bytes() == name)?;
+    u8::try_from(number).ok().map(Database)
+}
+
+impl Session {
+    /// The database of the next command, which in a transaction may not be that of the session yet.
+    fn chosen_database(&self) -> Database {
+        self.keys.chosen_database().unwrap_or(self.database)
     }
 }
 
@@ -195,10 +215,13 @@ pub(super) fn go_on(
             store.settle(session.process);
         }
     }
+    if transaction::go_on(session, site, context) == Going::Waits {
+        return session.until_resumed(context);
+    }
     match session.ends {
         true if session.keys.has_answered() => Next::Finish,
         true => Next::Park,
-        false if session.keys.has_to_drain() => Next::Park,
+        false if session.keys.has_to_drain() => session.after_full(),
         false => Next::Read,
     }
 }

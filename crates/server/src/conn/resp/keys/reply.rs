@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 
-use channels::fits_glob;
 use store::{Entry, Misuse, Outcome, Remaining};
 use wire::resp::{
     Version, write_array, write_bulk, write_error, write_integer, write_null, write_simple,
@@ -25,6 +24,8 @@ pub(super) enum Shape {
     Number,
     /// A value, or null.
     Bulk,
+    /// Null if there is no value, otherwise this error.
+    NullOrError(String),
     /// Values.
     Bulks,
     /// The time until a key expires.
@@ -35,8 +36,6 @@ pub(super) enum Shape {
     Type,
     /// The bytes from a first to a last index; negative indices count from the end.
     Range(i64, i64),
-    /// A page of a scan: the keys that match.
-    Scan(Option<Box<[u8]>>),
 }
 
 /// The unit of a time.
@@ -62,6 +61,8 @@ impl Shape {
             (Self::Old, Outcome::Put(_, entry)) | (Self::Bulk, Outcome::Value(entry)) => {
                 write_entry(out, entry.as_ref(), version);
             }
+            (Self::NullOrError(text), Outcome::Value(Some(_))) => write_error(out, text),
+            (Self::NullOrError(_), Outcome::Value(None)) => write_null(out, version),
             (Self::Flag, Outcome::Put(made, _) | Outcome::Made(made)) => {
                 write_integer(out, i64::from(*made));
             }
@@ -84,17 +85,6 @@ impl Shape {
             (Self::Range(first, last), Outcome::Value(entry)) => {
                 let bytes = entry.as_ref().map_or(&b""[..], |entry| &entry.bytes);
                 write_bulk(out, &bytes[part(bytes.len(), *first, *last)]);
-            }
-            (Self::Scan(pattern), Outcome::Scanned(page, next)) => {
-                let fits =
-                    |key: &[u8]| pattern.as_ref().is_none_or(|pattern| fits_glob(pattern, key));
-                let keys: Vec<_> = page.keys.iter().filter(|(key, _)| fits(key)).collect();
-                write_array(out, 2);
-                write_bulk(out, next.to_string().as_bytes());
-                write_array(out, keys.len());
-                for (key, _) in keys {
-                    write_bulk(out, key);
-                }
             }
             (shape, outcome) => {
                 write_error(out, &format!("ERR {outcome:?} is no outcome of {shape:?}"))

@@ -2,9 +2,10 @@
 //!
 //! Owns the arguments of each command, and Redis' error texts for invalid ones.
 
-use store::{Change, Expiry, ExpiryOnly, Old, Only, PageOf, Query, Step, Value, With};
+use store::{Change, Expiry, ExpiryOnly, Old, Only, Query, Source, Step, Value};
 use wire::resp::Command;
 
+use super::expiries::{self, Lasting};
 use super::known::Verb;
 use super::reply::{Shape, Unit};
 
@@ -15,17 +16,14 @@ pub(super) struct Request {
     pub(super) shape: Shape,
 }
 
-const SYNTAX: &str = "ERR syntax error";
+pub(super) const SYNTAX: &str = "ERR syntax error";
 const NO_INTEGER: &str = "ERR value is not an integer or out of range";
-
-/// Default number of keys that `SCAN` examines, as in Redis.
-const SCAN_COUNT: usize = 10;
 
 fn ask(query: Query, shape: Shape) -> Result<Request, String> {
     Ok(Request { step: Step::Query(query), shape })
 }
 
-fn change(change: Change, shape: Shape) -> Result<Request, String> {
+pub(super) fn change(change: Change, shape: Shape) -> Result<Request, String> {
     Ok(Request { step: Step::Change(change), shape })
 }
 
@@ -47,7 +45,6 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
         Verb::PExpireTime => ask(Query::Remaining(key()), Shape::End(Unit::Milliseconds)),
         Verb::Type => ask(Query::Kind(key()), Shape::Type),
         Verb::DbSize => ask(Query::Count, Shape::Number),
-        Verb::Scan => scan(command),
         Verb::Set => set(command, now_ms),
         Verb::SetNx => put(command, command.argument(2), (Only::IfAbsent, Shape::Flag)),
         Verb::GetSet => {
@@ -58,7 +55,7 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
         Verb::SetEx | Verb::PSetEx => {
             let unit = if verb == Verb::SetEx { Unit::Seconds } else { Unit::Milliseconds };
             let name = if verb == Verb::SetEx { "setex" } else { "psetex" };
-            let expiry = after(command.argument(2), unit, now_ms, name)?;
+            let expiry = expiries::after(command.argument(2), unit, now_ms, name)?;
             let value = Value::bytes(command.argument(3));
             let (only, old) = (Only::Always, Old::Dropped);
             change(Change::Put { key: key(), value, expiry, only, old }, Shape::Ok)
@@ -77,32 +74,51 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
             change(Change::Add(key(), amount), Shape::Number)
         }
         Verb::Expire | Verb::PExpire | Verb::ExpireAt | Verb::PExpireAt => {
-            expire(verb, command, now_ms)
+            expiries::expire(verb, command, now_ms)
         }
         Verb::Persist => {
             let (expiry, only) = (Expiry::Never, ExpiryOnly::IfAny);
             change(Change::Expire { key: key(), expiry, only }, Shape::Flag)
         }
-        Verb::FlushDb | Verb::FlushAll => clear(command),
+        Verb::IncrByFloat => {
+            let amount = command.argument(2).into();
+            change(Change::AddDecimal(key(), amount), Shape::Bulk)
+        }
+        Verb::SetRange => set_range(command),
+        Verb::Rename | Verb::RenameNx => {
+            let (from, to, source) = (key(), command.argument(2).into(), Source::Deleted);
+            let (only, shape) = match verb {
+                Verb::RenameNx => (Only::IfAbsent, Shape::Flag),
+                _ => (Only::Always, Shape::Ok),
+            };
+            change(Change::Copy { from, to, only, source }, shape)
+        }
+        Verb::Copy => copy(command),
+        Verb::FlushDb => clear(command, Change::Clear),
+        Verb::FlushAll => clear(command, Change::ClearAll),
         Verb::Config
         | Verb::Discard
         | Verb::Exec
         | Verb::Info
         | Verb::Keys
+        | Verb::Memory
         | Verb::Multi
+        | Verb::Object
+        | Verb::RandomKey
+        | Verb::Scan
         | Verb::Select
         | Verb::Unwatch
         | Verb::Watch => Err(format!("ERR {verb:?} is no step")),
     }
 }
 
-/// `FLUSHDB [SYNC | ASYNC]`; both are the same here.
-fn clear(command: &Command<'_>) -> Result<Request, String> {
+/// `FLUSHDB [SYNC | ASYNC]` and `FLUSHALL`; both are the same here.
+fn clear(command: &Command<'_>, cleared: Change) -> Result<Request, String> {
     let option = command.argument(1).to_ascii_lowercase();
     if !matches!(&*option, b"" | b"sync" | b"async") {
         return Err(SYNTAX.to_owned());
     }
-    change(Change::Clear, Shape::Ok)
+    change(cleared, Shape::Ok)
 }
 
 fn keys(command: &Command<'_>) -> Vec<Box<[u8]>> {
@@ -115,29 +131,6 @@ pub(super) fn number(bytes: &[u8]) -> Result<i64, String> {
     number.filter(|number| number.to_string().as_bytes() == bytes).ok_or(NO_INTEGER.to_owned())
 }
 
-/// The time after a duration.
-fn after(bytes: &[u8], unit: Unit, now_ms: u64, name: &str) -> Result<Expiry, String> {
-    let length = milliseconds(bytes, unit, name)?;
-    let time = length.checked_add(i64::try_from(now_ms).unwrap_or(i64::MAX));
-    at(time.filter(|_| length > 0), name)
-}
-
-/// A duration or a time, which may be negative.
-fn milliseconds(bytes: &[u8], unit: Unit, name: &str) -> Result<i64, String> {
-    let length = number(bytes)?;
-    let factor = if unit == Unit::Seconds { 1000 } else { 1 };
-    length.checked_mul(factor).ok_or_else(|| invalid(name))
-}
-
-fn at(time: Option<i64>, name: &str) -> Result<Expiry, String> {
-    let time = time.and_then(|time| u64::try_from(time).ok()).filter(|time| *time > 0);
-    time.map(Expiry::At).ok_or_else(|| invalid(name))
-}
-
-fn invalid(name: &str) -> String {
-    format!("ERR invalid expire time in '{name}' command")
-}
-
 fn put(
     command: &Command<'_>,
     bytes: &[u8],
@@ -147,65 +140,75 @@ fn put(
     change(Change::Put { key, value, expiry: Expiry::Never, only, old: Old::Dropped }, shape)
 }
 
-/// `EX seconds`, `PX milliseconds`, `EXAT time`, `PXAT time`.
-fn expiry_option(
-    option: &[u8],
-    value: Option<&[u8]>,
-    now_ms: u64,
-    name: &str,
-) -> Option<Result<Expiry, String>> {
-    let value = value?;
-    Some(match option {
-        b"ex" => after(value, Unit::Seconds, now_ms, name),
-        b"px" => after(value, Unit::Milliseconds, now_ms, name),
-        b"exat" => milliseconds(value, Unit::Seconds, name).and_then(|time| at(Some(time), name)),
-        b"pxat" => {
-            milliseconds(value, Unit::Milliseconds, name).and_then(|time| at(Some(time), name))
-        }
-        _ => return None,
-    })
-}
-
 /// `SET key value [NX | XX] [GET] [EX … | PX … | EXAT … | PXAT … | KEEPTTL]`.
 fn set(command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
     let (mut expiry, mut only, mut old) = (None, Only::Always, Old::Dropped);
     let mut at = 3;
     while at < command.len() {
-        let option = command.argument(at).to_ascii_lowercase();
-        let value = (at + 1 < command.len()).then(|| command.argument(at + 1));
-        match &*option {
-            b"nx" if only == Only::Always => only = Only::IfAbsent,
-            b"xx" if only == Only::Always => only = Only::IfPresent,
+        match &*command.argument(at).to_ascii_lowercase() {
+            b"nx" if only != Only::IfPresent => only = Only::IfAbsent,
+            b"xx" if only != Only::IfAbsent => only = Only::IfPresent,
             b"get" => old = Old::Given,
-            b"keepttl" if expiry.is_none() => expiry = Some(Expiry::Keep),
-            option if expiry.is_none() => {
-                let found = expiry_option(option, value, now_ms, "set");
-                expiry = Some(found.ok_or(SYNTAX)??);
-                at += 1;
-            }
-            _ => return Err(SYNTAX.to_owned()),
+            option => expiry = Some(expiries::option(expiry, option, command, &mut at)?),
         }
         at += 1;
     }
+    // Redis reports wrong syntax before wrong times.
+    let expiry = expiry.map_or(Ok(Expiry::Never), |expiry| match expiry {
+        Lasting::Persist => Err(SYNTAX.to_owned()),
+        expiry => expiry.read(command, now_ms, "set"),
+    })?;
     let shape = if old == Old::Given { Shape::Old } else { Shape::OkOrNull };
     let (key, value) = (command.argument(1).into(), Value::bytes(command.argument(2)));
-    let expiry = expiry.unwrap_or(Expiry::Never);
     change(Change::Put { key, value, expiry, only, old }, shape)
 }
 
 /// `GETEX key [EX … | PX … | EXAT … | PXAT … | PERSIST]`.
 fn get_and_expire(command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
     let key = command.argument(1).into();
-    let option = command.argument(2).to_ascii_lowercase();
-    let expiry = match (&*option, command.len()) {
-        (_, 2) => return ask(Query::Get(key), Shape::Bulk),
-        (b"persist", 3) => Expiry::Never,
-        (option, 4) => {
-            expiry_option(option, Some(command.argument(3)), now_ms, "getex").ok_or(SYNTAX)??
+    let (mut expiry, mut at) = (None, 2);
+    while at < command.len() {
+        let option = command.argument(at).to_ascii_lowercase();
+        expiry = Some(expiries::option(expiry, &option, command, &mut at)?);
+        at += 1;
+    }
+    let Some(expiry) = expiry else { return ask(Query::Get(key), Shape::Bulk) };
+    if expiry == Lasting::Keep {
+        return Err(SYNTAX.to_owned());
+    }
+    match expiry.read(command, now_ms, "getex") {
+        Ok(expiry) => change(Change::Touch(key, expiry), Shape::Bulk),
+        // Redis checks the time only if the key exists.
+        Err(text) => ask(Query::Get(key), Shape::NullOrError(text)),
+    }
+}
+
+/// `SETRANGE key offset value`.
+fn set_range(command: &Command<'_>) -> Result<Request, String> {
+    let at = usize::try_from(number(command.argument(2))?);
+    let at = at.map_err(|_| "ERR offset is out of range")?;
+    let (key, bytes) = (command.argument(1).into(), command.argument(3).into());
+    change(Change::Overwrite(key, at, bytes), Shape::Number)
+}
+
+/// `COPY source destination [REPLACE]`, within one database.
+fn copy(command: &Command<'_>) -> Result<Request, String> {
+    let mut only = Only::IfAbsent;
+    for option in command.arguments_from(3) {
+        match &*option.to_ascii_lowercase() {
+            b"replace" => only = Only::Always,
+            b"db" => {
+                return Err("ERR COPY has no DB here; it copies within one database".to_owned());
+            }
+            _ => return Err(SYNTAX.to_owned()),
         }
-        _ => return Err(SYNTAX.to_owned()),
-    };
-    change(Change::Touch(key, expiry), Shape::Bulk)
+    }
+    let (from, to): (Box<[u8]>, Box<[u8]>) =
+        (command.argument(1).into(), command.argument(2).into());
+    if from == to {
+        return Err("ERR source and destination objects are the same".to_owned());
+    }
+    change(Change::Copy { from, to, only, source: Source::Kept }, Shape::Flag)
 }
 
 fn put_all(verb: Verb, command: &Command<'_>) -> Result<Request, String> {
@@ -219,58 +222,4 @@ fn put_all(verb: Verb, command: &Command<'_>) -> Result<Request, String> {
     let pair = |at: usize| (command.argument(at).into(), command.argument(at + 1).into());
     let pairs = (1..command.len()).step_by(2).map(pair).collect();
     change(Change::PutAll { pairs, only }, shape)
-}
-
-/// `EXPIRE key seconds [NX | XX | GT | LT]`, and the others with a time or in milliseconds.
-fn expire(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
-    let (name, unit, from) = match verb {
-        Verb::PExpire => ("pexpire", Unit::Milliseconds, now_ms),
-        Verb::ExpireAt => ("expireat", Unit::Seconds, 0),
-        Verb::PExpireAt => ("pexpireat", Unit::Milliseconds, 0),
-        _ => ("expire", Unit::Seconds, now_ms),
-    };
-    let option = command.argument(3).to_ascii_lowercase();
-    let only = match &*option {
-        b"" => ExpiryOnly::Always,
-        b"nx" => ExpiryOnly::IfNone,
-        b"xx" => ExpiryOnly::IfAny,
-        b"gt" => ExpiryOnly::IfLater,
-        b"lt" => ExpiryOnly::IfSooner,
-        other => {
-            let shown = String::from_utf8_lossy(other).into_owned();
-            return Err(format!("ERR Unsupported option {shown}"));
-        }
-    };
-    let time = milliseconds(command.argument(2), unit, name)?;
-    let time = time.checked_add(i64::try_from(from).unwrap_or(i64::MAX));
-    // An expiry in the past deletes the key.
-    let time = u64::try_from(time.ok_or_else(|| invalid(name))?).unwrap_or(0);
-    let key = command.argument(1).into();
-    change(Change::Expire { key, expiry: Expiry::At(time), only }, Shape::Flag)
-}
-
-/// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
-fn scan(command: &Command<'_>) -> Result<Request, String> {
-    let cursor = str::from_utf8(command.argument(1)).ok().and_then(|text| text.parse().ok());
-    let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
-    let (mut pattern, mut count) = (None, SCAN_COUNT);
-    let mut fits_type = true;
-    let mut at = 2;
-    while at < command.len() {
-        let value = command.argument(at + 1);
-        match (&*command.argument(at).to_ascii_lowercase(), command.len() - at) {
-            (b"match", 2..) => pattern = Some(Box::from(value)),
-            (b"count", 2..) => {
-                let wanted = usize::try_from(number(value)?).ok().filter(|wanted| *wanted > 0);
-                count = wanted.ok_or(SYNTAX)?;
-            }
-            (b"type", 2..) => fits_type = value.eq_ignore_ascii_case(b"string"),
-            _ => return Err(SYNTAX.to_owned()),
-        }
-        at += 2;
-    }
-    // There is no other type, so no key matches.
-    let pattern = if fits_type { pattern } else { Some(Box::default()) };
-    let page = PageOf { keys: count, with: With::Keys, ..PageOf::default() };
-    Ok(Request { step: Step::Scan(cursor, page), shape: Shape::Scan(pattern) })
 }

@@ -1,15 +1,18 @@
 //! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`: several commands as one, provided that no watched key has
 //! changed.
 //!
-//! Owns the commands that wait for `EXEC`. The writer executes them as one order.
+//! Owns the commands that wait for `EXEC`. The writer executes those that are steps of the store as one order. The others, such as `PUBLISH` and
+//! `SELECT`, run when it has: in their order, but other clients may run commands between them.
 
 use runtime::service::Context;
 use store::limits::ORDER_WORK_SIZE;
-use store::{Condition, Failure, Order};
-use wire::resp::{Command, write_error, write_simple};
+use store::{Condition, Failure, Order, Outcome};
+use wire::resp::{Command, Limits, Parser, write_array, write_bulk, write_error, write_simple};
 
+use super::super::commands;
 use super::super::wording::shown;
-use super::awaited::{Awaited, Part, Transaction};
+use super::awaited::{Awaited, Part, Quiet, Transaction};
+use super::dialog::write_outcome;
 use super::known::Verb;
 use super::request::Request;
 use super::{After, Session, say, say_error, write_failure};
@@ -74,7 +77,7 @@ pub(super) fn queue(
     site: &Site,
     context: &mut Context<'_, Message>,
 ) -> After {
-    let database = session.database;
+    let database = session.chosen_database();
     let may_keep = site.store.as_ref().is_some_and(|store| store.may_keep());
     let Some(transaction) = session.keys.transaction() else { return After::More };
     let part = match request {
@@ -87,6 +90,20 @@ pub(super) fn queue(
     };
     transaction.add(part);
     if may_keep { queued(session, context) } else { give_up(session, context) }
+}
+
+/// Queues a command that is no step of the store.
+pub(in super::super) fn queue_command(
+    session: &mut Session,
+    command: &Command<'_>,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let Some(transaction) = session.keys.transaction() else { return After::More };
+    let mut bytes = Vec::new();
+    write_array(&mut bytes, command.len());
+    command.arguments_from(0).for_each(|word| write_bulk(&mut bytes, word));
+    transaction.add(Part::Command(bytes.into()));
+    queued(session, context)
 }
 
 fn queued(session: &mut Session, context: &mut Context<'_, Message>) -> After {
@@ -126,12 +143,79 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
         Ok(held) => session.keys.hold(held),
         Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
     }
+    let has_commands = transaction.parts.iter().any(|part| matches!(part, Part::Command(_)));
     session.keys.expect(Awaited::Transaction(transaction.parts), size);
+    if has_commands {
+        session.keys.await_commands();
+    }
     store.order(session.process, order, size);
     After::More
 }
 
-/// Records the versions of keys. Waits until the client's earlier writes are answered.
+/// Whether the commands of an executed transaction have run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Going {
+    /// There are none left.
+    Done,
+    /// One waits, for its answer, for the client or for the next turn.
+    Waits,
+}
+
+/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs.
+pub(in super::super) fn go_on(
+    session: &mut Session,
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> Going {
+    while session.keys.is_executing() {
+        if !session.keys.has_answered() || session.keys.has_to_drain() || context.output_is_full() {
+            return Going::Waits;
+        }
+        let Some((part, quiet, outcomes)) = session.keys.next_part() else {
+            session.keys.end_commands();
+            break;
+        };
+        let outcome = if matches!(part, Part::Outcome(_)) { outcomes.pop_front() } else { None };
+        let wanted = (quiet == Quiet::Yes).then(|| std::mem::take(context.output));
+        let after = answer_part(session, (&part, outcome.as_ref()), site, context);
+        if let Some(wanted) = wanted {
+            *context.output = wanted;
+        }
+        if after == After::Wait {
+            session.keys.put_back(part);
+            return Going::Waits;
+        }
+        if matches!(part, Part::Command(_)) && site.resp_pace.is_over() {
+            site.rest(session.process);
+            return Going::Waits;
+        }
+    }
+    Going::Done
+}
+
+fn answer_part(
+    session: &mut Session,
+    (part, outcome): (&Part, Option<&Outcome>),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    match part {
+        Part::Said(bytes) => context.output.put(bytes),
+        Part::Outcome(shape) => {
+            let told = (session.version, context.now.unix_ms());
+            write_outcome(shape, outcome, told, context.output.buffer());
+        }
+        Part::Command(command) => {
+            if let Ok(Some(command)) = Parser::default().parse(command, &Limits::default()) {
+                return commands::run(session, &command, site, context);
+            }
+        }
+    }
+    After::More
+}
+
+/// Records the versions of keys. Waits until the client's earlier writes are answered. If it is refused, the next `EXEC` fails, because the client counts
+/// on its guard.
 fn watch(
     session: &mut Session,
     command: &Command<'_>,
@@ -144,9 +228,12 @@ fn watch(
     let Some(store) = &mut site.store else { return After::More };
     let (database, now_ms) = (session.database, context.now.unix_ms());
     let out = context.output.buffer();
-    if session.keys.watched().len() + command.len() > RESP_WATCHED || !store.may_keep() {
-        session.keys.unwatch();
-        write_error(out, "ERR too many keys are watched; all of them are forgotten");
+    if session.keys.watched().len() + command.len() - 1 > RESP_WATCHED || !store.may_keep() {
+        session.keys.lose_guard();
+        let text = format!(
+            "ERR at most {RESP_WATCHED} keys can be watched; EXEC will fail until UNWATCH or DISCARD"
+        );
+        write_error(out, &text);
         return After::More;
     }
     for key in command.arguments_from(1) {
@@ -159,7 +246,7 @@ fn watch(
                 session.keys.watched().push(Condition { database, key: key.into(), version });
             }
             Err(failure) => {
-                session.keys.unwatch();
+                session.keys.lose_guard();
                 write_failure(out, &failure);
                 return After::More;
             }
