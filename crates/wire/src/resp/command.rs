@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(parse(b"  set  a\tb \nx"), read(&["set", "a", "b"], 12));
         assert_eq!(parse(b"\r\n"), read(&[], 2));
         assert_eq!(parse(b"a \"b \\\"c\\x41\\n\" 'd\\'e'\n"), read(&["a", "b \"cA\n", "d'e"], 23));
-        assert_eq!(parse(b"a b\"c d\" e'f'\n"), read(&["a", "bc d", "ef"], 15));
+        assert_eq!(parse(b"a b\"c d\" e'f'\n"), read(&["a", "bc d", "ef"], 14));
         for wrong in [&b"a \"b\n"[..], b"a 'b\n", b"a \"b\"c\n", b"a b\"c\"d\n"] {
             assert_eq!(parse(wrong), Err(Problem::UnbalancedQuotes), "{wrong:?}");
         }
