@@ -121,7 +121,7 @@ fn long_work_is_done_in_slices() {
     }
     let rests = |server: &Server| server.count("/resp/rests");
     let mut before = rests(&server);
-    let costly = format!("*{}z", "a?".repeat(400));
+    let costly = format!("*{}z", "a?".repeat(200));
     let keys: String = (0..1_000).map(|number| format!(" k{number}")).collect();
     for (lines, least) in [
         (format!("MGET{keys}\r\n").repeat(200), 1),

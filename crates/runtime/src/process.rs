@@ -31,6 +31,12 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
+    /// Whether the process goes on when its output has been sent.
+    #[inline]
+    pub(crate) fn goes_on(self) -> bool {
+        matches!(self, Mode::Reading | Mode::Parked | Mode::Collecting)
+    }
+
     /// What comes after the output that is being sent: for a process that ends, the end of the stream. The kernel then puts both into one
     /// segment, which saves a connection of one request a fifth of its CPU.
     #[inline]

@@ -12,7 +12,7 @@ use crate::log::{Entry, Logged};
 use crate::order::{Condition, Database, Executed, Order, Step};
 use crate::outcome::Outcome;
 use crate::query::number;
-use crate::record::{Kind, Record};
+use crate::record::{Kind, Record, Value};
 use crate::room::Room;
 use crate::snapshot::table;
 use crate::table::Table;
@@ -102,18 +102,7 @@ impl Work<'_, '_> {
         }
         match change {
             Change::Put { key, value, expiry, only, old } => {
-                let before = self.before(table, key)?;
-                let given = match old {
-                    Old::Given => table
-                        .get(&self.transaction, key, self.now_ms)?
-                        .map(|record| record.to_entry()),
-                    Old::Dropped => None,
-                };
-                if !only.holds(before) {
-                    return Ok(Outcome::Put(false, given));
-                }
-                self.put(table, key, (value.kind, &value.bytes), (before, *expiry))?;
-                Ok(Outcome::Put(true, given))
+                self.put_one(table, (key, value), *expiry, (*only, *old))
             }
             Change::PutAll { pairs, only } => self.put_all(table, pairs, *only),
             Change::Delete(keys) => {
@@ -154,14 +143,7 @@ impl Work<'_, '_> {
                 }
                 Ok(Outcome::Value(value))
             }
-            Change::ClearAll => {
-                for (number, table) in self.tables.iter().enumerate() {
-                    table.clear(&mut self.transaction)?;
-                    self.logging.database = Database(number as u8);
-                    self.logging.add(Logged::Clear);
-                }
-                Ok(Outcome::Made(true))
-            }
+            Change::ClearAll => self.clear_all(),
             Change::Clear => {
                 table.clear(&mut self.transaction)?;
                 self.logging.add(Logged::Clear);
@@ -198,6 +180,36 @@ impl Work<'_, '_> {
         Record { kind, version: self.version, expiry_ms, bytes }.encode(self.buffer);
         self.logging.add(Logged::Put(key, self.buffer));
         table.put(&mut self.transaction, key, self.buffer, (before.stored_expiry, expiry_ms))
+    }
+
+    fn put_one(
+        &mut self,
+        table: Table,
+        (key, value): (&[u8], &Value),
+        expiry: Expiry,
+        (only, old): (Only, Old),
+    ) -> Result<Outcome, Failure> {
+        let before = self.before(table, key)?;
+        let given = match old {
+            Old::Given => {
+                table.get(&self.transaction, key, self.now_ms)?.map(|record| record.to_entry())
+            }
+            Old::Dropped => None,
+        };
+        if !only.holds(before) {
+            return Ok(Outcome::Put(false, given));
+        }
+        self.put(table, key, (value.kind, &value.bytes), (before, expiry))?;
+        Ok(Outcome::Put(true, given))
+    }
+
+    fn clear_all(&mut self) -> Result<Outcome, Failure> {
+        for (number, table) in self.tables.iter().enumerate() {
+            table.clear(&mut self.transaction)?;
+            self.logging.database = Database(number as u8);
+            self.logging.add(Logged::Clear);
+        }
+        Ok(Outcome::Made(true))
     }
 
     fn put_all(&mut self, table: Table, pairs: &[Pair], only: Only) -> Result<Outcome, Failure> {

@@ -12,7 +12,7 @@ use crate::limits::{
     MEMORY_PERCENT_OF_NO_CONNECTION, MEMORY_PERCENT_OF_NO_IDLE, MEMORY_PERCENT_OF_NO_READ,
     MEMORY_PERCENT_OF_READ_AGAIN,
 };
-use crate::process::{Flags, Mode};
+use crate::process::Flags;
 use crate::service::{CloseReason, Event, Service};
 use crate::slots::ProcessId;
 
@@ -63,8 +63,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn turn_away(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.accepts_overloaded += 1;
         self.tell(id, process, Event::Overloaded)?;
-        let goes_on = matches!(process.mode, Mode::Reading | Mode::Parked | Mode::Collecting);
-        if goes_on { Err(CloseReason::Aborted) } else { Ok(()) }
+        if process.mode.goes_on() { Err(CloseReason::Aborted) } else { Ok(()) }
     }
 }
 

@@ -280,10 +280,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// Tells a process that the scheduler drains, if it may need to know.
     pub(super) fn tell_draining(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        if !matches!(
-            process.mode,
-            Mode::Connecting | Mode::Reading | Mode::Parked | Mode::Collecting
-        ) {
+        if process.mode != Mode::Connecting && !process.mode.goes_on() {
             // It is already ending, and would not end sooner if it were told.
             return Ok(());
         }
@@ -363,8 +360,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// Tells a process that all its output has been sent, if it was queued for this and it is still true.
     pub(super) fn tell_drained(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let is_drained = process.flags.take(Flags::DRAINED) && process.outbox.is_none();
-        let can_be_told = matches!(process.mode, Mode::Reading | Mode::Parked | Mode::Collecting);
-        if is_drained && can_be_told {
+        if is_drained && process.mode.goes_on() {
             self.tell(id, process, Event::OutputDrained)?;
         }
         Ok(())

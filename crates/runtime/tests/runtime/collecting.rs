@@ -5,7 +5,7 @@ use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progres
 use world::{ClientId, ClientState, Stage, Stall};
 
 /// Bytes of the answer to each byte.
-const ANSWER: usize = 1024;
+const ANSWER: usize = 100;
 
 /// Bytes that a process may leave unread.
 const INBOX: usize = 20_000;
@@ -64,7 +64,7 @@ fn sent(stage: &mut Stage<Verbose>, count: usize) -> ClientId {
 
 #[test]
 fn it_is_answered_once_it_reads() {
-    const COUNT: usize = 15_000;
+    const COUNT: usize = 6_000;
     let mut stage = Stage::new(1, || Verbose);
     for ends in [false, true] {
         let client = sent(&mut stage, COUNT);

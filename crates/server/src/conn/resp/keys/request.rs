@@ -52,14 +52,8 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
             let (expiry, only, old) = (Expiry::Never, Only::Always, Old::Given);
             change(Change::Put { key: key(), value, expiry, only, old }, Shape::Old)
         }
-        Verb::SetEx | Verb::PSetEx => {
-            let unit = if verb == Verb::SetEx { Unit::Seconds } else { Unit::Milliseconds };
-            let name = if verb == Verb::SetEx { "setex" } else { "psetex" };
-            let expiry = expiries::after(command.argument(2), unit, now_ms, name)?;
-            let value = Value::bytes(command.argument(3));
-            let (only, old) = (Only::Always, Old::Dropped);
-            change(Change::Put { key: key(), value, expiry, only, old }, Shape::Ok)
-        }
+        Verb::SetEx => set_for("setex", Unit::Seconds, command, now_ms),
+        Verb::PSetEx => set_for("psetex", Unit::Milliseconds, command, now_ms),
         Verb::MSet | Verb::MSetNx => put_all(verb, command),
         Verb::GetDel => change(Change::Take(key()), Shape::Bulk),
         Verb::GetEx => get_and_expire(command, now_ms),
@@ -85,14 +79,8 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
             change(Change::AddDecimal(key(), amount), Shape::Bulk)
         }
         Verb::SetRange => set_range(command),
-        Verb::Rename | Verb::RenameNx => {
-            let (from, to, source) = (key(), command.argument(2).into(), Source::Deleted);
-            let (only, shape) = match verb {
-                Verb::RenameNx => (Only::IfAbsent, Shape::Flag),
-                _ => (Only::Always, Shape::Ok),
-            };
-            change(Change::Copy { from, to, only, source }, shape)
-        }
+        Verb::Rename => rename(command, Only::Always, Shape::Ok),
+        Verb::RenameNx => rename(command, Only::IfAbsent, Shape::Flag),
         Verb::Copy => copy(command),
         Verb::FlushDb => clear(command, Change::Clear),
         Verb::FlushAll => clear(command, Change::ClearAll),
@@ -189,6 +177,19 @@ fn set_range(command: &Command<'_>) -> Result<Request, String> {
     let at = at.map_err(|_| "ERR offset is out of range")?;
     let (key, bytes) = (command.argument(1).into(), command.argument(3).into());
     change(Change::Overwrite(key, at, bytes), Shape::Number)
+}
+
+fn rename(command: &Command<'_>, only: Only, shape: Shape) -> Result<Request, String> {
+    let (from, to) = (command.argument(1).into(), command.argument(2).into());
+    change(Change::Copy { from, to, only, source: Source::Deleted }, shape)
+}
+
+/// `SETEX key seconds value`, `PSETEX key milliseconds value`.
+fn set_for(name: &str, unit: Unit, command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
+    let expiry = expiries::after(command.argument(2), unit, now_ms, name)?;
+    let (key, value) = (command.argument(1).into(), Value::bytes(command.argument(3)));
+    let (only, old) = (Only::Always, Old::Dropped);
+    change(Change::Put { key, value, expiry, only, old }, Shape::Ok)
 }
 
 /// `COPY source destination [REPLACE]`, within one database.
