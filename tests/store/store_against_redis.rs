@@ -134,17 +134,29 @@ fn command(random: &mut Random) -> Vec<String> {
         35 | 36 => vec!["EXEC"],
         37 => vec![random.pick(&["DISCARD", "UNWATCH"])],
         38 => vec!["WATCH", key, other],
-        39 => vec!["SETRANGE", key, random.pick(&["0", "1", "7", "-1", "x"]), value],
+        39..=47 => changed(random),
+        _ => vec![random.pick(&["FLUSHDB", "PING", "ECHO", "NOSUCH", "GET", "PEXPIREAT"]), key],
+    };
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// A command that changes a part of a value, gives it to another key, or has several options.
+fn changed(random: &mut Random) -> Vec<&'static str> {
+    let (key, other) = (random.pick(&KEYS), random.pick(&KEYS));
+    let (value, time) = (random.pick(&VALUES), random.pick(&TIMES));
+    let option = random.pick(&["NX", "XX", "GET", "KEEPTTL", "EX", "PX", "zz"]);
+    match random.below(9) {
+        0 => vec!["SETRANGE", key, random.pick(&["0", "1", "7", "-1", "x"]), value],
         // Redis' numbers are binary, so sums are the same only if their fractions are.
-        40 => vec![
+        1 => vec![
             "INCRBYFLOAT",
             random.pick(&["sum", "sum", "text"]),
             random.pick(&["1.5", "-0.25", "3", "1e2", "x", "nan", "inf"]),
         ],
-        41 => vec![random.pick(&["RENAME", "RENAMENX"]), key, other],
-        42 => vec!["COPY", key, other],
-        43 => vec!["COPY", key, other, random.pick(&["REPLACE", "zz"])],
-        44 => vec![
+        2 => vec![random.pick(&["RENAME", "RENAMENX"]), key, other],
+        3 => vec!["COPY", key, other],
+        4 => vec!["COPY", key, other, random.pick(&["REPLACE", "zz"])],
+        5 => vec![
             "SET",
             key,
             value,
@@ -152,17 +164,15 @@ fn command(random: &mut Random) -> Vec<String> {
             random.pick(&["1000", "NX", "XX"]),
             random.pick(&["NX", "EX", "GET"]),
         ],
-        45 => vec!["SET", key, value, "EX", time, "EX", random.pick(&["1000", "x"]), option],
-        47 => vec!["SET", random.pick(&["text", "sum"]), random.pick(&["x", "1.", ".5", "-3e1"])],
-        46 => vec![
+        6 => vec!["SET", key, value, "EX", time, "EX", random.pick(&["1000", "x"]), option],
+        8 => vec!["SET", random.pick(&["text", "sum"]), random.pick(&["x", "1.", ".5", "-3e1"])],
+        _ => vec![
             "GETEX",
             key,
             random.pick(&["EX", "PX", "PERSIST"]),
             random.pick(&["x", "0", "100000"]),
         ],
-        _ => vec![random.pick(&["FLUSHDB", "PING", "ECHO", "NOSUCH", "GET", "PEXPIREAT"]), key],
-    };
-    words.into_iter().map(str::to_owned).collect()
+    }
 }
 
 fn encoded(words: &[String]) -> Vec<u8> {

@@ -69,6 +69,33 @@ impl Model {
         Seen::Made(holds)
     }
 
+    fn overwrite(&mut self, key: &[u8], at: usize, bytes: &[u8], now: u64) -> Seen {
+        let mut all = self.get(key, now).map_or(Vec::new(), |kept| kept.bytes.clone());
+        if !bytes.is_empty() {
+            all.resize(all.len().max(at + bytes.len()), 0);
+            all[at..at + bytes.len()].copy_from_slice(bytes);
+            self.put(key, &all, Expiry::Keep, now);
+        }
+        Seen::Number(all.len() as i64)
+    }
+
+    fn copy(&mut self, (from, to): (&[u8], &[u8]), only: Only, source: Source, now: u64) -> Seen {
+        let Some(kept) = self.get(from, now).cloned() else {
+            return match source {
+                Source::Kept => Seen::Made(false),
+                Source::Deleted => Seen::Misuse(Misuse::NoSuchKey),
+            };
+        };
+        let made = holds(self.get(to, now).is_some(), only);
+        if made && from != to {
+            self.keys.insert(to.to_vec(), kept);
+            if source == Source::Deleted {
+                self.delete(from, now);
+            }
+        }
+        Seen::Made(made)
+    }
+
     fn add_decimal(&mut self, key: &[u8], amount: &[u8], now: u64) -> Seen {
         let before = self.get(key, now).map_or(b"0".to_vec(), |kept| kept.bytes.clone());
         let number = |bytes: &[u8]| str::from_utf8(bytes).ok()?.parse::<i128>().ok();
@@ -139,32 +166,9 @@ impl Model {
                 }
                 Seen::Value(value)
             }
-            Change::Overwrite(key, at, bytes) => {
-                let mut all = self.get(key, now).map_or(Vec::new(), |kept| kept.bytes.clone());
-                if !bytes.is_empty() {
-                    all.resize(all.len().max(at + bytes.len()), 0);
-                    all[*at..at + bytes.len()].copy_from_slice(bytes);
-                    self.put(key, &all, Expiry::Keep, now);
-                }
-                Seen::Number(all.len() as i64)
-            }
+            Change::Overwrite(key, at, bytes) => self.overwrite(key, *at, bytes, now),
             Change::AddDecimal(key, amount) => self.add_decimal(key, amount, now),
-            Change::Copy { from, to, only, source } => {
-                let Some(kept) = self.get(from, now).cloned() else {
-                    return match source {
-                        Source::Kept => Seen::Made(false),
-                        Source::Deleted => Seen::Misuse(Misuse::NoSuchKey),
-                    };
-                };
-                let made = holds(self.get(to, now).is_some(), *only);
-                if made && from != to {
-                    self.keys.insert(to.to_vec(), kept);
-                    if *source == Source::Deleted {
-                        self.delete(from, now);
-                    }
-                }
-                Seen::Made(made)
-            }
+            Change::Copy { from, to, only, source } => self.copy((from, to), *only, *source, now),
             Change::Clear | Change::ClearAll => {
                 self.keys.clear();
                 Seen::Made(true)

@@ -6,6 +6,7 @@ mod authentication;
 mod catalog;
 mod client;
 mod commands;
+mod entry;
 mod keys;
 mod listening;
 mod pubsub;
@@ -310,6 +311,16 @@ impl Session {
             site.resp.count_command();
         }
         after
+    }
+
+    /// Runs a command of a transaction.
+    fn run_queued(
+        &mut self,
+        command: &Command<'_>,
+        site: &mut Site,
+        context: &mut Context<'_, Message>,
+    ) -> After {
+        commands::run(self, command, site, context)
     }
 
     /// Runs a command whose reply the client does not want.

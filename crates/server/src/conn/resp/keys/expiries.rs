@@ -7,7 +7,7 @@ use wire::resp::Command;
 
 use super::known::Verb;
 use super::reply::{Shape, Unit};
-use super::request::{Request, SYNTAX, change, number};
+use super::requested::{Request, SYNTAX, change, number};
 
 /// The expiry of a value as a client gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

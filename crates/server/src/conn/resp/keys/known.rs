@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::super::catalog::Entry;
+use super::super::entry::Entry;
 use crate::site::Need;
 
 /// A command of the store.

@@ -12,6 +12,7 @@ mod known;
 mod listing;
 mod reply;
 mod request;
+mod requested;
 mod scanning;
 mod transaction;
 mod values;

@@ -2,30 +2,14 @@
 //!
 //! Owns the arguments of each command, and Redis' error texts for invalid ones.
 
-use store::{Change, Expiry, ExpiryOnly, Old, Only, Query, Source, Step, Value};
+use store::{Change, Expiry, ExpiryOnly, Old, Only, Query, Source, Value};
 use wire::resp::Command;
 
 use super::expiries::{self, Lasting};
 use super::known::Verb;
 use super::reply::{Shape, Unit};
-
-/// A step, and the format of its reply.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) step: Step,
-    pub(super) shape: Shape,
-}
-
-pub(super) const SYNTAX: &str = "ERR syntax error";
-const NO_INTEGER: &str = "ERR value is not an integer or out of range";
-
-fn ask(query: Query, shape: Shape) -> Result<Request, String> {
-    Ok(Request { step: Step::Query(query), shape })
-}
-
-pub(super) fn change(change: Change, shape: Shape) -> Result<Request, String> {
-    Ok(Request { step: Step::Change(change), shape })
-}
+pub(super) use super::requested::{Request, SYNTAX, number};
+use super::requested::{ask, change};
 
 /// Parses a command whose number of words is valid.
 pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Request, String> {
@@ -75,8 +59,7 @@ pub(super) fn read(verb: Verb, command: &Command<'_>, now_ms: u64) -> Result<Req
             change(Change::Expire { key: key(), expiry, only }, Shape::Flag)
         }
         Verb::IncrByFloat => {
-            let amount = command.argument(2).into();
-            change(Change::AddDecimal(key(), amount), Shape::Bulk)
+            change(Change::AddDecimal(key(), command.argument(2).into()), Shape::Bulk)
         }
         Verb::SetRange => set_range(command),
         Verb::Rename => rename(command, Only::Always, Shape::Ok),
@@ -111,12 +94,6 @@ fn clear(command: &Command<'_>, cleared: Change) -> Result<Request, String> {
 
 fn keys(command: &Command<'_>) -> Vec<Box<[u8]>> {
     command.arguments_from(1).map(Into::into).collect()
-}
-
-/// A 64-bit integer in the form that Redis accepts.
-pub(super) fn number(bytes: &[u8]) -> Result<i64, String> {
-    let number: Option<i64> = str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
-    number.filter(|number| number.to_string().as_bytes() == bytes).ok_or(NO_INTEGER.to_owned())
 }
 
 fn put(

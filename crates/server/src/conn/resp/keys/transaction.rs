@@ -9,7 +9,6 @@ use store::limits::ORDER_WORK_SIZE;
 use store::{Condition, Failure, Order, Outcome};
 use wire::resp::{Command, Limits, Parser, write_array, write_bulk, write_error, write_simple};
 
-use super::super::commands;
 use super::super::wording::shown;
 use super::awaited::{Awaited, Part, Quiet, Transaction};
 use super::dialog::write_outcome;
@@ -207,7 +206,7 @@ fn answer_part(
         }
         Part::Command(command) => {
             if let Ok(Some(command)) = Parser::default().parse(command, &Limits::default()) {
-                return commands::run(session, &command, site, context);
+                return session.run_queued(&command, site, context);
             }
         }
     }
