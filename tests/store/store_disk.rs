@@ -1,12 +1,59 @@
 //! Goal: a full disk fails writes with a clear reason and nothing else, and the file of a store grows while it is used. Method: a small file
 //! system in memory, where the test may mount one.
 
+use std::io::Write;
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
 
 use crate::server::channel::{connect, resp, say};
 use crate::server::mounted::Mounted;
 use crate::server::patience::until;
 use crate::server::{Plan, Server};
+
+/// A full disk on which another program has taken the last byte.
+fn fill(path: &std::path::Path) {
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    for piece in [1 << 20, 64 << 10, 4096, 1] {
+        while file.write(&vec![0; piece]).is_ok_and(|written| written == piece) {}
+    }
+}
+
+#[test]
+fn on_a_full_disk_everything_can_be_deleted() {
+    let test = "on_a_full_disk_everything_can_be_deleted";
+    let place = crate::server::directory::Directory::new();
+    let Some(_mounted) = Mounted::small(place.path(), "32m", test) else { return };
+    let store = place.path().join("store");
+    for sync in ["commit", "log", "interval", "none"] {
+        for interval in ["50ms", "1h"] {
+            let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"{interval}\"\n");
+            let mut server = start(&store, &config);
+            let mut client = connect(resp(&server));
+            let value = "x".repeat(4_000);
+            for number in 0..200 {
+                assert_eq!(ask(&mut client, &format!("SET {number} {value}")), "+OK\r\n");
+            }
+            fill(&place.path().join("filler"));
+            let told = format!("{sync}, {interval}");
+            for number in 0..100 {
+                assert_eq!(ask(&mut client, &format!("DEL {number}")), ":1\r\n", "{told}");
+            }
+            // Also after a restart, which finds the disk full.
+            server = server.kill_and_restart();
+            client = connect(resp(&server));
+            for number in 100..150 {
+                assert_eq!(ask(&mut client, &format!("DEL {number}")), ":1\r\n", "{told}");
+            }
+            assert_eq!(ask(&mut client, "DBSIZE"), ":50\r\n", "{told}");
+            assert_eq!(ask(&mut client, "FLUSHDB"), "+OK\r\n", "{told}");
+            assert_eq!(ask(&mut client, "DBSIZE"), ":0\r\n", "{told}");
+            std::fs::remove_file(place.path().join("filler")).unwrap();
+            server.signal("TERM");
+            assert!(server.wait().success());
+            std::fs::remove_dir_all(&store).unwrap();
+        }
+    }
+}
 
 fn start(store: &std::path::Path, config: &str) -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
@@ -68,4 +115,23 @@ fn a_full_disk_fails_writes_and_nothing_else() {
         assert!(server.wait().success());
         std::fs::remove_dir_all(&store).unwrap();
     }
+}
+
+#[test]
+fn a_file_that_is_made_shorter_under_the_server_is_named_before_the_server_ends() {
+    let place = crate::server::directory::Directory::new();
+    let store = place.path().join("store");
+    let mut server = start(&store, "[store]\nsync = \"none\"\n");
+    let mut client = connect(resp(&server));
+    for number in 0..500 {
+        let value = "x".repeat(1_000);
+        assert_eq!(ask(&mut client, &format!("SET {number} {value}")), "+OK\r\n");
+    }
+    let data = store.join("data.mdb");
+    std::fs::OpenOptions::new().write(true).open(&data).unwrap().set_len(8192).unwrap();
+    client.write_all(b"GET 0\r\nGET 499\r\nGET 250\r\n").unwrap();
+    // SIGBUS, so that a core dump shows where.
+    assert_eq!(server.wait().signal(), Some(7));
+    let expected = format!("error: the file `{}` has become shorter", data.display());
+    assert!(server.printed_errors().contains(&expected), "{}", server.printed_errors());
 }

@@ -16,6 +16,7 @@ pub mod ethtool;
 pub mod file;
 pub mod foreign;
 pub mod limits;
+pub mod lost_page;
 pub mod netlink;
 pub mod pollset;
 pub mod ring;

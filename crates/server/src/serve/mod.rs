@@ -63,6 +63,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     sys::signal::block_all();
     sys::signal::ignore_broken_pipe();
     sys::signal::ignore_file_size();
+    sys::lost_page::report().map_err(ServeError::Signals)?;
     runtime::panic::report_with_backtrace();
     let data = Arc::new(source.load(1, Before::default())?);
     let config = &data.config;
