@@ -24,6 +24,7 @@ mod files;
 mod hostile;
 mod listen;
 mod log;
+mod memory;
 mod module_applications;
 mod modules_document;
 mod pages;

@@ -43,6 +43,25 @@ pub const TURN_MAX: Duration = Duration::from_secs(5);
 /// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
 
+/// Time between two decisions whether to give memory back (5 s). Shorter: a short pause of a load counts as its end.
+pub const MEMORY_LOOK: Duration = Duration::from_secs(5);
+
+/// Percent of one core that a process uses at most in that time to count as quiet (5). Higher: memory is given back while the process works, whose schedulers may have to wait
+/// for their heaps.
+pub const MEMORY_QUIET_PERCENT: u32 = 5;
+
+/// CPU time of a process after which it may hold memory of a load again (50 ms). Less: an idle process looks for memory to give back for nothing.
+pub const MEMORY_WORK: Duration = Duration::from_millis(50);
+
+/// How often memory is given back by a process that works all the time (1 minute).
+pub const MEMORY_REST: Duration = Duration::from_secs(60);
+
+/// Bytes from which a block of memory has pages of its own, which the kernel gets back when it is freed (1 MiB). Smaller: the kernel has to clear the pages of more buffers.
+pub const MEMORY_OWN_PAGES: i32 = 1024 * 1024;
+
+/// Bytes that the heap of a thread keeps at its end when memory is given back (1 MiB).
+pub const MEMORY_KEPT: i32 = 1024 * 1024;
+
 /// Connections to the control socket and the metrics listener. Consequence: the one that has been idle longest is closed.
 pub const ADMIN_CONNECTIONS: usize = 256;
 

@@ -75,6 +75,8 @@ pub enum ToScheduler {
     },
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the main thread: give the memory of a past load back to the kernel.
+    GiveMemoryBack,
 }
 
 /// What the control scheduler queries.

@@ -15,6 +15,7 @@ pub mod descriptor;
 pub mod ethtool;
 pub mod file;
 pub mod foreign;
+pub mod heap;
 pub mod limits;
 pub mod lost_page;
 pub mod netlink;

@@ -54,6 +54,7 @@ impl Connections {
                 }
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
     }

@@ -9,6 +9,7 @@ mod edit;
 mod error;
 mod listeners;
 mod live_pages;
+mod memory;
 mod openings;
 mod paths;
 mod post;
@@ -65,6 +66,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     sys::signal::ignore_file_size();
     sys::lost_page::report().map_err(ServeError::Signals)?;
     runtime::panic::report_with_backtrace();
+    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
     let data = Arc::new(source.load(1, Before::default())?);
     let config = &data.config;
     diagnostic::set_least(level_of(config.log.level));

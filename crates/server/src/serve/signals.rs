@@ -18,6 +18,7 @@ use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::live_pages::LivePages;
+use super::memory::Memory;
 use super::post::{Post, endpoint};
 use super::settings::level_of;
 use super::watch::Watch;
@@ -61,12 +62,14 @@ pub(super) fn run(
     let mut reloads = ReloadReport::default();
     let mut data = Arc::clone(data);
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
+    let mut memory = Memory::begin();
     pages.begin(&data, &mut post);
     notify(&[NotifyState::Ready]);
     loop {
         let due_in = pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
         let arrival = inbox.wait(pages.descriptor(), Some(due_in));
         watch.look(pages.sets());
+        memory.look(&mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
