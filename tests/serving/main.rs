@@ -27,6 +27,7 @@ mod log;
 mod memory;
 mod module_applications;
 mod modules_document;
+mod odd_bytes;
 mod pages;
 mod pages_document;
 mod process_names;
