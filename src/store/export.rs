@@ -25,7 +25,7 @@ pub(super) fn run(directory: &Path, database: &str) -> Result<(), Failure> {
             };
             for (key, entry) in &page.keys {
                 if let Some(entry) = entry {
-                    writeln!(out, "{}", to_json(key, entry))?;
+                    writeln!(out, "{}", to_json(key, &entry.as_record()))?;
                 }
             }
             after = page.next;

@@ -180,3 +180,39 @@ fn a_token_that_expires_opens_nothing_any_more() {
         heard.starts_with(b"-NOPERM").then_some(())
     });
 }
+
+#[test]
+fn a_list_is_short_and_every_client_gets_its_own() {
+    let server = site();
+    assert_eq!(status(&server, "PUT", "/store/cards/a", &[], &[b'x'; 100_000]), 204);
+    for number in 0..40 {
+        let path = format!("/store/cards/k{number:02}");
+        assert_eq!(status(&server, "PUT", &path, &[], &[b'"'; 20_000]), 204);
+    }
+    let (mut keys, mut after, mut lists) = (Vec::new(), String::new(), 0);
+    loop {
+        let list = server.get(&format!("/store/cards?limit=4096&after={after}"));
+        // A limit, and the last record before it.
+        assert!(list.body.len() < 256 * 1024 + 64 * 1024, "{}", list.body.len());
+        let list: Value = serde_json::from_slice(&list.body).unwrap();
+        keys.extend(list["keys"].as_array().unwrap().clone());
+        lists += 1;
+        match list["next"].as_str() {
+            Some(next) => after = next.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!((keys.len(), lists), (41, 6));
+    assert_eq!(keys[0], json!({ "key": "a", "length": 100_000 }));
+    assert_eq!(keys[40]["value"].as_str().unwrap().len(), 20_000);
+    // One list is answered in a turn, and none is forgotten.
+    let mut clients: Vec<_> = (0..20).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.send(head("GET", "/store/cards", &[]).repeat(3)).unwrap();
+    }
+    for client in &mut clients {
+        for _ in 0..3 {
+            assert_eq!(client.response(RequestKind::Other).unwrap().status, 200);
+        }
+    }
+}

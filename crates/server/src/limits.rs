@@ -202,6 +202,12 @@ pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
 /// Keys in a list of the store if the client does not give a number.
 pub const STORE_LIST_KEYS: usize = 100;
 
+/// Bytes of a list of the store over HTTP (256 KiB), which take about 3 ms. Beyond: the list ends, and names the key behind which the next one begins. One list is answered in a turn.
+pub const STORE_LIST_SIZE: usize = 256 * 1024;
+
+/// Bytes of a value in a list (64 KiB). Beyond: the list has its length instead.
+pub const STORE_LIST_VALUE_SIZE: usize = 64 * 1024;
+
 /// Bytes that the Redis clients of a scheduler keep between commands (64 MiB): commands before `EXEC`, and watched keys. Beyond: an
 /// error, and the client's transaction is discarded.
 pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;

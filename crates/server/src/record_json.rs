@@ -10,20 +10,30 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
-use store::{Entry, Kind, Row};
+use store::{Kind, Record, Row};
 use wire::json;
 
 /// The fields of a record, each with its JSON text.
 pub type Fields<'r> = BTreeMap<Cow<'r, str>, &'r RawValue>;
 
+/// Formats a record without its value, which is too long for a list.
+#[must_use]
+pub(crate) fn to_json_without_value(key: &[u8], record: &Record<'_>) -> String {
+    let mut text = "{".to_owned();
+    put_bytes("key", key, &mut text);
+    text.push_str(&format!(",\"length\":{}", record.bytes.len()));
+    put_expiry(record, &mut text);
+    text
+}
+
 /// Formats a record.
 #[must_use]
-pub fn to_json(key: &[u8], entry: &Entry) -> String {
+pub fn to_json(key: &[u8], entry: &Record<'_>) -> String {
     let mut text = "{".to_owned();
     put_bytes("key", key, &mut text);
     text.push(',');
     let value = match entry.kind {
-        Kind::Number | Kind::Table => json::check(&entry.bytes).ok(),
+        Kind::Number | Kind::Table => json::check(entry.bytes).ok(),
         Kind::Bytes => None,
     };
     match value {
@@ -35,13 +45,18 @@ pub fn to_json(key: &[u8], entry: &Entry) -> String {
             text.push_str("\"value\":");
             text.push_str(value);
         }
-        None => put_bytes("value", &entry.bytes, &mut text),
+        None => put_bytes("value", entry.bytes, &mut text),
     }
-    if let Some(expiry) = entry.expiry_ms {
+    put_expiry(entry, &mut text);
+    text
+}
+
+/// Adds the expiry, and ends the object.
+fn put_expiry(record: &Record<'_>, text: &mut String) {
+    if let Some(expiry) = record.expiry_ms {
         text.push_str(&format!(",\"expires_at_ms\":{expiry}"));
     }
     text.push('}');
-    text
 }
 
 fn is_string_or_number(value: &str) -> bool {
@@ -51,10 +66,12 @@ fn is_string_or_number(value: &str) -> bool {
 /// Adds bytes under a name: as text if they are UTF-8, otherwise in base64 under `NAME_base64`.
 pub fn put_bytes(name: &str, bytes: &[u8], text: &mut String) {
     let (suffix, content) = match str::from_utf8(bytes) {
-        Ok(content) => ("", serde_json::Value::from(content)),
-        Err(_) => ("_base64", serde_json::Value::from(STANDARD.encode(bytes))),
+        Ok(content) => ("", Cow::from(content)),
+        Err(_) => ("_base64", Cow::from(STANDARD.encode(bytes))),
     };
-    text.push_str(&format!("\"{name}{suffix}\":{content}"));
+    let content = serde_json::to_string(&content).expect("every string is JSON");
+    text.push_str(&format!("\"{name}{suffix}\":"));
+    text.push_str(&content);
 }
 
 /// Parses a record as a row to load. Its text has passed [`json::check`].
@@ -99,6 +116,8 @@ fn bytes_of(name: &str, record: &Fields<'_>) -> Result<Option<Vec<u8>>, String> 
 mod tests {
     use proptest::prelude::*;
 
+    use store::Entry;
+
     use super::*;
 
     fn entries() -> impl Strategy<Value = (Kind, Vec<u8>)> {
@@ -129,7 +148,7 @@ mod tests {
             expiry_ms: Option<u64>,
         ) {
             let entry = Entry { kind, version: 7, expiry_ms, bytes: bytes.clone().into() };
-            let line = to_json(&key, &entry);
+            let line = to_json(&key, &entry.as_record());
             prop_assert!(json::check(line.as_bytes()).is_ok(), "{}", line);
             let record: Fields<'_> = serde_json::from_str(&line).unwrap();
             let value = store::Value { kind, bytes: bytes.into() };

@@ -59,6 +59,19 @@ pub struct Entry {
     pub bytes: Box<[u8]>,
 }
 
+impl Entry {
+    /// The copy as a record.
+    #[must_use]
+    pub fn as_record(&self) -> Record<'_> {
+        Record {
+            kind: self.kind,
+            version: self.version,
+            expiry_ms: self.expiry_ms,
+            bytes: &self.bytes,
+        }
+    }
+}
+
 const EXPIRES: u8 = 0x80;
 
 impl<'s> Record<'s> {

@@ -78,6 +78,8 @@ pub(crate) struct StoreDesk {
     admitted: Vec<ProcessId>,
     /// Processes whose `KEYS` or search waits for that of another process.
     lists: Vec<ProcessId>,
+    /// Whether a list was answered in this turn.
+    has_listed: bool,
     /// Processes to resume in the next turn.
     going_on: Vec<ProcessId>,
     /// The process whose `KEYS` or search is running, and its list. There is one at a time, which bounds the memory.
@@ -119,6 +121,7 @@ impl StoreDesk {
             waiting_bytes: 0,
             admitted: Vec::new(),
             lists: Vec::new(),
+            has_listed: false,
             going_on: Vec::new(),
             listing: None,
             stats: StoreStats::default(),
@@ -260,6 +263,13 @@ impl StoreDesk {
         }
     }
 
+    /// Whether a process may answer a list over HTTP in this turn; otherwise it is resumed in the next one.
+    pub(crate) fn may_list(&mut self, process: ProcessId) -> bool {
+        let is_late = std::mem::replace(&mut self.has_listed, true);
+        self.going_on.extend(is_late.then_some(process));
+        !is_late
+    }
+
     /// Takes the list of a process's `KEYS`, or its search, new or begun; `None` while another process has one. The process is resumed when it can start.
     pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
         match self.listing.take() {
@@ -354,6 +364,7 @@ impl StoreDesk {
     /// Ends the turn: drops the snapshot, so that the writer can reuse pages, and sends orders.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.store.end_turn(context.now.monotonic_ms());
+        self.has_listed = false;
         if self.store.lent() > 0 {
             context.wake_after_ms(STORE_LENT_LOOK_MS);
         }

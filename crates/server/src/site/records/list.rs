@@ -1,18 +1,24 @@
 //! A page of the keys of a database, as JSON or NDJSON.
 //!
-//! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`. `record_json` formats the
-//! records.
+//! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`, and how long it may be: the scheduler works on it
+//! without a pause. `record_json` formats the records.
 
 use http::{Answer, AnswerContext};
 use store::limits::PAGE_KEYS;
-use store::{Database, Entry, Outcome, Page, PageOf, Query, With};
+use store::{Database, Failure, Outcome, PageOf, Query, Snapshot, With};
 use wire::http::status::Status;
 
 use super::{Given, Refused, Site, answer, argument, number};
-use crate::limits::STORE_LIST_KEYS;
+use crate::limits::{STORE_LIST_KEYS, STORE_LIST_SIZE, STORE_LIST_VALUE_SIZE};
 use crate::message::Message;
-use crate::record_json::{put_bytes, to_json};
+use crate::record_json::{put_bytes, to_json, to_json_without_value};
 use crate::site::exchange::Exchange;
+
+/// The records of a page, and the key behind which the next one begins.
+struct Listed {
+    records: Vec<String>,
+    next: Option<Box<[u8]>>,
+}
 
 impl Site {
     pub(super) fn answer_list(
@@ -28,58 +34,87 @@ impl Site {
         }
         let page = PageOf {
             prefix: argument(query, b"prefix").unwrap_or_default().into(),
-            after: argument(query, b"after").map(Into::into),
+            // No key is empty.
+            after: argument(query, b"after").filter(|after| !after.is_empty()).map(Into::into),
             keys: limit,
-            with: With::Values,
+            with: With::Keys,
         };
         let store = self.store.as_mut().ok_or(Refused::Missing)?;
-        let snapshot = store.snapshot().map_err(Refused::Failure)?;
-        let outcome = snapshot.answer(database, &Query::Page(page), context.now.unix_ms());
-        let Outcome::Page(page) = outcome.map_err(Refused::Failure)? else {
-            return Err(Refused::Missing);
-        };
+        if !store.may_list(context.id) {
+            return Ok(Answer::Wait);
+        }
+        let listed = store
+            .snapshot()
+            .and_then(|snapshot| list(&snapshot, (database, page), context.now.unix_ms()));
+        let listed = listed.map_err(Refused::Failure)?;
         let accepted = exchange.request.field("accept").unwrap_or_default();
         let is_lines = accepted.starts_with(b"application/x-ndjson");
         let (media_type, text) = match is_lines {
-            true => ("application/x-ndjson", lines(page)),
-            false => ("application/json", object(page)),
+            true => ("application/x-ndjson", listed.lines()),
+            false => ("application/json", listed.object()),
         };
         Ok(answer(Status::OK, (b"", media_type), Given::Copied(text.as_bytes()), exchange))
     }
 }
 
-fn object(page: Page) -> String {
-    let mut text = "{\"keys\":[".to_owned();
-    for (number, record) in records(page.keys).enumerate() {
-        if number > 0 {
-            text.push(',');
+/// Reads the page, up to the limit of its size.
+fn list(
+    snapshot: &Snapshot,
+    (database, page): (Database, PageOf),
+    now_ms: u64,
+) -> Result<Listed, Failure> {
+    let mut listed = Listed { records: Vec::new(), next: None };
+    let Outcome::Page(page) = snapshot.answer(database, &Query::Page(page), now_ms)? else {
+        return Ok(listed);
+    };
+    let mut size = 0;
+    for (key, _) in page.keys {
+        let Some(record) = snapshot.get(database, &key, now_ms)? else { continue };
+        let text = match record.bytes.len() <= STORE_LIST_VALUE_SIZE {
+            true => to_json(&key, &record),
+            false => to_json_without_value(&key, &record),
+        };
+        size += text.len();
+        listed.records.push(text);
+        if size >= STORE_LIST_SIZE {
+            listed.next = Some(key);
+            return Ok(listed);
         }
-        text.push_str(&record);
     }
-    text.push(']');
-    if let Some(next) = &page.next {
-        text.push(',');
-        put_bytes("next", next, &mut text);
-    }
-    text.push('}');
-    text
+    listed.next = page.next;
+    Ok(listed)
 }
 
-/// One line per key, and a last line with the key where the next page begins.
-fn lines(page: Page) -> String {
-    let mut text = String::new();
-    for record in records(page.keys) {
-        text.push_str(&record);
-        text.push('\n');
+impl Listed {
+    fn object(&self) -> String {
+        let mut text = "{\"keys\":[".to_owned();
+        for (number, record) in self.records.iter().enumerate() {
+            if number > 0 {
+                text.push(',');
+            }
+            text.push_str(record);
+        }
+        text.push(']');
+        if let Some(next) = &self.next {
+            text.push(',');
+            put_bytes("next", next, &mut text);
+        }
+        text.push('}');
+        text
     }
-    if let Some(next) = &page.next {
-        text.push('{');
-        put_bytes("next", next, &mut text);
-        text.push_str("}\n");
-    }
-    text
-}
 
-fn records(keys: Vec<(Box<[u8]>, Option<Entry>)>) -> impl Iterator<Item = String> {
-    keys.into_iter().filter_map(|(key, entry)| Some(to_json(&key, &entry?)))
+    /// One line per key, and a last line with the key where the next page begins.
+    fn lines(&self) -> String {
+        let mut text = String::new();
+        for record in &self.records {
+            text.push_str(record);
+            text.push('\n');
+        }
+        if let Some(next) = &self.next {
+            text.push('{');
+            put_bytes("next", next, &mut text);
+            text.push_str("}\n");
+        }
+        text
+    }
 }
