@@ -137,13 +137,16 @@ fn lines(source: Counted, key: String) -> Rows {
 
 /// The row of a line that is a JSON object.
 fn row_of(line: &str, key: &str) -> Result<Row, String> {
-    let line = json::check(line.as_bytes()).map_err(|problem| problem.to_string())?;
+    let told = |problem: json::Problem| problem.to_string();
+    let line = json::check_around(line.as_bytes(), 1).map_err(told)?;
     let object: Fields<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let is_exported = key == "key"
         && ["value", "value_base64", "json"].iter().any(|name| object.contains_key(*name));
     if is_exported {
         return of_json(&object);
     }
+    // The whole line becomes the value.
+    json::check(line.as_bytes()).map_err(told)?;
     let name = match object.get(key).map(|name| name.get()) {
         Some(text) if text.starts_with('"') => json::string(text),
         Some(number)

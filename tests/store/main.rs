@@ -24,3 +24,5 @@ mod store_power;
 mod store_refusals;
 mod store_scans;
 mod store_sessions;
+mod store_texts;
+mod texts;

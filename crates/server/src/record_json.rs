@@ -74,7 +74,7 @@ pub fn put_bytes(name: &str, bytes: &[u8], text: &mut String) {
     text.push_str(&content);
 }
 
-/// Parses a record as a row to load. Its text has passed [`json::check`].
+/// Parses a record as a row to load. Its text has passed [`json::check_around`] with one level.
 ///
 /// # Errors
 /// The field that is missing or invalid.
@@ -149,7 +149,7 @@ mod tests {
         ) {
             let entry = Entry { kind, version: 7, expiry_ms, bytes: bytes.clone().into() };
             let line = to_json(&key, &entry.as_record());
-            prop_assert!(json::check(line.as_bytes()).is_ok(), "{}", line);
+            prop_assert!(json::check_around(line.as_bytes(), 1).is_ok(), "{}", line);
             let record: Fields<'_> = serde_json::from_str(&line).unwrap();
             let value = store::Value { kind, bytes: bytes.into() };
             prop_assert_eq!(of_json(&record).unwrap(), Row { key: key.into(), value, expiry_ms }, "{}", line);

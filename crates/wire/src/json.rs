@@ -87,13 +87,22 @@ impl std::error::Error for Problem {}
 /// # Errors
 /// The first problem.
 pub fn check(text: &[u8]) -> Result<&str, Problem> {
+    check_around(text, 0)
+}
+
+/// The same for a text that has this many levels around values that passed [`check`], as a record has one around its value.
+///
+/// # Errors
+/// The first problem.
+pub fn check_around(text: &[u8], levels: usize) -> Result<&str, Problem> {
     let valid = match simdutf8::compat::from_utf8(text) {
         Ok(valid) => valid,
         Err(error) => {
             return Err(Problem { kind: ProblemKind::NotUtf8, at: error.valid_up_to() + 1 });
         }
     };
-    let mut cursor = Cursor { text, at: 0, open: 0, depth: 0 };
+    let most = (JSON_DEPTH + levels).min(u128::BITS as usize);
+    let mut cursor = Cursor { text, at: 0, open: 0, depth: 0, most };
     cursor.values()?;
     cursor.skip_space();
     if cursor.at < text.len() {
@@ -168,6 +177,8 @@ struct Cursor<'t> {
     /// One bit for each open level, the innermost lowest: 1 for an object, 0 for an array.
     open: u128,
     depth: usize,
+    /// Levels that may be open.
+    most: usize,
 }
 
 impl Cursor<'_> {
@@ -205,7 +216,7 @@ impl Cursor<'_> {
     }
 
     fn open(&mut self, bit: u128) -> Result<(), Problem> {
-        if self.depth >= JSON_DEPTH {
+        if self.depth >= self.most {
             return Err(self.problem(ProblemKind::TooDeep));
         }
         self.at += 1;

@@ -49,7 +49,12 @@ end
 
 local function unpacked(kind, text)
   if kind == TABLE then
-    return decode(text)
+    -- An earlier version of the server stored texts that no page can read; one of them must not end a scan.
+    local fine, value = pcall(decode, text)
+    if fine then
+      return value
+    end
+    return text
   elseif kind == NUMBER then
     local number = tonumber(text)
     return number > -EXACT and number < EXACT and number or text
