@@ -49,6 +49,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "floor",
             "generator",
             "instructions",
+            "memory",
             "million",
             "pages",
             "store",
@@ -81,6 +82,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench pages [--only a,b-10] [--rounds N] [--seconds S] [--full] [--quick] [--report FILE]",
                 summary: "pages next to nginx with Lua, yaws and a handler in Rust; fib(40) next to C; waiting and endless pages",
+            },
+            Form {
+                usage: "bench memory [--preload LIBRARY] [--report FILE]",
+                summary: "resident memory over a minute after a load has gone; --preload for another allocator",
             },
             Form {
                 usage: "bench million [--connections N] [--rates 100000,50000] [--seconds S] [--report FILE]",

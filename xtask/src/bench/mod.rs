@@ -14,6 +14,7 @@ mod instructions;
 mod light;
 pub(crate) mod load;
 mod measure;
+mod memory;
 mod million;
 mod ours;
 mod pages;
@@ -84,6 +85,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         Some("pages") => pages::run(words, arguments),
         Some("store") => store::run(words, arguments),
         Some("million") => million::run(words, arguments),
+        Some("memory") => memory::run(words, arguments),
         Some(other) => Err(Failure::Usage(format!("there is no bench `{other}`"))),
         None => Err(Failure::Usage("name a bench".to_owned())),
     }
