@@ -248,7 +248,17 @@ impl Answer {
         self.ends.len()
     }
 
-    pub(super) fn field_at(&self, index: usize) -> Option<(&[u8], &[u8])> {
+    /// The name of a field; nothing if there is none.
+    pub(super) fn name_at(&self, index: usize) -> &[u8] {
+        self.field_at(index).unwrap_or_default().0
+    }
+
+    /// The value of a field; nothing if there is none.
+    pub(super) fn value_at(&self, index: usize) -> &[u8] {
+        self.field_at(index).unwrap_or_default().1
+    }
+
+    fn field_at(&self, index: usize) -> Option<(&[u8], &[u8])> {
         let start = match index.checked_sub(1) {
             Some(before) => self.ends.get(before)?.1,
             None => 0,

@@ -35,8 +35,8 @@ impl State {
         self.with_room(|state| {
             state.sweep();
             let chunk = state.compile(name, text)?;
-            let taken = state.take_coroutine(name);
-            if let Ok(coroutine) = &taken {
+            let mut taken = state.take_coroutine(name);
+            if let Ok(coroutine) = &mut taken {
                 state.lua.pass(coroutine, &chunk);
             }
             state.lua.release(&chunk);
@@ -62,18 +62,18 @@ impl State {
     /// in the handler.
     fn finish_loading(
         &mut self,
-        coroutine: Coroutine,
+        mut coroutine: Coroutine,
         job: f64,
         (name, file): (&str, &str),
         number: f64,
         host: &mut dyn Host,
     ) -> Result<Handler, Box<ScriptError>> {
-        self.lua.pass_number(&coroutine, job);
-        if !self.lua.pass_bytes(&coroutine, name.as_bytes()) {
+        self.lua.pass_number(&mut coroutine, job);
+        if !self.lua.pass_bytes(&mut coroutine, name.as_bytes()) {
             self.lua.drop_coroutine(coroutine);
             return Err(report::out_of_memory(file));
         }
-        self.lua.pass_number(&coroutine, number);
+        self.lua.pass_number(&mut coroutine, number);
         let name: Rc<str> = file.into();
         // The loaded function stays for all runs.
         let mut run = Run::new(coroutine, name.clone(), MemoryBudget::All, &self.bin);
@@ -94,20 +94,20 @@ impl State {
     fn take_loaded(
         &mut self,
         name: &str,
-        coroutine: Coroutine,
+        mut coroutine: Coroutine,
     ) -> Result<Reference, Box<ScriptError>> {
-        if coroutine.stack.number_at(1) as u8 != LOADED {
-            let error = report::waiting(name, coroutine.stack);
+        if coroutine.stack().number_at(1) as u8 != LOADED {
+            let error = report::waiting(name, coroutine.stack());
             self.lua.drop_coroutine(coroutine);
             return Err(error);
         }
-        if !coroutine.stack.is_function_at(2) {
+        if !coroutine.stack().is_function_at(2) {
             self.lua.drop_coroutine(coroutine);
             return Err(report::plain(Fault::Compile, name, "it does not return a function"));
         }
-        coroutine.stack.truncate(2);
-        let kept = self.lua.keep(&coroutine);
-        coroutine.stack.truncate(0);
+        coroutine.truncate(2);
+        let kept = self.lua.keep(&mut coroutine);
+        coroutine.truncate(0);
         self.put_back(coroutine);
         kept.map_err(|fault| report::of_call(fault, name))
     }
@@ -183,9 +183,9 @@ impl State {
         };
         self.with_room(|state| {
             state.sweep();
-            let coroutine = state.take_coroutine(file)?;
+            let mut coroutine = state.take_coroutine(file)?;
             // The loop takes a function first, which this job does not need.
-            state.lua.pass(&coroutine, &state.kept.adopt);
+            state.lua.pass(&mut coroutine, &state.kept.adopt);
             state.finish_loading(coroutine, LOAD_MODULE, (name, file), number, &mut *host)
         })
     }

@@ -41,19 +41,19 @@ impl State {
     pub(super) fn done(
         &mut self,
         mut run: Run,
-        coroutine: Coroutine,
+        mut coroutine: Coroutine,
         tag: u8,
         output: &mut Output,
     ) -> Step {
         output.take(&coroutine);
-        coroutine.stack.truncate(0);
+        coroutine.truncate(0);
         // A coroutine that exited is in the middle of something. A large output is freed now, because otherwise it would stay until the next run.
         let is_idle = match tag {
             EXIT => false,
             _ if output.body.len() <= limits::BUFFER_KEPT_SIZE => true,
             _ => {
-                let (outcome, _) = self.lua.resume(&coroutine, 0, &mut NoHost, &mut run.meter);
-                coroutine.stack.truncate(0);
+                let (outcome, _) = self.lua.resume(&mut coroutine, 0, &mut NoHost, &mut run.meter);
+                coroutine.truncate(0);
                 outcome == Resumed::Yielded
             }
         };

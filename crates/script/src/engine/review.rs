@@ -29,9 +29,9 @@ impl State {
             return Ok((coroutine, review.outcome));
         }
         let error = if is_known {
-            report::out_of_own_memory(&run.name, coroutine.stack, self.run_bound)
+            report::out_of_own_memory(&run.name, coroutine.stack(), self.run_bound)
         } else if run.ticks > self.ticks_max {
-            report::out_of_time(&run.name, coroutine.stack, self.cpu_budget)
+            report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget)
         } else {
             run.review = Some(review);
             return Ok((coroutine, review.outcome));

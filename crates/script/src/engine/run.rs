@@ -376,13 +376,13 @@ impl Output {
     /// Copies the output of a page: the only copy of it.
     pub(super) fn take(&mut self, coroutine: &Coroutine) {
         self.clear();
-        self.body.extend_from_slice(coroutine.stack.lent_bytes_at(2));
-        let status = coroutine.stack.number_at(4) as u16;
+        self.body.extend_from_slice(coroutine.stack().lent_bytes_at(2));
+        let status = coroutine.stack().number_at(4) as u16;
         self.status = (status != 0).then_some(status);
-        if coroutine.stack.number_at(6) == 1.0 {
+        if coroutine.stack().number_at(6) == 1.0 {
             self.author = Author::Server;
         }
-        if let Some(fields) = coroutine.stack.bytes_at(5) {
+        if let Some(fields) = coroutine.stack().bytes_at(5) {
             self.fields.extend_from_slice(fields);
         }
     }

@@ -17,30 +17,36 @@ impl State {
     pub(super) fn message_of(
         &mut self,
         run: &mut Run,
-        failed: &Coroutine,
+        failed: &mut Coroutine,
         host: &mut dyn Host,
     ) -> String {
-        if let Some(bytes) = failed.stack.bytes_at(-1) {
+        if let Some(bytes) = failed.stack().bytes_at(-1) {
             return shortened(bytes);
         }
-        let kind = failed.stack.type_name_at(-1);
+        let kind = failed.stack().type_name_at(-1);
         self.shown(run, failed, host).unwrap_or_else(|| format!("an error that is a {kind}"))
     }
 
     /// Its own text; `None` if it has none, if producing it fails or waits, or if that takes longer than a slice.
-    fn shown(&mut self, run: &mut Run, failed: &Coroutine, host: &mut dyn Host) -> Option<String> {
-        let coroutine = self.take_coroutine(&run.name).ok()?;
-        self.lua.move_value(failed, &coroutine);
-        self.lua.pass_number(&coroutine, SHOW);
-        let (outcome, ticks) = self.lua.resume(&coroutine, 2, host, &mut run.meter);
+    fn shown(
+        &mut self,
+        run: &mut Run,
+        failed: &mut Coroutine,
+        host: &mut dyn Host,
+    ) -> Option<String> {
+        let mut coroutine = self.take_coroutine(&run.name).ok()?;
+        self.lua.move_value(failed, &mut coroutine);
+        self.lua.pass_number(&mut coroutine, SHOW);
+        let (outcome, ticks) = self.lua.resume(&mut coroutine, 2, host, &mut run.meter);
         self.use_ticks(run, ticks);
-        let is_shown = outcome == Resumed::Yielded && coroutine.stack.number_at(1) as u8 == LOADED;
+        let is_shown =
+            outcome == Resumed::Yielded && coroutine.stack().number_at(1) as u8 == LOADED;
         if !is_shown {
             self.lua.drop_coroutine(coroutine);
             return None;
         }
-        let text = coroutine.stack.bytes_at(2).map(shortened);
-        coroutine.stack.truncate(0);
+        let text = coroutine.stack().bytes_at(2).map(shortened);
+        coroutine.truncate(0);
         self.put_back(coroutine);
         text
     }

@@ -47,15 +47,15 @@ impl State {
             return None;
         }
         let mut meter = self.lua.meter_of(account.number);
-        let taken = self.lua.charged(&mut meter, |lua| {
-            let coroutine = lua.coroutine(&self.kept.body).ok()?;
-            if lua.has_room(&coroutine) && lua.pass_bytes(&coroutine, job) {
+        let mut taken = self.lua.charged(&mut meter, |lua| {
+            let mut coroutine = lua.coroutine(&self.kept.body).ok()?;
+            if lua.has_room(&coroutine) && lua.pass_bytes(&mut coroutine, job) {
                 return Some(coroutine);
             }
             lua.drop_coroutine(coroutine);
             None
         });
-        self.lua.pass_number(taken.as_ref()?, kind);
+        self.lua.pass_number(taken.as_mut()?, kind);
         let memory = MemoryBudget::Shared(meter, Rc::clone(account));
         let mut run = Run::new(taken?, name.into(), memory, &self.bin);
         run.first_values = 2;

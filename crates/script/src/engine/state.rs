@@ -188,11 +188,11 @@ impl State {
         self.sweep();
         self.held = 0;
         let Some(reference) = &page.reference else { return Step::Done };
-        let coroutine = match self.take_coroutine(&page.name) {
+        let mut coroutine = match self.take_coroutine(&page.name) {
             Ok(coroutine) => coroutine,
             Err(error) => return Step::Failed(error),
         };
-        self.lua.pass(&coroutine, reference);
+        self.lua.pass(&mut coroutine, reference);
         let name = page.name.clone();
         let run = Run::new(coroutine, name, MemoryBudget::Bytes(self.run_bound), &self.bin);
         self.go_on(run, 1, host, output)
@@ -211,7 +211,7 @@ impl State {
         self.held = 0;
         debug_assert!(run.review.is_none() || reply == Reply::Nothing, "it was said to be sliced");
         let before = run.meter.allocated();
-        let passed = match &run.coroutine {
+        let passed = match &mut run.coroutine {
             Some(coroutine) => self.pass_reply(coroutine, reply, &mut run.meter),
             None => None,
         };
@@ -231,7 +231,7 @@ impl State {
     /// Passes the reply to a wait: a failure or nil, then the values. Returns how many values that are; `None` without memory.
     fn pass_reply(
         &mut self,
-        coroutine: &Coroutine,
+        coroutine: &mut Coroutine,
         reply: Reply<'_>,
         meter: &mut Meter,
     ) -> Option<i32> {
@@ -266,13 +266,13 @@ impl State {
             None => self.advance(&mut run, passed, host),
             Some(review) => self.review(&mut run, review),
         };
-        let (coroutine, outcome) = match advanced {
+        let (mut coroutine, outcome) = match advanced {
             Ok(advanced) => advanced,
             Err(error) => return Step::Failed(error),
         };
         // A finished run gives back all it can.
         let tag = match outcome {
-            Resumed::Yielded => coroutine.stack.number_at(1) as u8,
+            Resumed::Yielded => coroutine.stack().number_at(1) as u8,
             _ => 0,
         };
         let is_done = matches!(tag, DONE | EXIT);
@@ -285,7 +285,7 @@ impl State {
         }
         if !is_done && run.ticks > self.ticks_max {
             // A run that waits before each slice ends uses up its time too.
-            let error = report::out_of_time(&run.name, coroutine.stack, self.cpu_budget);
+            let error = report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget);
             self.lua.drop_coroutine(coroutine);
             return Step::Failed(error);
         }
@@ -296,7 +296,7 @@ impl State {
                 if matches!(wait, Wait::Flush | Wait::Accept | Wait::Say) {
                     output.take(&coroutine);
                 }
-                coroutine.stack.truncate(0);
+                coroutine.truncate(0);
                 run.coroutine = Some(coroutine);
                 Step::Waits(run, wait)
             }
@@ -311,27 +311,32 @@ impl State {
         passed: i32,
         host: &mut dyn Host,
     ) -> Result<(Coroutine, Resumed), Box<ScriptError>> {
-        let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
+        let mut coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
         let before = run.meter.allocated();
-        let (outcome, ticks) = self.lua.resume(&coroutine, passed, host, &mut run.meter);
+        let (outcome, ticks) = self.lua.resume(&mut coroutine, passed, host, &mut run.meter);
         self.allocated += run.meter.allocated() - before;
         self.held = self.lua.held(&run.meter);
         self.use_ticks(run, ticks);
         let error = match outcome {
             Resumed::Yielded | Resumed::Sliced if ticks > self.uninterrupted_ticks => {
-                report::stalled(&run.name, coroutine.stack)
+                report::stalled(&run.name, coroutine.stack())
             }
             Resumed::Yielded => return Ok((coroutine, outcome)),
             Resumed::Sliced if run.ticks <= self.ticks_max => {
-                run.seen = Seen::of(coroutine.stack);
+                run.seen = Seen::of(coroutine.stack());
                 return Ok((coroutine, outcome));
             }
-            Resumed::Sliced => report::out_of_time(&run.name, coroutine.stack, self.cpu_budget),
-            Resumed::Stalled => report::stalled(&run.name, coroutine.stack),
+            Resumed::Sliced => report::out_of_time(&run.name, coroutine.stack(), self.cpu_budget),
+            Resumed::Stalled => report::stalled(&run.name, coroutine.stack()),
             Resumed::Raised => {
-                let message = self.message_of(run, &coroutine, host);
+                let message = self.message_of(run, &mut coroutine, host);
                 let fault = self.fault_of(&coroutine, &message);
-                report::raised(fault, &run.name, (coroutine.stack, &self.lost(&coroutine)), message)
+                report::raised(
+                    fault,
+                    &run.name,
+                    (coroutine.stack(), &self.lost(&coroutine)),
+                    message,
+                )
             }
             Resumed::OutOfMemory => {
                 let seen = run.seen.as_deref();
@@ -339,7 +344,7 @@ impl State {
                 if largest.is_none() {
                     self.note_refused();
                 }
-                report::out_of_memory_at(&run.name, coroutine.stack, seen, largest)
+                report::out_of_memory_at(&run.name, coroutine.stack(), seen, largest)
             }
         };
         self.lua.drop_coroutine(coroutine);
@@ -349,7 +354,7 @@ impl State {
     /// Ends a run to make room for others. The error says where it was, and how much it held.
     pub fn end_for_room(&mut self, mut run: Run, held: u64) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
-        let error = report::ended_for_room(&run.name, coroutine.stack, held);
+        let error = report::ended_for_room(&run.name, coroutine.stack(), held);
         self.lua.drop_coroutine(coroutine);
         error
     }
@@ -357,7 +362,7 @@ impl State {
     /// Ends a run that exceeded its deadline. The error says where it was.
     pub fn end_late(&mut self, mut run: Run, bound: Duration) -> Box<ScriptError> {
         let coroutine = run.coroutine.take().expect("a run has its coroutine between calls");
-        let error = report::late(&run.name, coroutine.stack, bound);
+        let error = report::late(&run.name, coroutine.stack(), bound);
         self.lua.drop_coroutine(coroutine);
         error
     }

@@ -16,7 +16,7 @@ use crate::engine::tag::{
 impl Wait {
     /// Reads the values that a coroutine yielded after this tag.
     pub(super) fn of(tag: u8, coroutine: &Coroutine) -> Self {
-        let stack = coroutine.stack;
+        let stack = coroutine.stack();
         let time = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let time_or_none = |seconds: f64| (seconds >= 0.0).then(|| time(seconds));
         let text = |place| stack.bytes_at(place).unwrap_or_default().to_vec();

@@ -10,7 +10,9 @@ use std::ptr::NonNull;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::stack::{Inside, Stack};
+use crate::engine::ffi::inside::Inside;
+use crate::engine::ffi::slots::Slots;
+use crate::engine::ffi::stack::Stack;
 
 /// Why a protected call did not complete.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,13 +23,13 @@ pub(in crate::engine) enum Fault {
     Raised(String),
 }
 
-/// The closure of a call.
+/// The closure of a call. What it keeps for its caller lies outside, because an error ends it anywhere.
 struct Action<'call> {
     work: &'call mut dyn FnMut(Inside),
 }
 
 /// Runs `work` where it may raise. Everything it leaves on the stack is dropped.
-pub(super) fn protected(stack: Stack, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
+pub(super) fn protected(stack: Slots, work: &mut dyn FnMut(Inside)) -> Result<(), Fault> {
     let mut action = Action { work };
     let count = stack.count();
     // SAFETY: `enter` gets the address of `action`, which lives until the call is over.
@@ -43,7 +45,9 @@ pub(super) fn protected(stack: Stack, work: &mut dyn FnMut(Inside)) -> Result<()
 }
 
 /// The topmost value as text, if it is text.
-fn text_of(stack: Stack) -> String {
+fn text_of(slots: Slots) -> String {
+    // SAFETY: nothing takes it off before this returns.
+    let stack = unsafe { Stack::of(slots) };
     stack.bytes_at(-1).map_or_else(
         || format!("an error that is a {}", stack.type_name_at(-1)),
         |bytes| String::from_utf8_lossy(bytes).into_owned(),

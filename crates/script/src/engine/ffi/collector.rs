@@ -10,7 +10,7 @@ use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::ffi::context::Cycle;
-use crate::engine::ffi::stack::Inside;
+use crate::engine::ffi::inside::Inside;
 
 impl Inside {
     /// Collects all garbage.
@@ -37,21 +37,25 @@ impl Inside {
         collect(api::LUA_GCRESTART, 0);
         // A step is due now, and the next allocation takes it.
         self.push_table(0, 0);
-        self.truncate(self.count() - 1);
+        self.drop_top(1);
         collect(api::LUA_GCSETSTEPMUL, usual);
     }
 }
 
 /// Leaves an object for the collector, which reports when it has collected it.
-pub(super) fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
+///
+/// # Safety
+/// The cell outlives the state.
+pub(super) unsafe fn watch_cycle(inside: Inside, cycle: &Cell<Cycle>) {
     cycle.set(Cycle::Watched);
     inside.push_object();
     inside.push_table(0, 1);
     inside.push_pointer(ptr::from_ref(cycle).cast_mut().cast());
-    inside.close_over(on_cycle, 1);
+    // SAFETY: it takes any arguments, and the caller guarantees that its upvalue stays valid.
+    unsafe { inside.close_over(on_cycle, 1) };
     inside.set_field(-2, c"__gc");
     inside.set_metatable(-2);
-    inside.truncate(inside.count() - 1);
+    inside.drop_top(1);
 }
 
 /// Called by the collector at the end of a cycle, with the object it has collected.

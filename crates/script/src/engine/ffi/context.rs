@@ -21,6 +21,8 @@ use crate::limits;
 
 /// What the handler and the hook know about the state that runs on a thread. All accesses are on one thread, but the
 /// handler may run between any two instructions.
+///
+/// Invariant: the state is open while the watch is used.
 pub(super) struct Watch {
     pub(super) state: AtomicPtr<lua_State>,
     /// Half its slice.
@@ -63,6 +65,8 @@ pub(super) struct Memory {
     /// How many of the last consecutive new blocks may be upvalues of one function.
     upvalues: Cell<usize>,
     /// Where the running coroutine is named; `None` while the state is being opened.
+    ///
+    /// Invariant: found in the state of this account, which is open while it allocates.
     running: Cell<Option<Running>>,
     allocator: Cell<Option<(api::lua_Alloc, *mut c_void)>>,
     /// Which run the memory belongs to.
@@ -141,7 +145,8 @@ impl Memory {
     #[cold]
     fn refuse(&self) -> *mut c_void {
         if let Some(running) = self.running.get() {
-            running.mend_end();
+            // SAFETY: only the allocator of the state gets here (invariant of the field).
+            unsafe { running.mend_end() };
         }
         ptr::null_mut()
     }
@@ -215,10 +220,17 @@ pub(super) struct Context {
     pub(super) watch: Watch,
     pub(super) traces: Cell<Traces>,
     pub(super) pieces: Pieces,
+    /// Allocations, any of which may raise, while a cell was held.
+    #[cfg(test)]
+    pub(super) held: Cell<u32>,
 }
 
 impl Context {
-    pub(super) fn new(sizes: MemorySizes, state: NonNull<lua_State>) -> Self {
+    /// The cells of a state that is open.
+    ///
+    /// # Safety
+    /// The state stays open as long as the context's watch is used.
+    pub(super) unsafe fn new(sizes: MemorySizes, state: NonNull<lua_State>) -> Self {
         Self {
             memory: Memory {
                 used: Cell::new(0),
@@ -237,10 +249,22 @@ impl Context {
             panic: RefCell::new(None),
             answer: RefCell::default(),
             keys: RefCell::default(),
-            watch: Watch::new(state),
+            // SAFETY: the caller guarantees it.
+            watch: unsafe { Watch::new(state) },
             traces: Cell::default(),
             pieces: Pieces::default(),
+            #[cfg(test)]
+            held: Cell::new(0),
         }
+    }
+
+    #[cfg(test)]
+    fn note_allocation(&self) {
+        let Self { answer, keys, panic, .. } = self;
+        let is_held = answer.try_borrow_mut().is_err()
+            || keys.try_borrow_mut().is_err()
+            || panic.try_borrow_mut().is_err();
+        self.held.set(self.held.get() + u32::from(is_held));
     }
 
     /// The context of a state, from any of its coroutines.
@@ -257,7 +281,10 @@ impl Context {
 
     /// Installs the account in front of Lua's own allocator, which keeps doing the work: it has no locks, because a
     /// state belongs to one thread.
-    pub(super) fn install(&self, state: *mut lua_State) {
+    ///
+    /// # Safety
+    /// The state is open, and the context stays where it is until [`remove`](Self::remove).
+    pub(super) unsafe fn install(&self, state: *mut lua_State) {
         let mut inner = ptr::null_mut();
         // SAFETY: the state is open; the second argument is a place for the allocator's own data.
         let allocator = unsafe { api::lua_getallocf(state, &raw mut inner) };
@@ -273,7 +300,10 @@ impl Context {
     }
 
     /// Restores the state's own allocator, before the state is closed.
-    pub(super) fn remove(&self, state: *mut lua_State) {
+    ///
+    /// # Safety
+    /// The state is the one for which the account was installed, and open.
+    pub(super) unsafe fn remove(&self, state: *mut lua_State) {
         if let Some((allocator, inner)) = self.memory.allocator.get() {
             // SAFETY: the state is open; these are the two values it was made with.
             unsafe { api::lua_setallocf(state, allocator, inner) };
@@ -289,7 +319,8 @@ unsafe extern "C" fn account(
     after: usize,
 ) -> *mut c_void {
     // SAFETY: `install` gave this address, which is valid while the state is open.
-    let memory = unsafe { &(*context.cast::<Context>()).memory };
+    let context = unsafe { &*context.cast::<Context>() };
+    let memory = &context.memory;
     let Some((allocator, inner)) = memory.allocator.get() else {
         return ptr::null_mut();
     };
@@ -306,6 +337,8 @@ unsafe extern "C" fn account(
         }
         return result;
     }
+    #[cfg(test)]
+    context.note_allocation();
     let used = memory.used.get().saturating_add(after - before);
     if memory.is_refused(used, after) {
         return memory.refuse();

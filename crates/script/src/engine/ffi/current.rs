@@ -4,7 +4,8 @@
 //! Owns the setting of the slot when another run continues. Never creates its content: run.lua
 //! does.
 
-use crate::engine::ffi::lua::{Coroutine, Lua};
+use crate::engine::ffi::coroutine::Coroutine;
+use crate::engine::ffi::lua::Lua;
 use crate::engine::ffi::reference::{Places, Reference};
 
 impl Lua {
@@ -16,7 +17,7 @@ impl Lua {
     /// Sets the slot to this run, which continues now. A run that begins has no content yet, and sets the slot itself.
     pub(super) fn tell_current(&self, coroutine: &Coroutine) {
         let Some(places) = &self.places else { return };
-        let state = coroutine.stack.state();
+        let state = coroutine.slots_in(&self.openness).state();
         if self.context().current.replace(state) == state {
             return;
         }
@@ -26,7 +27,8 @@ impl Lua {
         main.push_registered(places.contexts.0);
         main.push_registered(coroutine.reference.0);
         main.get_raw(-2);
-        main.set_first(-3);
+        // SAFETY: run.lua made it with its slot.
+        unsafe { main.set_first(-3) };
         main.truncate(count);
     }
 }

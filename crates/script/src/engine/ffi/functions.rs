@@ -11,11 +11,12 @@ use mlua_sys::lua_State;
 
 use crate::engine::escape;
 use crate::engine::ffi::address::{piece, place_of};
-use crate::engine::ffi::called::{called_with, with_host};
+use crate::engine::ffi::called::{Called, called_with, push_answered, with_host};
 use crate::engine::ffi::context::{Context, Traces};
-use crate::engine::ffi::stack::{Inside, Type};
+use crate::engine::ffi::inside::Inside;
+use crate::engine::ffi::slots::Type;
 use crate::engine::ffi::{crypto, native, records, utf8};
-use crate::engine::host::{Answer, Level, Part, PublishedValue, Shape};
+use crate::engine::host::{Level, Part, PublishedValue, Shape};
 use crate::engine::keys::Signed;
 use crate::limits;
 
@@ -37,7 +38,8 @@ pub(super) fn install(inside: Inside) {
         (c"verify", verify),
     ];
     for (name, function) in functions {
-        inside.push_function(function);
+        // SAFETY: they take any arguments.
+        unsafe { inside.push_function(function) };
         inside.set_field(-2, name);
     }
     // Called through LuaJIT's FFI, which only the library can use, so that the caller stays in native code.
@@ -58,7 +60,8 @@ const ATTACH: &[u8] = b"jit.attach(..., 'trace') return { 'start', 'stop', 'abor
 /// Begins to watch the compiler; leaves the values to keep on the stack.
 pub(super) fn watch_compiler(inside: Inside) {
     if compile(inside, c"=[library] attach", ATTACH) {
-        inside.push_function(on_compiler);
+        // SAFETY: it takes any arguments.
+        unsafe { inside.push_function(on_compiler) };
         inside.call(1, 1);
     }
 }
@@ -66,13 +69,13 @@ pub(super) fn watch_compiler(inside: Inside) {
 /// Called by the compiler with the name of an event.
 unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
     let Context { watch, traces, pieces, memory, .. } = context;
     let Traces { made, aborted } = traces.get();
-    match inside.bytes_at(1) {
+    match arguments.bytes_at(1) {
         Some(b"start") => {
             watch.on_compiler_begun();
-            native::on_begun(inside, pieces, memory);
+            native::on_begun(inside, arguments, pieces, memory);
             return 0;
         }
         Some(b"stop") => traces.set(Traces { made: made + 1, aborted }),
@@ -83,38 +86,31 @@ unsafe extern "C-unwind" fn on_compiler(state: *mut lua_State) -> c_int {
     0
 }
 
-/// Raises an error with a constant text, without a place in front.
-pub(super) fn raise(state: *mut lua_State, text: &'static str) {
-    // SAFETY: Lua called us; the range is readable and Lua copies it.
-    unsafe { api::lua_pushlstring_(state, text.as_ptr().cast(), text.len()) };
-    // SAFETY: there is a value on the stack; the callers hold nothing that is to be dropped.
-    unsafe { api::lua_error(state) };
-}
-
 /// `ask(part)`: a part of the request, as a string or as a table of names and values; nil and the limit if there are
 /// more than that many.
 unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let Some(part) = Part::of_number(inside.number_at(1)) else { return 0 };
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let Some(part) = Part::of_number(arguments.number_at(1)) else { return 0 };
     let mut answer = context.answer.borrow_mut();
     answer.clear();
     let is_answered = with_host(context, |host| host.request(part, &mut answer));
     let is_refused = is_answered.is_none() || answer.shape() == Shape::Refused;
     drop(answer);
     if is_refused {
-        raise(state, "there is no request here");
+        inside.raise("there is no request here");
     }
     push_answer(inside, context)
 }
 
-/// Pushes the host's answer. The cell is borrowed for one value at a time, because an error may be raised in between.
+/// Pushes the host's answer.
 fn push_answer(inside: Inside, context: &Context) -> c_int {
-    inside.reserve(4);
-    match context.answer.borrow().shape() {
+    // Not in the `match`, which would hold the cell to its end.
+    let shape = context.answer.borrow().shape();
+    match shape {
         Shape::Nothing | Shape::Refused => return 0,
         Shape::Text => {
-            inside.push_bytes(context.answer.borrow().text_bytes());
+            push_answered(inside, context, |answer| answer.text_bytes());
             return 1;
         }
         Shape::Fields => {}
@@ -127,24 +123,19 @@ fn push_answer(inside: Inside, context: &Context) -> c_int {
     }
     inside.push_table(0, c_int::try_from(count).unwrap_or(0));
     for index in 0..count {
-        push_field(inside, &context.answer.borrow(), index);
+        push_answered(inside, context, |answer| answer.name_at(index));
+        push_answered(inside, context, |answer| answer.value_at(index));
+        inside.set_raw(-3);
     }
     1
-}
-
-fn push_field(inside: Inside, answer: &Answer, index: usize) {
-    let Some((name, value)) = answer.field_at(index) else { return };
-    inside.push_bytes(name);
-    inside.push_bytes(value);
-    inside.set_raw(-3);
 }
 
 /// `log(level, text)`.
 unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let level = Level::of_number(inside.number_at(1));
-    let text = inside.bytes_at(2).unwrap_or_default();
+    let Called { arguments, context, .. } = unsafe { called_with(state) };
+    let level = Level::of_number(arguments.number_at(1));
+    let text = arguments.bytes_at(2).unwrap_or_default();
     with_host(context, |host| host.log(level, text));
     0
 }
@@ -152,9 +143,11 @@ unsafe extern "C-unwind" fn log(state: *mut lua_State) -> c_int {
 /// `publish_message(kind, channel, value)`: publishes a string (kind 1) or a value in JSON (2); returns the reason if that fails.
 unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let (Some(channel), Some(value)) = (inside.bytes_at(2), inside.bytes_at(3)) else { return 0 };
-    let value = match inside.number_at(1) as u8 {
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(channel), Some(value)) = (arguments.bytes_at(2), arguments.bytes_at(3)) else {
+        return 0;
+    };
+    let value = match arguments.number_at(1) as u8 {
         1 => PublishedValue::Text(value),
         _ => PublishedValue::Json(value),
     };
@@ -163,14 +156,14 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     let Some(Err(problem)) = published else { return 0 };
     context.answer.borrow_mut().text(problem.as_bytes());
     drop(problem);
-    inside.push_bytes(context.answer.borrow().text_bytes());
+    push_answered(inside, context, |answer| answer.text_bytes());
     1
 }
 
 /// `now()`: seconds since 1970, from the host.
 unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
+    let Called { inside, context, .. } = unsafe { called_with(state) };
     let now = with_host(context, |host| host.now()).unwrap_or_default();
     inside.push_number(now.as_secs_f64());
     1
@@ -179,7 +172,7 @@ unsafe extern "C-unwind" fn now(state: *mut lua_State) -> c_int {
 /// `clock()`: monotonic seconds, from the host.
 unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
+    let Called { inside, context, .. } = unsafe { called_with(state) };
     let time = with_host(context, |host| host.clock()).unwrap_or_default();
     inside.push_number(time.as_secs_f64());
     1
@@ -188,10 +181,12 @@ unsafe extern "C-unwind" fn clock(state: *mut lua_State) -> c_int {
 /// `find(text, needle, start, stop)`: the position of the needle between these positions, in linear time; nothing if there is none.
 unsafe extern "C-unwind" fn find(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, _) = unsafe { called_with(state) };
-    let (Some(text), Some(needle)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
-    let start = (inside.number_at(3) as usize).saturating_sub(1);
-    let stop = (inside.number_at(4) as usize).min(text.len());
+    let Called { inside, arguments, .. } = unsafe { called_with(state) };
+    let (Some(text), Some(needle)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else {
+        return 0;
+    };
+    let start = (arguments.number_at(3) as usize).saturating_sub(1);
+    let stop = (arguments.number_at(4) as usize).min(text.len());
     match text.get(start..stop).and_then(|within| memmem::find(within, needle)) {
         Some(at) => {
             inside.push_number((start + at + 1) as f64);
@@ -219,7 +214,8 @@ pub(super) fn compile(inside: Inside, name: &CStr, text: &[u8]) -> bool {
 
 /// Loads a chunk of a kind: text, or byte code that the library made.
 fn load_as(inside: Inside, kind: &CStr, name: &CStr, chunk: &[u8]) -> bool {
-    // SAFETY: both ranges are readable. Byte code is that of the library alone: see `load_code`.
+    inside.reserve(1);
+    // SAFETY: there is room, and both ranges are readable. Byte code is that of the library alone: see `load_code`.
     let status = unsafe {
         luaL_loadbufferx(
             inside.state(),
@@ -230,8 +226,7 @@ fn load_as(inside: Inside, kind: &CStr, name: &CStr, chunk: &[u8]) -> bool {
         )
     };
     if status == api::LUA_ERRMEM {
-        // SAFETY: the message lies on the stack, and there is a protected caller.
-        unsafe { api::lua_error(inside.state()) };
+        inside.raise_top();
     }
     status == api::LUA_OK
 }
@@ -239,11 +234,11 @@ fn load_as(inside: Inside, kind: &CStr, name: &CStr, chunk: &[u8]) -> bool {
 /// `load(text, name, environment)`: a function, or nil and a message. Never byte code.
 unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, _) = unsafe { called_with(state) };
-    let (Some(text), Some(name)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
+    let Called { inside, arguments, .. } = unsafe { called_with(state) };
+    let (Some(text), Some(name)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else { return 0 };
     let Ok(name) = CStr::from_bytes_with_nul(name) else { return 0 };
-    if inside.type_at(3) != Type::Table {
-        raise(state, "what is loaded needs an environment");
+    if arguments.type_at(3) != Type::Table {
+        inside.raise("what is loaded needs an environment");
     }
     if compile(inside, name, text) {
         inside.set_environment(3);
@@ -258,8 +253,8 @@ unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
 /// (instances.lua), because other byte code could do anything.
 unsafe extern "C-unwind" fn load_code(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, _) = unsafe { called_with(state) };
-    let Some(code) = inside.bytes_at(1) else { return 0 };
+    let Called { inside, arguments, .. } = unsafe { called_with(state) };
+    let Some(code) = arguments.bytes_at(1) else { return 0 };
     if !load_as(inside, c"b", c"=code", code) {
         inside.raise_top();
     }
@@ -269,9 +264,11 @@ unsafe extern "C-unwind" fn load_code(state: *mut lua_State) -> c_int {
 /// `sign(name, expires, value)`: the code of a cookie.
 unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
-    let expires = inside.number_at(2) as u64;
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(name), Some(value)) = (arguments.bytes_at(1), arguments.bytes_at(3)) else {
+        return 0;
+    };
+    let expires = arguments.number_at(2) as u64;
     // No value with a destructor is left when an error is raised.
     let code = {
         let site = site_of(context);
@@ -279,7 +276,7 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
     };
     match code {
         Some(code) => inside.push_bytes(&code),
-        None => raise(state, "there is no secret to sign cookies with"),
+        None => inside.raise("there is no secret to sign cookies with"),
     }
     1
 }
@@ -287,10 +284,12 @@ unsafe extern "C-unwind" fn sign(state: *mut lua_State) -> c_int {
 /// `verify(name, expires, value, code)`: 1 if the code is that of the cookie, otherwise 0.
 unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let (Some(name), Some(value)) = (inside.bytes_at(1), inside.bytes_at(3)) else { return 0 };
-    let code = inside.bytes_at(4).unwrap_or_default();
-    let expires = inside.number_at(2) as u64;
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(name), Some(value)) = (arguments.bytes_at(1), arguments.bytes_at(3)) else {
+        return 0;
+    };
+    let code = arguments.bytes_at(4).unwrap_or_default();
+    let expires = arguments.number_at(2) as u64;
     let is_signed = {
         let site = site_of(context);
         context.keys.borrow().verify(Signed { site: &site, name, expires, value }, code)
@@ -302,10 +301,10 @@ unsafe extern "C-unwind" fn verify(state: *mut lua_State) -> c_int {
 /// `site()`: the name of the run's site; empty for the one without a name.
 unsafe extern "C-unwind" fn site(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
+    let Called { inside, context, .. } = unsafe { called_with(state) };
     // Values with destructors are dropped before an error may be raised: the name is kept in the context.
     context.answer.borrow_mut().text(&site_of(context));
-    inside.push_bytes(context.answer.borrow().text_bytes());
+    push_answered(inside, context, |answer| answer.text_bytes());
     1
 }
 

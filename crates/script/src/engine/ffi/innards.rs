@@ -17,7 +17,8 @@ use std::ffi::c_int;
 use mlua_sys as api;
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::stack::{Inside, Status};
+use crate::engine::ffi::inside::Inside;
+use crate::engine::ffi::slots::Status;
 
 /// The word of `lua_State` with the address of its `global_State`.
 const GLOBAL: usize = 2;
@@ -33,15 +34,19 @@ pub(super) struct Running(*const *mut lua_State);
 impl Running {
     /// Searches for the place. `None` if the words are not where they should be.
     pub(super) fn find(inside: Inside) -> Option<Self> {
-        let global = word_of(inside.state(), GLOBAL) as *const usize;
+        // SAFETY: the state is open.
+        let global = unsafe { word_of(inside.state(), GLOBAL) } as *const usize;
         let mut seen = Seen { global, are_words_right: true, places: u64::MAX };
         for _ in 0..2 {
-            let coroutine = inside.push_coroutine();
+            // SAFETY: it stays on the stack until it has run.
+            let coroutine = unsafe { inside.push_coroutine() };
             inside.push_pointer((&raw mut seen).cast());
-            inside.close_over(look, 1);
-            inside.move_to(coroutine, 1);
+            // SAFETY: only the coroutine has it, which is run once, here.
+            unsafe { inside.close_over(look, 1) };
+            // SAFETY: it is a coroutine of this state.
+            unsafe { inside.move_to(coroutine, 1) };
             let is_right = coroutine.resume(0) == Status::Returned && seen.are_words_right;
-            inside.truncate(inside.count() - 1);
+            inside.drop_top(1);
             if !is_right {
                 return None;
             }
@@ -52,14 +57,20 @@ impl Running {
     }
 
     /// Ensures that an error written at the top of the stack does not overwrite frames.
+    ///
+    /// # Safety
+    /// The state in which it was found is open.
     #[cold]
-    pub(super) fn mend_end(self) {
-        // SAFETY: the word lies in the `global_State` of a state that is open, as it allocates.
+    pub(super) unsafe fn mend_end(self) {
+        // SAFETY: the word lies in the `global_State` of that state.
         let state = unsafe { *self.0 };
         if state.is_null() {
             return;
         }
-        let [base, top] = [BASE, TOP].map(|word| word_of(state, word));
+        // SAFETY: the coroutine runs, so it is alive.
+        let base = unsafe { word_of(state, BASE) };
+        // SAFETY: as above.
+        let top = unsafe { word_of(state, TOP) };
         if top < base {
             // SAFETY: `find` has proved that it is the end of the stack, and the begin of the frame lies in the stack.
             unsafe { state.cast::<usize>().wrapping_add(TOP).write(base) };
@@ -75,8 +86,12 @@ struct Seen {
     places: u64,
 }
 
-fn word_of(state: *const lua_State, word: usize) -> usize {
-    // SAFETY: `lua_State` has more words than are asked for here, all of them set.
+/// A word of a coroutine.
+///
+/// # Safety
+/// The coroutine is alive, and the word is one of those above.
+unsafe fn word_of(state: *const lua_State, word: usize) -> usize {
+    // SAFETY: `lua_State` has more words, all of them set.
     unsafe { state.cast::<usize>().wrapping_add(word).read() }
 }
 
@@ -86,16 +101,18 @@ unsafe extern "C-unwind" fn look(state: *mut lua_State) -> c_int {
     let seen = unsafe { api::lua_touserdata(state, api::lua_upvalueindex(1)) }.cast::<Seen>();
     // SAFETY: it is valid for the time of the resume, and nobody else uses it meanwhile.
     let seen = unsafe { &mut *seen };
-    let [base, top] = [BASE, TOP].map(|word| word_of(state, word));
+    // SAFETY: it runs, so it is alive.
+    let words = |word| unsafe { word_of(state, word) };
+    let [base, top] = [BASE, TOP].map(words);
     // SAFETY: a native function has room for a few values.
     unsafe { api::lua_pushnil(state) };
     let value = size_of::<u64>();
     // SAFETY: the state is open.
     let count = unsafe { api::lua_gettop(state) } as usize;
-    seen.are_words_right &= word_of(state, BASE) == base
-        && word_of(state, TOP) == top + value
+    seen.are_words_right &= words(BASE) == base
+        && words(TOP) == top + value
         && top + value == base + count * value
-        && word_of(state, GLOBAL) == seen.global.addr();
+        && words(GLOBAL) == seen.global.addr();
     if seen.are_words_right {
         for place in 0..u64::BITS {
             // SAFETY: a `global_State` is longer, and lies before more of the same block.

@@ -12,7 +12,8 @@ impl Lua {
         let _listed = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             inside.push_registered(lister.0);
-            inside.push_function(native::note);
+            // SAFETY: it takes any arguments.
+            unsafe { inside.push_function(native::note) };
             inside.call(1, 0);
         });
         self.context().pieces.take()

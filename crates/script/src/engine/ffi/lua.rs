@@ -1,26 +1,25 @@
 //! One open Lua state and its coroutines.
 //!
-//! Owns opening and closing, and the running of a coroutine under the tick. Never knows what the
-//! values passed by the library's Lua code mean.
+//! Owns opening and closing, and the calls of the library. Never runs a page.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::io;
-use std::panic::resume_unwind;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::time::Duration;
 
 use mlua_sys as api;
 
 use crate::engine::ffi::calls::{Fault, protected};
-use crate::engine::ffi::context::{Context, HostPart, MemorySizes, Traces};
+use crate::engine::ffi::context::{Context, MemorySizes, Traces};
+use crate::engine::ffi::coroutine::{Coroutine, Openness};
 use crate::engine::ffi::functions;
 use crate::engine::ffi::innards::Running;
-use crate::engine::ffi::ledger::Meter;
 use crate::engine::ffi::native;
 use crate::engine::ffi::reference::{Places, Reference};
-use crate::engine::ffi::stack::{Stack, Status};
+use crate::engine::ffi::slots::Slots;
 use crate::engine::ffi::tick::Ticker;
-use crate::engine::host::Host;
 use crate::engine::keys::Keys;
 
 /// Room on a stack for values pushed between two checks.
@@ -46,34 +45,14 @@ pub(in crate::engine) enum Argument<'a> {
     Coroutine(&'a Coroutine),
 }
 
-/// A coroutine and what keeps it alive.
-pub(in crate::engine) struct Coroutine {
-    pub(in crate::engine) stack: Stack,
-    pub(super) reference: Reference,
-}
-
-/// How a resumed coroutine came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Resumed {
-    /// It yielded values.
-    Yielded,
-    /// Its slice ended.
-    Sliced,
-    /// It ran too long without a point where it can be interrupted, and was stopped.
-    Stalled,
-    /// It is dead, with an error on its stack.
-    Raised,
-    /// It is dead, for lack of memory.
-    OutOfMemory,
-}
-
 /// An open state.
 pub(in crate::engine) struct Lua {
-    pub(super) main: Stack,
+    pub(super) main: Slots,
+    pub(super) openness: Openness,
     context: NonNull<Context>,
     pub(super) ticker: Ticker,
     /// A Lua function that does nothing; see [`Lua::settle`].
-    nothing: Reference,
+    pub(super) nothing: Reference,
     /// A Lua function that lists native code.
     pub(super) lister: Option<Reference>,
     /// Where the library is told which run is current.
@@ -96,15 +75,18 @@ impl Lua {
         let ticker = Ticker::new(slice)?;
         // SAFETY: a call without conditions; null tells of failure.
         let Some(state) = NonNull::new(unsafe { api::luaL_newstate() }) else { return Ok(None) };
-        let context = Box::into_raw(Box::new(Context::new(sizes, state)));
-        let context = NonNull::new(context).expect("a box is somewhere");
+        // SAFETY: the state is closed when nothing of it runs, and then nobody watches it.
+        let context = unsafe { Context::new(sizes, state) };
+        let context = NonNull::from(Box::leak(Box::new(context)));
         // From here on dropping `lua` closes the state and frees the context.
         let nothing = Reference(api::LUA_NOREF);
         // SAFETY: it is open until `lua` is dropped, and the main coroutine lives as long.
-        let main = unsafe { Stack::of(state) };
-        let at_end = AtEnd::Closed;
-        let mut lua = Lua { main, context, ticker, nothing, lister: None, places: None, at_end };
-        lua.context().install(state.as_ptr());
+        let main = unsafe { Slots::of(state) };
+        let openness = Rc::new(Cell::new(true));
+        let (lister, places, at_end) = (None, None, AtEnd::Closed);
+        let mut lua = Lua { main, openness, context, ticker, nothing, lister, places, at_end };
+        // SAFETY: the state is open, and the context stays where it is until `drop`.
+        unsafe { lua.context().install(state.as_ptr()) };
         let has_room = lua.main.has_room(ROOM);
         let opened = protected(lua.main, &mut |inside| {
             // SAFETY: there is a protected caller.
@@ -287,7 +269,8 @@ impl Lua {
                 Argument::Text(text) => inside.push_bytes(text.as_bytes()),
             }
             inside.call(1, 1);
-            let bytes = inside.bytes_at(-1).unwrap_or_default();
+            // SAFETY: nothing takes it off before it is copied.
+            let bytes = unsafe { inside.bytes_at(-1) }.unwrap_or_default();
             text = String::from_utf8_lossy(bytes).into_owned();
         })?;
         Ok(text)
@@ -304,16 +287,20 @@ impl Lua {
         let mut made = None;
         protected(self.main, &mut |inside| {
             inside.reserve(ROOM);
-            let stack = inside.push_coroutine();
-            made = Some(Coroutine { stack, reference: Reference(inside.register()) });
+            // SAFETY: it is on this stack, then in the registry.
+            let slots = unsafe { inside.push_coroutine() };
+            made = Some((slots, inside.register()));
         })?;
-        let coroutine = made.ok_or(Fault::OutOfMemory)?;
-        self.pass(&coroutine, body);
+        let (slots, reference) = made.ok_or(Fault::OutOfMemory)?;
+        // SAFETY: it is in the registry under that number.
+        let mut coroutine = unsafe { Coroutine::of(slots, Reference(reference), &self.openness) };
+        self.pass(&mut coroutine, body);
         Ok(coroutine)
     }
 
     /// Releases a coroutine in whatever state it is; the library releases it too.
     pub(in crate::engine) fn drop_coroutine(&mut self, coroutine: Coroutine) {
+        let _of_this_state = coroutine.slots_in(&self.openness);
         let dropped = self.unbounded(&mut |inside| {
             inside.reserve(ROOM);
             if let Some(places) = &self.places {
@@ -325,66 +312,16 @@ impl Lua {
         });
         debug_assert_eq!(dropped, Ok(()), "nothing of it can fail");
     }
-
-    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges its
-    /// allocations to a meter. Also returns how many ticks it used.
-    pub(in crate::engine) fn resume(
-        &mut self,
-        coroutine: &Coroutine,
-        count: i32,
-        host: &mut dyn Host,
-        meter: &mut Meter,
-    ) -> (Resumed, u32) {
-        let context = self.context();
-        // The lifetime is erased for the duration of this call, after which the pointer is removed.
-        let host: *mut (dyn Host + '_) = host;
-        // SAFETY: the two types differ in the lifetime only.
-        let host =
-            unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
-        context.host.set(HostPart::new(host));
-        self.tell_current(coroutine);
-        context.memory.begin(*meter);
-        let (status, used) = self.ticker.watched(&context.watch, || coroutine.stack.resume(count));
-        *meter = context.memory.end();
-        context.host.set(None);
-        if used.hooked {
-            self.settle();
-        }
-        let context = self.context();
-        if let Some(panic) = context.panic.borrow_mut().take() {
-            resume_unwind(panic);
-        }
-        let outcome = match status {
-            _ if used.stalled => Resumed::Stalled,
-            Status::Yielded if coroutine.stack.count() == 0 => Resumed::Sliced,
-            Status::Yielded => Resumed::Yielded,
-            Status::OutOfMemory => Resumed::OutOfMemory,
-            // The body never returns, because it is a loop of the library.
-            Status::Returned | Status::Raised => Resumed::Raised,
-        };
-        (outcome, used.ticks)
-    }
-
-    /// Brings the compiler to rest after a hook was set.
-    ///
-    /// Setting a hook while code is being recorded only marks the recording as aborted; the next dispatched instruction
-    /// clears the mark. A coroutine that yielded from a hook continues after that dispatch, and would enter
-    /// native code with the mark still set. So one Lua function is called in between.
-    pub(super) fn settle(&self) {
-        let called = self.unbounded(&mut |inside| {
-            inside.push_registered(self.nothing.0);
-            inside.call(0, 0);
-        });
-        debug_assert_eq!(called, Ok(()), "nothing of it can fail");
-    }
 }
 
 impl Drop for Lua {
     fn drop(&mut self) {
+        self.openness.set(false);
         if self.at_end == AtEnd::Left {
             return;
         }
-        self.context().remove(self.main.state());
+        // SAFETY: it was installed for this state, which is open.
+        unsafe { self.context().remove(self.main.state()) };
         // SAFETY: the state is open, nothing of it runs, and it has its own allocator back.
         unsafe { api::lua_close(self.main.state()) };
         // SAFETY: made by `Box::into_raw`, and nobody else has it: the state is gone.

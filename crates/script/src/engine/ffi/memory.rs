@@ -5,9 +5,9 @@
 use crate::engine::ffi::calls::{Fault, protected};
 use crate::engine::ffi::collector::watch_cycle;
 use crate::engine::ffi::context::Cycle;
+use crate::engine::ffi::inside::Inside;
 use crate::engine::ffi::ledger::{AccountNumber, Meter};
 use crate::engine::ffi::lua::{Lua, ROOM};
-use crate::engine::ffi::stack::Inside;
 use crate::limits;
 
 impl Lua {
@@ -74,7 +74,8 @@ impl Lua {
                 inside.reserve(ROOM);
                 let cycle = &self.context().cycle;
                 if cycle.get() != Cycle::Watched {
-                    watch_cycle(inside, cycle);
+                    // SAFETY: it is of the context, which is freed after the state.
+                    unsafe { watch_cycle(inside, cycle) };
                 }
                 inside.collect_some(limits::COLLECTOR_STEP_BYTES);
             });

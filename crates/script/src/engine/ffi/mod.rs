@@ -6,8 +6,8 @@
 //!
 //! Whatever may raise a Lua error (any allocation may) runs only in [`protected`](calls::protected)
 //! calls or in native functions, because an error without a protected caller ends the process.
-//! [`Stack`](stack::Stack) has what cannot raise, [`Inside`](stack::Inside) what can; the latter
-//! exists only where raising is safe.
+//! [`Slots`](slots::Slots) has what cannot raise, [`Inside`](inside::Inside) what can; the latter
+//! exists only where raising is safe. [`Stack`](stack::Stack) only reads.
 #![expect(unsafe_code, reason = "LuaJIT has a C interface, and a tick is a signal")]
 
 mod address;
@@ -15,10 +15,12 @@ mod called;
 mod calls;
 mod collector;
 mod context;
+mod coroutine;
 mod crypto;
 mod current;
 mod functions;
 mod innards;
+mod inside;
 mod ledger;
 mod listing;
 mod lua;
@@ -26,16 +28,22 @@ mod memory;
 mod native;
 mod passing;
 mod pieces;
+#[cfg(test)]
+mod raising;
 mod records;
 mod reference;
+mod resuming;
+mod slots;
 mod stack;
 mod tick;
 mod utf8;
 
 pub(in crate::engine) use calls::Fault as CallFault;
 pub(in crate::engine) use context::{MemorySizes, Traces};
+pub(in crate::engine) use coroutine::Coroutine;
 pub(in crate::engine) use ledger::{AccountNumber, Meter};
-pub(in crate::engine) use lua::{Argument, Coroutine, Lua, Resumed};
+pub(in crate::engine) use lua::{Argument, Lua};
 pub use pieces::NativeCode;
 pub(in crate::engine) use reference::Reference;
+pub(in crate::engine) use resuming::Resumed;
 pub(in crate::engine) use stack::{NATIVE, Stack};

@@ -16,11 +16,20 @@ pub struct NativeCode {
     pub place: String,
 }
 
+/// Kept values of the compiler's library.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Describe {
+    /// The function that describes an instruction (`jit.util.funcinfo`).
+    pub(super) function: c_int,
+    /// The field of a description that has the place.
+    pub(super) field: c_int,
+}
+
 /// The pieces of native code of one engine.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// The kept function of the compiler's library that describes an instruction (`jit.util.funcinfo`), once it exists.
-    pub(super) describe: Cell<Option<c_int>>,
+    /// How an instruction is described, once that is known.
+    pub(super) describe: Cell<Option<Describe>>,
     /// The place at which each piece begins, by its number.
     begins: RefCell<Vec<String>>,
     /// The list being made.

@@ -1,31 +1,33 @@
 //! The native functions that read the store.
 //!
 //! Owns the conversion of records, one by one: each push may raise an error, and nothing is held
-//! then except the host's answer.
+//! then.
 
 use std::ffi::c_int;
 
 use mlua_sys::lua_State;
 
-use crate::engine::ffi::called::{called_with, with_host};
+use crate::engine::ffi::called::{Called, called_with, push_answered, with_host};
 use crate::engine::ffi::context::Context;
-use crate::engine::ffi::stack::Inside;
+use crate::engine::ffi::inside::Inside;
 use crate::engine::host::{Answer, Host, RecordParts, Records};
 
 /// `read_record(database, key)`: the kind, the bytes, the version, and the expiry; nothing if there is no record; nil and the reason if it
 /// cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let (Some(database), Some(key)) = (inside.bytes_at(1), inside.bytes_at(2)) else { return 0 };
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(database), Some(key)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else {
+        return 0;
+    };
     if !read(context, |host, answer| host.record(database, key, answer)) {
         return push_problem(inside, context);
     }
     let count = context.answer.borrow().field_count();
     inside.reserve(8);
     for index in 0..count {
-        push(inside, context, index, |(name, _)| name);
-        push(inside, context, index, |(_, value)| value);
+        push_answered(inside, context, |answer| answer.name_at(index));
+        push_answered(inside, context, |answer| answer.value_at(index));
     }
     2 * c_int::try_from(count).unwrap_or(0)
 }
@@ -34,13 +36,14 @@ pub(super) unsafe extern "C-unwind" fn read_record(state: *mut lua_State) -> c_i
 /// expiry of each record; the key after which the next ones come, or nil; and the number of the commit. nil and the reason if they cannot be read.
 pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls us with a state of ours.
-    let (inside, context) = unsafe { called_with(state) };
-    let (Some(database), Some(prefix)) = (inside.bytes_at(1), inside.bytes_at(2)) else {
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(database), Some(prefix)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else {
         return 0;
     };
-    let after = inside.bytes_at(3).filter(|_| inside.number_at(4) == 1.0);
-    let count = inside.number_at(5) as usize;
-    let parts = if inside.number_at(6) == 1.0 { RecordParts::Version } else { RecordParts::Whole };
+    let after = arguments.bytes_at(3).filter(|_| arguments.number_at(4) == 1.0);
+    let count = arguments.number_at(5) as usize;
+    let parts =
+        if arguments.number_at(6) == 1.0 { RecordParts::Version } else { RecordParts::Whole };
     let wanted = Records { database, prefix, after, count, parts };
     if !read(context, |host, answer| host.records(wanted, answer)) {
         return push_problem(inside, context);
@@ -52,18 +55,18 @@ pub(super) unsafe extern "C-unwind" fn read_records(state: *mut lua_State) -> c_
     for index in 2..fields {
         // The part after a key is empty.
         let is_key = index % 3 == 2;
-        set(inside, context, (index, &mut place), |(name, _)| name);
+        set(inside, context, &mut place, |answer| answer.name_at(index));
         if !is_key {
-            set(inside, context, (index, &mut place), |(_, value)| value);
+            set(inside, context, &mut place, |answer| answer.value_at(index));
         }
     }
-    let goes_on = context.answer.borrow().field_at(0).is_some_and(|(_, goes_on)| goes_on == b"1");
+    let goes_on = context.answer.borrow().value_at(0) == b"1";
     if goes_on {
-        push(inside, context, 0, |(name, _)| name);
+        push_answered(inside, context, |answer| answer.name_at(0));
     } else {
         inside.push_nil();
     }
-    push(inside, context, 1, |(commit, _)| commit);
+    push_answered(inside, context, |answer| answer.name_at(1));
     3
 }
 
@@ -90,22 +93,14 @@ fn read(
 fn push_problem(inside: Inside, context: &Context) -> c_int {
     inside.reserve(4);
     inside.push_nil();
-    inside.push_bytes(context.answer.borrow().text_bytes());
+    push_answered(inside, context, |answer| answer.text_bytes());
     2
 }
 
-/// A part of a field.
-type Side = for<'f> fn((&'f [u8], &'f [u8])) -> &'f [u8];
-
-fn push(inside: Inside, context: &Context, index: usize, side: Side) {
-    let answer = context.answer.borrow();
-    inside.push_bytes(answer.field_at(index).map_or(b"", side));
-}
-
-/// Appends a part of a field to the list on top of the stack.
-fn set(inside: Inside, context: &Context, (index, place): (usize, &mut f64), side: Side) {
+/// Appends a part of the answer to the list on top of the stack.
+fn set(inside: Inside, context: &Context, place: &mut f64, part: impl FnOnce(&Answer) -> &[u8]) {
     *place += 1.0;
     inside.push_number(*place);
-    push(inside, context, index, side);
+    push_answered(inside, context, part);
     inside.set_raw(-3);
 }

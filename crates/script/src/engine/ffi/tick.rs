@@ -18,6 +18,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::io;
 use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{
@@ -29,7 +30,7 @@ use mlua_sys as api;
 use mlua_sys::lua_State;
 
 use crate::engine::ffi::context::{Context, Watch};
-use crate::engine::ffi::functions;
+use crate::engine::ffi::inside::Inside;
 use crate::limits::{COMPILER_TICKS, STALL_TICKS, TICK_ALERT, TICK_IDLE, TICK_SLOW};
 
 /// The number of our realtime signal: beyond those that C libraries and debuggers use.
@@ -66,7 +67,11 @@ thread_local! {
 }
 
 impl Watch {
-    pub(super) fn new(state: NonNull<lua_State>) -> Self {
+    /// The watch of a state.
+    ///
+    /// # Safety
+    /// The caller guarantees the invariant of the type.
+    pub(super) unsafe fn new(state: NonNull<lua_State>) -> Self {
         Self {
             state: AtomicPtr::new(state.as_ptr()),
             period_ns: AtomicU64::new(0),
@@ -95,8 +100,11 @@ impl Watch {
     }
 
     /// The resume has ended.
+    ///
+    /// # Safety
+    /// `begin` has returned this watch for the resume, on this thread.
     #[inline]
-    fn end(&self, before: *mut Watch) -> Used {
+    unsafe fn end(&self, before: *mut Watch) -> Used {
         CURRENT.with(|current| current.store(before, Relaxed));
         compiler_fence(SeqCst);
         // SAFETY: a watch from before belongs to a resume that is still under way, below this one.
@@ -186,8 +194,10 @@ impl Ticker {
     /// Runs `work` under the tick.
     pub(super) fn watched<T>(&self, watch: &Watch, work: impl FnOnce() -> T) -> (T, Used) {
         let before = watch.begin(self.period_ns);
-        let result = work();
-        (result, watch.end(before))
+        let result = catch_unwind(AssertUnwindSafe(work));
+        // SAFETY: it was returned for this resume.
+        let used = unsafe { watch.end(before) };
+        (result.unwrap_or_else(|panic| resume_unwind(panic)), used)
     }
 }
 
@@ -350,6 +360,9 @@ unsafe extern "C-unwind" fn on_hook(state: *mut lua_State, _: *mut api::lua_Debu
         // The hook stays: if the page catches the error, it yields at the next instruction where it can.
         watch.overdue.store(0, Relaxed);
         watch.stalled.store(true, Relaxed);
-        functions::raise(state, "the page ran for too long where it cannot be interrupted");
+        let state = NonNull::new(state).expect("Lua calls with a state");
+        // SAFETY: Lua called us with it, and nothing uses it after this.
+        let inside = unsafe { Inside::of(state) };
+        inside.raise("the page ran for too long where it cannot be interrupted");
     }
 }

@@ -1,0 +1,100 @@
+//! The running of a coroutine, under the tick and with a host.
+//!
+//! Owns that the host is lent for no longer than that. Never knows what the values mean that the
+//! library's Lua code yields.
+
+use std::cell::Cell;
+use std::panic::resume_unwind;
+
+use crate::engine::ffi::context::HostPart;
+use crate::engine::ffi::coroutine::Coroutine;
+use crate::engine::ffi::ledger::Meter;
+use crate::engine::ffi::lua::Lua;
+use crate::engine::ffi::slots::Status;
+use crate::engine::host::Host;
+
+/// How a resumed coroutine came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Resumed {
+    /// It yielded values.
+    Yielded,
+    /// Its slice ended.
+    Sliced,
+    /// It ran too long without a point where it can be interrupted, and was stopped.
+    Stalled,
+    /// It is dead, with an error on its stack.
+    Raised,
+    /// It is dead, for lack of memory.
+    OutOfMemory,
+}
+
+impl Lua {
+    /// Runs a coroutine with the `count` topmost values of its stack, under the tick, with a host, and charges its
+    /// allocations to a meter. Also returns how many ticks it used.
+    pub(in crate::engine) fn resume(
+        &mut self,
+        coroutine: &mut Coroutine,
+        count: i32,
+        host: &mut dyn Host,
+        meter: &mut Meter,
+    ) -> (Resumed, u32) {
+        let slots = coroutine.slots_in(&self.openness);
+        let context = self.context();
+        // The lifetime is erased for the duration of this call, after which the pointer is removed.
+        let host: *mut (dyn Host + '_) = host;
+        // SAFETY: the two types differ in the lifetime only.
+        let host =
+            unsafe { std::mem::transmute::<*mut (dyn Host + '_), *mut (dyn Host + 'static)>(host) };
+        self.tell_current(coroutine);
+        context.memory.begin(*meter);
+        let lent = Lent::new(&context.host, HostPart::new(host));
+        let (status, used) = self.ticker.watched(&context.watch, || slots.resume(count));
+        drop(lent);
+        *meter = context.memory.end();
+        if used.hooked {
+            self.settle();
+        }
+        let context = self.context();
+        if let Some(panic) = context.panic.borrow_mut().take() {
+            resume_unwind(panic);
+        }
+        let outcome = match status {
+            _ if used.stalled => Resumed::Stalled,
+            Status::Yielded if slots.count() == 0 => Resumed::Sliced,
+            Status::Yielded => Resumed::Yielded,
+            Status::OutOfMemory => Resumed::OutOfMemory,
+            // The body never returns, because it is a loop of the library.
+            Status::Returned | Status::Raised => Resumed::Raised,
+        };
+        (outcome, used.ticks)
+    }
+
+    /// Brings the compiler to rest after a hook was set.
+    ///
+    /// Setting a hook while code is being recorded only marks the recording as aborted; the next dispatched instruction
+    /// clears the mark. A coroutine that yielded from a hook continues after that dispatch, and would enter
+    /// native code with the mark still set. So one Lua function is called in between.
+    pub(super) fn settle(&self) {
+        let called = self.unbounded(&mut |inside| {
+            inside.push_registered(self.nothing.0);
+            inside.call(0, 0);
+        });
+        debug_assert_eq!(called, Ok(()), "nothing of it can fail");
+    }
+}
+
+/// A host in its cell for the time of a resume, also if that panics. No Lua error passes here: a resume is a protected call.
+struct Lent<'context>(&'context Cell<Option<HostPart>>);
+
+impl<'context> Lent<'context> {
+    fn new(cell: &'context Cell<Option<HostPart>>, host: Option<HostPart>) -> Self {
+        cell.set(host);
+        Self(cell)
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
+}
