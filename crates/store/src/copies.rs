@@ -11,16 +11,14 @@ use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 
 use heed::{CompactionOption, Env, WithoutTls};
-use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::checkpoint::recover;
 use crate::failure::Failure;
-use crate::ffi::{self, MapOptions};
+use crate::ffi::{self, Alone, LOCK, MapOptions};
 use crate::versions::Versions;
 
-/// The file names that LMDB uses.
+/// The file of LMDB's map.
 const DATA: &str = "data.mdb";
-const LOCK: &str = "lock.mdb";
 
 /// Offset of the last transaction in LMDB's lock file.
 const LAST_TRANSACTION: u64 = 8;
@@ -102,30 +100,19 @@ pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
     // After a power failure another program may be replaying the log: it holds the lock of the directory and waits for LMDB's lock. `recover` takes the lock of the
     // directory, so it must run before LMDB's lock is taken.
     recover(directory)?;
-    let lock = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(directory.join(LOCK))?;
-    // LMDB holds a lock of the same kind as long as a program has the store open.
-    match fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Err(Failure::InUse),
-        Err(error) => return Err(io::Error::from(error).into()),
-    }
+    let Some(alone) = Alone::of(directory)? else { return Err(Failure::InUse) };
     recover(directory)?;
-    let map = ffi::open_alone(directory, &MapOptions::default())?;
+    let map = ffi::open_alone(&alone, &MapOptions::default())?;
     let versions = Versions::of(&map)?;
     let draft = Draft::of(&map, versions, directory)?;
     map.prepare_for_closing().wait();
     let after = draft.put(directory)?;
     // A program that waits for the lock trusts the number in the lock file.
-    let copied = ffi::open_alone(directory, &MapOptions::default())?;
+    let copied = ffi::open_alone(&alone, &MapOptions::default())?;
     let last = copied.info().last_txn_id as u64;
     copied.prepare_for_closing().wait();
-    if lock.metadata()?.len() > LAST_TRANSACTION {
-        lock.write_all_at(&last.to_ne_bytes(), LAST_TRANSACTION)?;
+    if alone.file().metadata()?.len() > LAST_TRANSACTION {
+        alone.file().write_all_at(&last.to_ne_bytes(), LAST_TRANSACTION)?;
     }
     Ok((before, after))
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use heed::types::{Bytes, DecodeIgnore};
-use heed::{CommitOrAbort, Env, EnvFlags, WithoutTls};
+use heed::{CommitOrAbort, Env, WithoutTls};
 
 use crate::checkpoint::{Checkpoints, Role, recover};
 use crate::copies::copy;
 use crate::facts::Fact;
 use crate::failure::Failure;
-use crate::ffi::{MapOptions, open};
+use crate::ffi::{Commits, MapOptions, open};
 use crate::limits::{
     CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE,
 };
@@ -129,15 +129,15 @@ impl Store {
         let checkpoints = Checkpoints::open(&settings.directory, role)?;
         if checkpoints.role() == Role::Keeper {
             // Before the first checkpoint, every write waits for the disk.
-            let map = open(&settings.directory, &map_options(settings, EnvFlags::empty()))?;
+            let map = open(&settings.directory, &map_options(settings, Commits::Wait))?;
             tables(&map, &checkpoints, settings)?;
             map.prepare_for_closing().wait();
         }
-        let flags = match (settings.sync, checkpoints.role()) {
-            (Sync::Never, _) | (_, Role::Keeper) => EnvFlags::NO_SYNC,
-            (Sync::Commit | Sync::Interval | Sync::Log, Role::Other) => EnvFlags::empty(),
+        let commits = match (settings.sync, checkpoints.role()) {
+            (Sync::Never, _) | (_, Role::Keeper) => Commits::GoOn,
+            (Sync::Commit | Sync::Interval | Sync::Log, Role::Other) => Commits::Wait,
         };
-        let map = open(&settings.directory, &map_options(settings, flags))?;
+        let map = open(&settings.directory, &map_options(settings, commits))?;
         let lock = Arc::new(LockFile::open(&settings.directory)?);
         let checkpoints = checkpoints.follow(&settings.directory, &lock)?;
         let tables = tables(&map, &checkpoints, settings)?;
@@ -227,7 +227,7 @@ impl Store {
             return Err(Failure::Storage(text));
         }
         recover(directory)?;
-        let options = map_options(&Settings::new(directory), EnvFlags::empty());
+        let options = map_options(&Settings::new(directory), Commits::Wait);
         let map = open(directory, &options)?;
         let names = map.open_databases_and_commit(map.read_txn()?, |opener, transaction| {
             let mut names = Vec::new();
@@ -272,7 +272,7 @@ impl fmt::Debug for Store {
     }
 }
 
-fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
+fn map_options(settings: &Settings, commits: Commits) -> MapOptions {
     // A multiple of the largest page size of any machine.
     let size = settings.size.unwrap_or(SIZE).saturating_add(MARGIN).next_multiple_of(64 * 1024);
     MapOptions {
@@ -281,7 +281,7 @@ fn map_options(settings: &Settings, flags: EnvFlags) -> MapOptions {
             settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS + CHECKPOINTS,
         )
         .unwrap_or(u32::MAX),
-        flags,
+        commits,
         ..MapOptions::default()
     }
 }

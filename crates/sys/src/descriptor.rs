@@ -36,25 +36,29 @@ pub fn has_room(descriptor: &impl AsFd) -> bool {
 
 /// `TCP_DEFER_ACCEPT`: accept a connection only once it has bytes, or after this many seconds; 0 means at once.
 pub fn set_tcp_defer_accept(socket: BorrowedFd<'_>, seconds: i32) -> io::Result<()> {
-    set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds)
+    // SAFETY: the option is plain data.
+    unsafe { set_option(socket, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &seconds) }
 }
 
 /// `TCP_NOTSENT_LOWAT`: the kernel accepts bytes, and reports room, only while fewer than this many wait to be sent.
 /// Accepted connections inherit it from the listener.
 pub fn set_unsent_bound(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
-    set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
+    // SAFETY: the option is plain data.
+    unsafe { set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes) }
 }
 
 /// `IP_BIND_ADDRESS_NO_PORT`: binding to an address with port 0 leaves the choice of the port to the connect. It is an
 /// option of this level for IPv6 sockets, too.
 pub fn set_bind_address_no_port(socket: BorrowedFd<'_>) -> io::Result<()> {
-    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32)
+    // SAFETY: the option is plain data.
+    unsafe { set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32) }
 }
 
 /// `SO_LINGER` with no time: closing sends a reset.
 pub fn set_reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+    // SAFETY: the option is plain data.
+    unsafe { set_option(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger) }
 }
 
 /// `SO_ATTACH_REUSEPORT_CBPF` with a program of two instructions: load the receiving CPU, return it.
@@ -66,7 +70,8 @@ pub fn attach_reuseport_by_cpu(socket: BorrowedFd<'_>) -> io::Result<()> {
         libc::sock_filter { code: 0x16, jt: 0, jf: 0, k: 0 },
     ];
     let attached = libc::sock_fprog { len: 2, filter: program.as_mut_ptr() };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF, &attached)
+    // SAFETY: the option has a filter, which lives for the call.
+    unsafe { set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF, &attached) }
 }
 
 /// `SO_ATTACH_FILTER` with a program that drops segments that begin a connection and accepts all others.
@@ -81,7 +86,8 @@ pub fn drop_new_connections(socket: BorrowedFd<'_>) -> io::Result<()> {
         libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: u32::MAX },
     ];
     let attached = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
-    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &attached)
+    // SAFETY: the option has a filter, which lives for the call.
+    unsafe { set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &attached) }
 }
 
 /// `SIOCOUTQ`: bytes given to the socket that its peer has not acknowledged; 0 if the kernel does not say.
@@ -111,7 +117,16 @@ pub(crate) fn backlog(listener: BorrowedFd<'_>) -> io::Result<u32> {
     if answer == 0 { Ok(words[WORDS - 1]) } else { Err(io::Error::last_os_error()) }
 }
 
-fn set_option<T>(socket: BorrowedFd<'_>, level: i32, name: i32, value: &T) -> io::Result<()> {
+/// Sets an option.
+///
+/// # Safety
+/// The value has no pointers, or they are to what the option says and live for the call.
+unsafe fn set_option<T>(
+    socket: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &T,
+) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).expect("an option is a few bytes");
     // SAFETY: the pointer and length describe `value`, which lives for the call; the kernel only reads it.
     let answer = unsafe {

@@ -60,7 +60,8 @@ struct Request {
 pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
     let mut words = [0_u32; WORDS];
     words[0] = question.number();
-    call(device, &mut words)?;
+    // SAFETY: no answer to such a question has more than 23 words.
+    unsafe { call(device, &mut words) }?;
     Ok(words[1..].to_vec())
 }
 
@@ -72,7 +73,8 @@ pub fn tell(device: &str, question: Question, settings: &[u32]) -> io::Result<()
     let mut words = [0_u32; WORDS];
     words[0] = question.number() + 1;
     words.get_mut(1..=settings.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(settings);
-    call(device, &mut words)
+    // SAFETY: the kernel reads these settings, of which none has more than 23 words.
+    unsafe { call(device, &mut words) }
 }
 
 /// Maximum statistics of a driver (16,384). Of a device with more, none are returned.
@@ -101,14 +103,17 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     // The kernel writes all current statistics, which may be more than were counted: there is room for four times as many.
     let mut words = vec![0_u32; 3 + STATISTICS * 4 * NAME / 4];
     words[0] = DRIVER;
-    call(device, &mut words)?;
+    // SAFETY: `struct ethtool_drvinfo` is shorter.
+    unsafe { call(device, &mut words) }?;
     let count = words[COUNT_OF_STATISTICS] as usize;
     if count == 0 || count > STATISTICS {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    let names = names(device, STATISTICS_SET, count, &mut words)?;
+    // SAFETY: there is room for the names of four times as many as the driver has.
+    let names = unsafe { names(device, STATISTICS_SET, count, &mut words) }?;
     words[..2].copy_from_slice(&[COUNTS, count as u32]);
-    call(device, &mut words)?;
+    // SAFETY: the kernel writes as many numbers as the driver has now: there is room for more than four times as many as it had.
+    unsafe { call(device, &mut words) }?;
     let counts = words[2..].chunks_exact(2).map(|pair| {
         let [low, high] = [pair[0].to_ne_bytes(), pair[1].to_ne_bytes()];
         let mut bytes = [0; 8];
@@ -120,9 +125,18 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
 }
 
 /// The names of a set. The kernel returns none if the number requested is too small (Linux 6.18); 0 requests all.
-fn names(device: &str, set: u32, asked: usize, words: &mut [u32]) -> io::Result<Vec<String>> {
+///
+/// # Safety
+/// The words have room for all names of the set.
+unsafe fn names(
+    device: &str,
+    set: u32,
+    asked: usize,
+    words: &mut [u32],
+) -> io::Result<Vec<String>> {
     words[..3].copy_from_slice(&[NAMES, set, asked as u32]);
-    call(device, words)?;
+    // SAFETY: the caller has made room.
+    unsafe { call(device, words) }?;
     let given = words[2] as usize;
     let bytes: Vec<u8> =
         words[3..].iter().flat_map(|word| word.to_ne_bytes()).take(given * NAME).collect();
@@ -156,19 +170,25 @@ pub struct Feature {
 /// The kernel's: the device may not exist (`ENODEV`).
 pub fn features(device: &str) -> io::Result<Vec<Feature>> {
     let mut words = vec![0_u32; 3 + FEATURES * 4 * NAME / 4];
-    let names = names(device, FEATURES_SET, 0, &mut words)?;
+    // SAFETY: there is room for the names of sixteen times as many as the kernel has.
+    let names = unsafe { names(device, FEATURES_SET, 0, &mut words) }?;
     // For each 32 features four words: which can be changed, are wanted, are on, can never be changed.
     let blocks = FEATURES / 32;
     words[..2].copy_from_slice(&[FEATURE_BITS, blocks as u32]);
     words[2..2 + blocks * 4].fill(0);
-    call(device, &mut words)?;
+    // SAFETY: the kernel writes no more blocks than the request says, for which there is room.
+    unsafe { call(device, &mut words) }?;
     let bit = |at: usize, word: usize| words[2 + at / 32 * 4 + word] >> (at % 32) & 1 == 1;
     let feature = |(at, name)| Feature { name, is_changeable: bit(at, 0), is_active: bit(at, 2) };
     let all = names.into_iter().take(FEATURES).enumerate().map(feature);
     Ok(all.filter(|feature| !feature.name.is_empty()).collect())
 }
 
-fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
+/// Makes a request, whose number is the first word.
+///
+/// # Safety
+/// The words have room for everything that the kernel writes.
+unsafe fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
     let mut name = [0; 16];
     let bytes = device.as_bytes();
     // The last byte ends the name.
@@ -178,8 +198,7 @@ fn call(device: &str, words: &mut [u32]) -> io::Result<()> {
         .copy_from_slice(bytes);
     let mut request = Request { name, data: words.as_mut_ptr(), _rest: [0; 2] };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`, and reads and writes no more of the words than the longest of these settings has,
-    // which is 23 words; of statistics and features no more than the caller has made room for.
+    // SAFETY: the kernel reads the request, whose layout is that of `struct ifreq`; the caller guarantees that the words are enough.
     let result = unsafe {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request)
     };

@@ -183,7 +183,8 @@ impl<T: Send> Consumer<T> {
                 return None;
             }
         }
-        let message = self.take();
+        // SAFETY: head is before the tail that was seen.
+        let message = unsafe { self.take() };
         self.give_back();
         Some(message)
     }
@@ -199,7 +200,8 @@ impl<T: Send> Consumer<T> {
         }
         let drain = Drain { consumer: self };
         for _ in 0..batch {
-            receive(drain.consumer.take());
+            // SAFETY: there are as many messages before the tail that was seen as are taken.
+            receive(unsafe { drain.consumer.take() });
         }
         batch
     }
@@ -210,9 +212,11 @@ impl<T: Send> Consumer<T> {
         self.shared.tail.0.load(Ordering::Acquire) == self.head
     }
 
-    /// Moves the oldest message out. Callers have checked that head is before `tail_seen`.
-    fn take(&mut self) -> T {
-        debug_assert!(self.head != self.tail_seen, "a message was published at head");
+    /// Moves the oldest message out.
+    ///
+    /// # Safety
+    /// `head` is before `tail_seen`: a message was published there and not taken.
+    unsafe fn take(&mut self) -> T {
         // SAFETY: head is before a tail loaded with Acquire, so the slot holds a message whose writing happened
         // before; head moves past it below, so it is moved out once.
         let message = unsafe { self.shared.slot(self.head).read() };

@@ -83,9 +83,14 @@ pub enum Modes {
 const PAGES: usize = 128;
 const PAGE: usize = 4096;
 
-/// Offset of the writer's and the reader's position in the first page (`struct perf_event_mmap_page`).
-const HEAD: usize = 1024;
-const TAIL: usize = 1032;
+/// A position in the ring, by its offset in the first page (`struct perf_event_mmap_page`).
+#[derive(Clone, Copy)]
+enum Position {
+    /// The writer's.
+    Head = 1024,
+    /// The reader's.
+    Tail = 1032,
+}
 
 /// Words of `struct perf_event_attr` up to its fifth version.
 const ATTRIBUTE_WORDS: usize = 14;
@@ -150,8 +155,8 @@ impl Sampler {
 
     /// Takes the new records; each has its header of eight bytes.
     pub fn drain(&mut self, mut take: impl FnMut(&[u8])) {
-        let head = self.word(HEAD).load(Ordering::Acquire);
-        let tail = self.word(TAIL).load(Ordering::Relaxed);
+        let head = self.position(Position::Head).load(Ordering::Acquire);
+        let tail = self.position(Position::Tail).load(Ordering::Relaxed);
         self.buffer.clear();
         let (size, count) = ((PAGES * PAGE) as u64, head.wrapping_sub(tail));
         for at in 0..count.min(size) {
@@ -161,7 +166,7 @@ impl Sampler {
             // SAFETY: the kernel has written all bytes before the head, which was read with acquire, and does not write over them before the tail has moved.
             self.buffer.push(unsafe { byte.read() });
         }
-        self.word(TAIL).store(head, Ordering::Release);
+        self.position(Position::Tail).store(head, Ordering::Release);
         let mut rest = &self.buffer[..];
         while let Some(size) = rest.get(6..8) {
             let size = usize::from(u16::from_ne_bytes([size[0], size[1]]));
@@ -174,9 +179,9 @@ impl Sampler {
         }
     }
 
-    fn word(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: the place is within the first page of the mapping.
-        let place = unsafe { self.ring.add(at) };
+    fn position(&self, which: Position) -> &AtomicU64 {
+        // SAFETY: both are within the first page of the mapping.
+        let place = unsafe { self.ring.add(which as usize) };
         // SAFETY: it is aligned to eight bytes, lives as long as this, and the kernel reads and writes it as a whole.
         unsafe { AtomicU64::from_ptr(place.as_ptr().cast()) }
     }

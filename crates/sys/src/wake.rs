@@ -43,20 +43,28 @@ use rustix::io::Errno;
 pub fn wake_pair() -> io::Result<(Waker, WakeSource)> {
     let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
     // Leaked on purpose: an OwnedFd would close the number in one table out of many.
-    let number = eventfd(0, flags)?.into_raw_fd();
+    let number = Number(eventfd(0, flags)?.into_raw_fd());
     Ok((Waker { number }, WakeSource { number }))
 }
 
-fn borrow(number: &RawFd) -> BorrowedFd<'_> {
-    // SAFETY: the number came from `eventfd` and nothing of ours closes it; the module's contract is that a
-    // thread which closes inherited descriptors keeps the wake descriptors it uses.
-    unsafe { BorrowedFd::borrow_raw(*number) }
+/// The number of a wake descriptor.
+///
+/// Invariant: it came from `eventfd`, and nothing of ours closes it; the module's contract is that a thread which closes
+/// inherited descriptors keeps the wake descriptors it uses.
+#[derive(Clone, Copy, Debug)]
+struct Number(RawFd);
+
+impl AsFd for Number {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: it is open (invariant of the type).
+        unsafe { BorrowedFd::borrow_raw(self.0) }
+    }
 }
 
 /// Ends the wait of the scheduler that holds the [`WakeSource`], from any thread.
 #[derive(Clone, Debug)]
 pub struct Waker {
-    number: RawFd,
+    number: Number,
 }
 
 impl Waker {
@@ -65,11 +73,11 @@ impl Waker {
     /// # Panics
     /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn wake(&self) {
-        match rustix::io::write(borrow(&self.number), &1_u64.to_ne_bytes()) {
+        match rustix::io::write(&self.number, &1_u64.to_ne_bytes()) {
             // The counter is at its maximum, hence not zero, hence the source is readable.
             Ok(_) | Err(Errno::AGAIN) => {}
             Err(error) => {
-                panic!("wake descriptor {} is not open in this table: {error}", self.number)
+                panic!("wake descriptor {} is not open in this table: {error}", self.number.0)
             }
         }
     }
@@ -77,14 +85,14 @@ impl Waker {
 
 impl AsRawFd for Waker {
     fn as_raw_fd(&self) -> RawFd {
-        self.number
+        self.number.0
     }
 }
 
 /// The sleeping side, which the pollset watches for reading.
 #[derive(Debug)]
 pub struct WakeSource {
-    number: RawFd,
+    number: Number,
 }
 
 impl WakeSource {
@@ -95,11 +103,11 @@ impl WakeSource {
     /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn drain(&self) -> bool {
         let mut count = [0_u8; 8];
-        match rustix::io::read(borrow(&self.number), &mut count) {
+        match rustix::io::read(&self.number, &mut count) {
             Ok(_) => true,
             Err(Errno::AGAIN) => false,
             Err(error) => {
-                panic!("wake descriptor {} is not open in this table: {error}", self.number)
+                panic!("wake descriptor {} is not open in this table: {error}", self.number.0)
             }
         }
     }
@@ -117,13 +125,13 @@ impl WakeSource {
 
 impl AsRawFd for WakeSource {
     fn as_raw_fd(&self) -> RawFd {
-        self.number
+        self.number.0
     }
 }
 
 impl AsFd for WakeSource {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        borrow(&self.number)
+        self.number.as_fd()
     }
 }
 
