@@ -25,23 +25,25 @@ pub(super) fn list_values(answer: &mut Answer, each: impl FnOnce(&mut dyn FnMut(
     });
 }
 
-/// The fields of a head. Those with the same name are combined in order (RFC 9110, 5.3). There are few, because a head is bounded.
+/// The fields of a head. Those with the same name are combined in order (RFC 9110, 5.3). They are sorted by name for that, because a
+/// client may send as many different names as a head has room for.
 pub(super) fn list_headers<'f>(
-    fields: impl Iterator<Item = (&'f str, &'f [u8])> + Clone,
+    fields: impl Iterator<Item = (&'f str, &'f [u8])>,
     answer: &mut Answer,
 ) {
     answer.fields();
-    for (index, (name, value)) in fields.clone().enumerate() {
-        let is_same = |(other, _): &(&str, &[u8])| other.eq_ignore_ascii_case(name);
-        if fields.clone().take(index).any(|field| is_same(&field)) {
-            continue;
-        }
-        answer.field(name.to_ascii_lowercase().as_bytes(), value);
+    let mut fields: Vec<_> =
+        fields.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+    // Stable: the order among those with the same name stays.
+    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for same in fields.chunk_by(|(one, _), (other, _)| one == other) {
+        let Some(((name, value), more)) = same.split_first() else { continue };
+        answer.field(name.as_bytes(), value);
         // In cookies the comma is not a separator (RFC 9113, 8.2.3).
-        let separator: &[u8] = if name.eq_ignore_ascii_case("cookie") { b"; " } else { b", " };
-        for (_, more) in fields.clone().skip(index + 1).filter(is_same) {
+        let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
+        for (_, value) in more {
             answer.extend(separator);
-            answer.extend(more);
+            answer.extend(value);
         }
     }
 }
@@ -52,11 +54,41 @@ pub(super) fn list_cookies<'f>(
     answer: &mut Answer,
 ) {
     answer.fields();
-    for (_, line) in fields.filter(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
-        for pair in line.split(|byte| *byte == b';') {
-            let pair = pair.trim_ascii();
-            let Some(at) = pair.iter().position(|byte| *byte == b'=') else { continue };
-            answer.field(&pair[..at], &pair[at + 1..]);
-        }
+    let lines = fields.filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+    let pairs = lines.flat_map(|(_, line)| line.split(|byte| *byte == b';'));
+    let named = pairs.filter_map(|pair| {
+        let pair = pair.trim_ascii();
+        let at = pair.iter().position(|byte| *byte == b'=')?;
+        Some((&pair[..at], &pair[at + 1..]))
+    });
+    for (name, value) in named.take(FIELDS_SEEN) {
+        answer.field(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn each_field_is_looked_at_once_however_many_there_are() {
+        let names: Vec<String> = (0..100).map(|number| format!("x-{number}")).collect();
+        let steps = Cell::new(0);
+        let fields = names.iter().map(|name| {
+            steps.set(steps.get() + 1);
+            (name.as_str(), &b"value"[..])
+        });
+        list_headers(fields, &mut Answer::default());
+        assert_eq!(steps.get(), names.len());
+    }
+
+    #[test]
+    fn no_more_cookies_are_listed_than_are_read() {
+        let line = b"a=b;".repeat(4 * FIELDS_SEEN);
+        let mut answer = Answer::default();
+        list_cookies([("Cookie", &line[..])].into_iter(), &mut answer);
+        assert_eq!(format!("{answer:?}").matches("(").count(), FIELDS_SEEN);
     }
 }
