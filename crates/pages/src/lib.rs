@@ -33,6 +33,7 @@ mod post;
 mod process;
 mod process_name;
 mod publications;
+mod put_off;
 mod ready;
 mod record_lines;
 mod record_orders;

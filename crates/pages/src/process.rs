@@ -145,8 +145,10 @@ impl Underway {
 /// Whether a suspended run should continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProcessState {
-    /// It waits, or its connection was told to continue it.
+    /// It waits.
     Waits,
+    /// Its connection was told to continue it.
+    Called,
     /// It is in the queue of ready runs.
     Ready,
 }

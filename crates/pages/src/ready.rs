@@ -71,6 +71,10 @@ impl ByPage {
 /// The ready runs of one kind, requests or processes.
 #[derive(Default)]
 pub(super) struct Queue {
+    /// Runs whose turn had come, and was used up by older ones. They are before all others, whatever they have used.
+    called: VecDeque<Key>,
+    /// The pages of runs in the next queue for which there was no time in the last turn.
+    left: Vec<RowIndex>,
     /// Runs that continue in the same turn, as long as its share lasts.
     fresh: ByPage,
     /// Runs that have used a slice. Each turn continues one run for a slice, alternately from here and from the other queue: a run that
@@ -92,9 +96,15 @@ impl Queue {
         runs.push(key, page);
     }
 
-    /// The first run that has used little.
+    /// The first run that was called before, or has used little.
     pub(super) fn take_fresh(&mut self) -> Option<Key> {
-        self.fresh.take()
+        self.called.pop_front().or_else(|| self.fresh.take())
+    }
+
+    /// The turn ends: notes the pages of runs that have used little, and for which there was no time.
+    pub(super) fn note_left(&mut self) {
+        self.left.clear();
+        self.left.extend(self.fresh.queues.keys());
     }
 
     /// The first run among those that have used a slice or more.
@@ -109,7 +119,7 @@ impl Queue {
 
     /// The number of ready runs.
     pub(super) fn len(&self) -> usize {
-        self.fresh.count + self.worn.count + self.worn_out.count
+        self.called.len() + self.fresh.count + self.worn.count + self.worn_out.count
     }
 }
 
@@ -127,6 +137,16 @@ impl Ready {
             Key::Request(_) | Key::Socket(_) => self.requests.push(key, page, used),
             Key::Spawned(_) => self.processes.push(key, page, used),
         }
+    }
+
+    /// Queues the run of a request again, for which there was no time in the turn for which it was called.
+    pub(super) fn push_again(&mut self, key: Key) {
+        self.requests.called.push_back(key);
+    }
+
+    /// Whether there was no time for a request of this page in the last turn, although it has used little.
+    pub(super) fn has_left_request(&self, page: RowIndex) -> bool {
+        self.requests.left.contains(&page)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -169,6 +189,19 @@ mod tests {
         assert_eq!(ready.requests.len(), 5);
         assert_eq!(taken(&mut ready.requests, Queue::take_worn), [4, 1, 5, 2, 3]);
         assert!(ready.is_empty());
+    }
+
+    #[test]
+    fn who_was_called_before_goes_first_in_the_order_of_the_calls() {
+        let mut ready = Ready::default();
+        for number in 1..=2 {
+            ready.push(request(number), RowIndex::of(1), Used::Little);
+        }
+        for number in 3..=4 {
+            ready.push_again(request(number));
+        }
+        assert_eq!(ready.requests.len(), 4);
+        assert_eq!(taken(&mut ready.requests, Queue::take_fresh), [3, 4, 1, 2]);
     }
 
     #[test]

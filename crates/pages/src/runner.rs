@@ -25,11 +25,12 @@ use super::log_gate::LogGate;
 use super::mailbox::{Awaits, Mailboxes};
 use super::nursery::Nursery;
 use super::post::Outgoing;
-use super::process::{Key, Life, Progress, Underway, Work};
-use super::ready::{Ready, Used};
+use super::process::{Key, Life, ProcessState, Underway, Work};
+use super::put_off::PutOff;
+use super::ready::Ready;
 use super::set::{Page, PageSet};
 use super::toll::Toll;
-use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICE_PART_THAT_IS_LONG, SLICES_OF_A_TURN};
+use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
 
 /// The result of running a page for a while.
 pub enum Turnout {
@@ -71,8 +72,7 @@ pub struct Runner {
     pub(super) next_site: u16,
     pub(super) underway: HashMap<Key, Box<Underway>>,
     pub(super) mailboxes: Mailboxes,
-    /// Requests that have not begun because pages had used their share of the turn. They begin when they continue.
-    pub(super) put_off: HashMap<ProcessId, RowIndex>,
+    pub(super) put_off: PutOff,
     pub(super) alarms: Alarms<Key>,
     /// Runs that continue at the end of the turn.
     pub(super) ready: Ready,
@@ -128,7 +128,7 @@ impl Runner {
             next_site: 0,
             underway: HashMap::default(),
             mailboxes: Mailboxes::new().ok_or(EngineError::NoRandomBytes)?,
-            put_off: HashMap::default(),
+            put_off: PutOff::default(),
             alarms: Alarms::default(),
             ready: Ready::default(),
             outgoing: Outgoing::default(),
@@ -189,23 +189,18 @@ impl Runner {
         if self.underway.contains_key(&key) {
             return Some(self.go_on(key, host, moment));
         }
-        let was_put_off = !self.put_off.is_empty() && self.put_off.remove(&process).is_some();
         let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
-        let slices_had = self.slices_had();
         let loaded = self.roots.get_mut(usize::from(set.0))?;
         let page = loaded.set.pages.get(index)?;
         let row = loaded.rows.get_mut(index)?;
         let row = *row.get_or_insert_with(|| {
             self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
         });
-        let usual_ns = self.counters.visit_ns(row);
-        let is_long = !was_put_off && usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
-        if slices_had >= if is_long { 1 } else { SLICES_OF_A_TURN } {
-            // A page that takes long waits until others have run; the slowest waits longest.
-            self.put_off.insert(process, row);
-            self.ready.push(key, row, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
+        if self.puts_off(process, row) {
             return Some(Turnout::Wait);
         }
+        let loaded = self.roots.get(usize::from(set.0))?;
+        let page = loaded.set.pages.get(index)?;
         let counts = self.counters.of(row);
         counts.requests += 1;
         let Some(loaded::Code { page, handler }) = loaded.code.get(index)? else {
@@ -226,12 +221,21 @@ impl Runner {
 
     /// Continues a suspended run, if what it waited for has arrived.
     pub(super) fn go_on(&mut self, key: Key, host: &mut dyn Host, moment: Moment) -> Turnout {
-        let Some(waits) = self.underway.remove(&key) else { return Turnout::Wait };
+        let Some(mut waits) = self.underway.remove(&key) else { return Turnout::Wait };
+        let was_called = waits.standing == ProcessState::Called;
+        if was_called {
+            waits.standing = ProcessState::Waits;
+        }
         if !waits.is_due(moment.now_ns) {
             self.underway.insert(key, waits);
             return Turnout::Wait;
         }
         if key.is_of_client() && self.slices_had() >= SLICES_OF_A_TURN {
+            if was_called {
+                // Those that were called run before the events of a turn, so older ones have used it.
+                waits.standing = ProcessState::Ready;
+                self.ready.push_again(key);
+            }
             self.underway.insert(key, waits);
             self.make_ready(key);
             return Turnout::Wait;
@@ -306,7 +310,7 @@ impl Runner {
     }
 
     /// The number of slices that requests have used in this turn.
-    fn slices_had(&self) -> u64 {
+    pub(super) fn slices_had(&self) -> u64 {
         self.requests_ns / self.slice_ns.max(1)
     }
 
@@ -383,18 +387,6 @@ impl Runner {
             }
             step = self.resume(run, &life, Some(&delivery), host, moment);
         }
-    }
-
-    /// Bytes of a page's answer were sent. When the page continues, its client has read them.
-    pub fn note_sent(&mut self, process: ProcessId) {
-        if let Some(underway) = self.underway.get_mut(&Key::Request(process)) {
-            underway.life.progress = Progress::PartSent;
-        }
-    }
-
-    /// Errors of processes that answer no request, since the last call.
-    pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
-        std::mem::take(&mut self.failures)
     }
 }
 

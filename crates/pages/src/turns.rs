@@ -12,6 +12,7 @@ use runtime::slots::ProcessId;
 use script::engine::{Keys, NativeCode};
 
 use super::at_work::AtWork;
+use super::counts::RowIndex;
 use super::host::BackgroundHost;
 use super::post::Letter;
 use super::process::{Key, ProcessState, Work};
@@ -20,7 +21,10 @@ use super::ready::Used;
 use super::records::Records;
 use super::runner::{Moment, Runner, Turnout};
 use super::site_processes::again;
-use crate::limits::{LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART};
+use crate::limits::{
+    LETTERS_RETRY_MS, LOG_TOLD_AGAIN_NS, PAGE_STEP_NS, PROCESS_SHARE_PART, SLICE_PART_THAT_IS_LONG,
+    SLICES_OF_A_TURN,
+};
 
 impl Runner {
     /// Sets the keys that sign cookies.
@@ -93,6 +97,8 @@ impl Runner {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.hear_alarms();
+        // What runs from here on counts in the next turn, before whose events those that are returned run.
+        let requests_ns = std::mem::take(&mut self.requests_ns);
         let mut requests = Vec::new();
         let mut planned_ns = 0;
         while planned_ns < self.slice_ns
@@ -104,7 +110,7 @@ impl Runner {
         if let Some(key) = self.ready.requests.take_worn() {
             requests.extend(self.let_go_on(key, moment, unix_ms));
         }
-        let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns());
+        let end_ns = (moment.clock_ns)().saturating_add(self.process_share_ns(requests_ns));
         while (moment.clock_ns)() < end_ns
             && let Some(key) = self.ready.processes.take_fresh()
         {
@@ -113,15 +119,40 @@ impl Runner {
         if let Some(key) = self.ready.processes.take_worn() {
             self.let_go_on(key, moment, unix_ms);
         }
-        self.requests_ns = 0;
+        self.ready.requests.note_left();
         requests
+    }
+
+    /// Whether a request for this page has to wait for a later turn. Then it is queued.
+    pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex) -> bool {
+        let (key, slices_had) = (Key::Request(process), self.slices_had());
+        if self.put_off.remove(process) {
+            if slices_had < SLICES_OF_A_TURN {
+                return false;
+            }
+            // Those that were put off run before the events of a turn, so older ones have used it.
+            self.put_off.add(process, page);
+            self.ready.push_again(key);
+            return true;
+        }
+        let usual_ns = self.counters.visit_ns(page);
+        let is_long = usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
+        let most = if is_long { 1 } else { SLICES_OF_A_TURN };
+        let is_younger = self.put_off.has_any_of(page) || self.ready.has_left_request(page);
+        if !is_younger && slices_had < most {
+            return false;
+        }
+        // A page that takes long waits until others have run; the slowest waits longest.
+        self.put_off.add(process, page);
+        self.ready.push(key, page, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
+        true
     }
 
     /// What a request will probably take when it continues in the next turn, by the average of its page.
     fn expected_ns(&mut self, key: Key) -> u64 {
         let row = match (self.underway.get(&key), key) {
             (Some(underway), _) => Some(underway.life.row),
-            (None, Key::Request(process)) => self.put_off.get(&process).copied(),
+            (None, Key::Request(process)) => self.put_off.page_of(process),
             (None, Key::Socket(_) | Key::Spawned(_)) => None,
         };
         row.map_or(0, |row| self.counters.visit_ns(row)).max(PAGE_STEP_NS)
@@ -129,19 +160,19 @@ impl Runner {
 
     /// The share of processes in a turn: as much as requests took, up to a slice, or a part of one if there were none, so
     /// that the next turn starts soon.
-    fn process_share_ns(&self) -> u64 {
-        self.requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
+    fn process_share_ns(&self, requests_ns: u64) -> u64 {
+        requests_ns.clamp(self.slice_ns / PROCESS_SHARE_PART, self.slice_ns)
     }
 
     /// Runs a spawned process. A request is returned, because its connection must ask for it.
     fn let_go_on(&mut self, key: Key, moment: Moment, unix_ms: u64) -> Option<ProcessId> {
         if let Key::Request(process) = key
-            && self.put_off.contains_key(&process)
+            && self.put_off.has(process)
         {
             return Some(process);
         }
         let underway = self.underway.get_mut(&key)?;
-        underway.standing = ProcessState::Waits;
+        underway.standing = ProcessState::Called;
         let has_client = underway.life.talk.as_ref().is_some_and(|talk| talk.has_client());
         match key {
             Key::Request(process) => Some(process),
@@ -361,6 +392,50 @@ mod tests {
             assert_eq!(waits(&mut runner, number, usize::from(number == 9)), is_over, "{number}");
         }
         assert_eq!(runner.go_on_by_turns(moment, 0), [process(8)]);
+    }
+
+    #[test]
+    fn requests_of_a_page_are_answered_in_the_order_in_which_they_came() {
+        // Each takes half a slice, so there is time for four in a turn, and six come.
+        let mut runner = runner(Duration::from_millis(10), &[("a.page.txt", "short")]);
+        let clock_ns = || pass(5_000_000);
+        let moment = Moment { clock_ns, ..at(0) };
+        let (mut answered, mut came) = (Vec::new(), 0);
+        for turn in 0_u64.. {
+            let called = runner.go_on_by_turns(moment, 0);
+            let comes = if turn < 50 { came + 1..=came + 6 } else { 1..=0 };
+            came = came.max(*comes.end());
+            // As the scheduler does: first those that were called, then what comes.
+            for process in called.into_iter().chain(comes.map(process)) {
+                let turnout = run_at(&mut runner, process.to_bits(), 0, moment);
+                if matches!(turnout, Turnout::Done(_)) {
+                    answered.push(process.to_bits());
+                }
+            }
+            if turn >= 50 && answered.len() as u64 == came {
+                break;
+            }
+            assert!(turn < 1_000, "{} of {came} are answered", answered.len());
+        }
+        assert!(answered.is_sorted(), "{answered:?}");
+    }
+
+    #[test]
+    fn who_was_called_is_not_put_off_for_who_comes_later() {
+        let mut runner =
+            runner(Duration::from_millis(10), &[("a.page.txt", "short"), ("b.page.txt", "b")]);
+        let clock_ns = || pass(5_000_000);
+        let moment = Moment { clock_ns, ..at(0) };
+        let begins = |runner: &mut Runner, number, page| {
+            matches!(run_at(runner, number, page, moment), Turnout::Done(_))
+        };
+        for number in 1..=4 {
+            assert!(begins(&mut runner, number, 0), "{number}");
+        }
+        assert!(!begins(&mut runner, 5, 1), "two slices are used");
+        assert_eq!(runner.go_on_by_turns(moment, 0), [process(5)]);
+        assert!(begins(&mut runner, 5, 1), "before what comes in this turn");
+        assert!(begins(&mut runner, 6, 0));
     }
 
     #[test]

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use runtime::slots::ProcessId;
-use script::engine::{Run, State};
+use script::engine::{Run, ScriptError, State};
 
 use super::counts::{EngineMemory, PagesReport, RowIndex};
 use super::crowding::held_by_families;
 use super::delivery::Delivery;
 use super::family::Budget;
-use super::process::{Key, Life, Underway, Work};
+use super::process::{Key, Life, Progress, Underway, Work};
 use super::runner::{Runner, Turnout};
 use super::set::Page;
 
@@ -54,7 +54,7 @@ impl Runner {
 
     /// Whether a page of this process is running or suspended.
     pub fn is_underway(&self, process: ProcessId) -> bool {
-        self.underway.contains_key(&Key::Request(process)) || self.put_off.contains_key(&process)
+        self.underway.contains_key(&Key::Request(process)) || self.put_off.has(process)
     }
 
     /// The answer is no longer wanted: the page ends where it is.
@@ -70,12 +70,24 @@ impl Runner {
     }
 
     fn end_underway(&mut self, process: ProcessId) -> Option<RowIndex> {
-        self.put_off.remove(&process);
+        self.put_off.remove(process);
         let key = Key::Request(process);
         let gone = self.underway.remove(&key)?;
         let row = gone.life.row;
         self.end(key, gone.life);
         Some(row)
+    }
+
+    /// Bytes of a page's answer were sent. When the page continues, its client has read them.
+    pub fn note_sent(&mut self, process: ProcessId) {
+        if let Some(underway) = self.underway.get_mut(&Key::Request(process)) {
+            underway.life.progress = Progress::PartSent;
+        }
+    }
+
+    /// Errors of processes that answer no request, since the last call.
+    pub fn take_failures(&mut self) -> Vec<(Arc<Page>, Box<ScriptError>)> {
+        std::mem::take(&mut self.failures)
     }
 
     /// The counters so far.

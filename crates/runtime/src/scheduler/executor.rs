@@ -52,6 +52,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
     pub(super) posted: Posted,
     pub(super) run_queue: VecDeque<ProcessId>,
+    /// Processes that the service wants to run before the events of the next turn.
+    pub(super) resumed: VecDeque<ProcessId>,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read since.
     pub(super) starved: Vec<ProcessId>,
     pub(super) running: Option<Running>,
@@ -82,6 +84,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             spare_outboxes: Vec::new(),
             posted: Posted::default(),
             run_queue: VecDeque::new(),
+            resumed: VecDeque::new(),
             starved: Vec::new(),
             running: None,
             spin: Spin::new(settings.spin_ns),

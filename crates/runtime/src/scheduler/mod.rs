@@ -1,8 +1,8 @@
 //! The scheduler: one thread, one pollset, its processes, and the turn.
 //!
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
-//! wait -> clock -> mailboxes in -> timers -> events -> run queue -> end of turn -> connections
-//! begun -> mailboxes out, sleepers woken. The output of a process is sent in one write after its
+//! wait -> clock -> mailboxes in -> timers -> resumed processes -> events -> run queue -> end of turn
+//! -> connections begun -> mailboxes out, sleepers woken. The output of a process is sent in one write after its
 //! own run and those of a few others (`group.rs`), together with what messages queued for it
 //! before.
 
@@ -158,11 +158,13 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let expired = self.expire_deadlines();
         self.reopen_gates();
         self.relieve_memory();
+        // Before the events: work that had to wait for this turn is older than theirs.
+        let resumed = self.run_all(|executor| &mut executor.resumed);
         self.handle_events(count);
-        let ran = self.run_queued();
+        let ran = self.run_all(|executor| &mut executor.run_queue);
         self.end_turn();
         self.check_drain();
-        self.busy = count > 0 || messages || expired || ran || self.recalled;
+        self.busy = count > 0 || messages || expired || resumed || ran || self.recalled;
         if self.busy {
             self.executor.sampler.end_turn(
                 started.monotonic_ns,
@@ -186,7 +188,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Whether there is work that no event will report.
     #[inline]
     fn has_more_to_do(&self) -> bool {
-        !self.executor.run_queue.is_empty() || self.recalled || !self.connects.is_empty()
+        let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
+        is_queued || self.recalled || !self.connects.is_empty()
     }
 
     /// Called once, when the scheduler has finished or given up: the service may send what it still holds.
@@ -269,15 +272,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         });
     }
 
-    /// Runs the processes that were queued before now. Those queued meanwhile wait for the next turn.
-    fn run_queued(&mut self) -> bool {
-        let mut left = self.executor.run_queue.len();
+    /// Runs the processes of a queue that were queued before now. Those queued meanwhile wait for the next turn.
+    fn run_all(&mut self, queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>) -> bool {
+        let mut left = queue(&mut self.executor).len();
         let any = left > 0;
         while left > 0 {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while left > 0 {
                     left -= 1;
-                    let Some(id) = self.executor.run_queue.pop_front() else { return };
+                    let Some(id) = queue(&mut self.executor).pop_front() else { return };
                     self.visit(id, Executor::run_again);
                 }
             }));
@@ -352,9 +355,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn queue_resumed(&mut self, id: ProcessId) {
-        if let Some(process) = self.table.lookup(id) {
+        if let Some(process) = self.table.lookup(id)
+            && !process.flags.has(Flags::RESUMED)
+        {
             process.flags.set(Flags::RESUMED);
-            self.executor.queue(id, process);
+            self.executor.resumed.push_back(id);
         }
     }
 

@@ -263,9 +263,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// A queued process runs: it was resumed, or used up its share of the last turn.
     pub(super) fn run_again(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        process.flags.take(Flags::QUEUED);
+        let is_queued = process.flags.take(Flags::QUEUED);
         if process.flags.has(Flags::RESUMED) {
             process.flags.take(Flags::COLD);
+        } else if !is_queued {
+            // It was in both queues, and has run.
+            return Ok(());
         }
         // Tried even if no room was reported, because no report follows when a turn's share was used up or a file has been
         // read.

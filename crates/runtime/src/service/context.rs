@@ -177,7 +177,7 @@ pub struct Connect {
 /// ```
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Run a parked process. Does nothing if it has ended.
+    /// Run a parked process, before the next events. Does nothing if it has ended.
     Resume(ProcessId),
     /// Run a process now, parked or not: it gets [`Event::Resumed`](super::Event::Resumed). Does nothing if the process has ended
     /// or is about to end.

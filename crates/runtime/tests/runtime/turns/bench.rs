@@ -7,6 +7,7 @@ use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
     Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ClientId, Faults, Sim, World};
@@ -17,6 +18,10 @@ pub(crate) struct Lines {
     pub(crate) messages: u64,
     /// A client whose received bytes a line can request, and its world.
     pub(crate) watched: Option<(World, ClientId)>,
+    /// The process that parked last.
+    parked: Option<ProcessId>,
+    /// Who ran: a process with input, or one that was resumed.
+    pub(crate) ran: Vec<Ran>,
     turn_ends: u64,
     most_at_once: usize,
 }
@@ -25,6 +30,16 @@ pub(crate) const LONG_ANSWER: usize = 60_000;
 
 /// The message upon which every process is told to drain.
 pub(crate) const DRAIN: u32 = u32::MAX;
+
+/// The message upon which the process that parked last is resumed.
+pub(crate) const RESUME: u32 = u32::MAX - 1;
+
+/// Why a process ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ran {
+    WithInput,
+    Resumed,
+}
 
 impl Service for Lines {
     type Process = u32;
@@ -46,6 +61,7 @@ impl Service for Lines {
         input: &[u8],
         context: &mut Context<'_, u32>,
     ) -> Progress {
+        self.ran.push(Ran::WithInput);
         let mut consumed = 0;
         while let Some(length) = input[consumed..].iter().position(|byte| *byte == b'\n') {
             if context.output_is_full() {
@@ -62,7 +78,10 @@ impl Service for Lines {
                     context.output.put(b"last words\n");
                     return Progress { consumed, next: Next::Linger };
                 }
-                b"park" => return Progress { consumed, next: Next::Park },
+                b"park" => {
+                    self.parked = Some(context.id);
+                    return Progress { consumed, next: Next::Park };
+                }
                 b"abort" => return Progress { consumed, next: Next::Abort },
                 b"slow" | b"look" => {
                     // A millisecond passes in the meantime.
@@ -83,6 +102,9 @@ impl Service for Lines {
     }
 
     fn on_event(&mut self, _: &mut u32, event: Event, context: &mut Context<'_, u32>) -> Next {
+        if event == Event::Resumed {
+            self.ran.push(Ran::Resumed);
+        }
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
             Event::Overloaded => {
@@ -104,8 +126,12 @@ impl Service for Lines {
 
     fn on_message(&mut self, _: Endpoint, message: u32, context: &mut ServiceContext<'_, u32>) {
         assert!(message != 13, "a message that panics");
-        if message == DRAIN {
-            context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
+        match (message, self.parked) {
+            (DRAIN, _) => {
+                context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
+            }
+            (RESUME, Some(parked)) => context.command(Command::Resume(parked)),
+            _ => {}
         }
         self.messages += 1;
     }

@@ -15,7 +15,7 @@ use runtime::scheduler::{Settings, Waiting};
 use runtime::service::CloseReason;
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Stall};
 
-use crate::turns::bench::{LONG_ANSWER, bench, bench_with};
+use crate::turns::bench::{LONG_ANSWER, RESUME, Ran, bench, bench_with};
 
 #[test]
 fn lines_are_answered_whatever_the_cut() {
@@ -115,6 +115,24 @@ fn a_panicking_message_ends_nothing() {
     assert_eq!(bench.scheduler.service().messages, 2);
     assert_eq!(bench.scheduler.stats().panics, 1);
     assert_eq!(bench.ask(client, b"b\n"), b"b\n");
+}
+
+#[test]
+fn who_is_resumed_runs_before_the_events_of_the_turn_and_once() {
+    let mut bench = bench(Faults::none());
+    let (waiting, other) = (bench.connect(), bench.connect());
+    assert_eq!(bench.ask(other, b"hello\n"), b"hello\n");
+    assert_eq!(bench.ask(waiting, b"park\n"), b"");
+    bench.scheduler.service().ran.clear();
+    for client in [other, waiting] {
+        bench.world.client_send(client, b"again\n");
+    }
+    for _ in 0..2 {
+        bench.sender.send(Endpoint(0), RESUME).unwrap();
+    }
+    bench.scheduler.turn(Waiting::Forbidden).unwrap();
+    let ran = [Ran::Resumed, Ran::WithInput, Ran::WithInput];
+    assert_eq!(bench.scheduler.service().ran, ran);
 }
 
 #[test]
