@@ -55,3 +55,66 @@ fn the_settings_of_an_editor_name_the_definitions() {
     assert!(printed.status.success(), "{}", errors_of(&printed));
     assert_eq!(printed_by(&printed), include_str!("../../docs/velodrome.d.lua"));
 }
+
+/// The names of the fields that an example reads: what follows this text in it.
+fn names_after(text: &'static str, begin: &str) -> Vec<&'static str> {
+    let is_end = |character: char| !character.is_alphanumeric() && character != '_';
+    let names = text.split(begin).skip(1);
+    names.map(|rest| rest.split(is_end).next().unwrap_or_default()).collect()
+}
+
+/// What clients send where an example expects something else, percent-encoded.
+const UNEXPECTED: [&str; 12] = [
+    "",
+    "nan",
+    "inf",
+    "1e309",
+    "-1",
+    "0x1p-3",
+    "%ff",
+    "%00",
+    "%0d%0aa:b",
+    "%ed%a0%80",
+    "../..%2f",
+    "_",
+];
+
+#[test]
+fn no_example_fails_whatever_a_client_sends() {
+    let server = site();
+    let long = "n".repeat(9_000);
+    for (file, text) in of_kind(DOCUMENT, "html page ") {
+        let reads = ["query", "form", "headers", "cookies", "body", "json"];
+        if !reads.iter().any(|part| text.contains(&format!("request.{part}"))) {
+            continue;
+        }
+        let path = file.split_once(".page.").map_or(file, |(name, _)| name);
+        for value in UNEXPECTED.into_iter().chain([long.as_str()]) {
+            let mut asked = vec![format!("GET /{path} HTTP/1.0\r\n\r\n")];
+            for name in names_after(text, "request.query.") {
+                let host = server.address();
+                asked.push(format!("GET /{path}?{name}={value} HTTP/1.0\r\nHost: {host}\r\n\r\n"));
+            }
+            for name in names_after(text, "request.form.").into_iter().chain(["other"]) {
+                let body = format!("{name}={value}");
+                asked.push(format!(
+                    "POST /{path} HTTP/1.0\r\nHost: {}\r\nContent-Length: {}\r\n\
+                    Content-Type: application/x-www-form-urlencoded\r\n\r\n{body}",
+                    server.address(),
+                    body.len(),
+                ));
+            }
+            for request in asked {
+                let mut client = server.client();
+                client.send(&request).unwrap();
+                let (answer, _) = client.rest().unwrap();
+                let status = String::from_utf8_lossy(&answer).split(' ').nth(1).map(str::to_owned);
+                let shown = request.get(..200).unwrap_or(&request);
+                assert!(
+                    status.is_some_and(|status| status.as_str() < "500"),
+                    "{shown}: {answer:?}"
+                );
+            }
+        }
+    }
+}
