@@ -54,6 +54,16 @@ impl ByPage {
         queue.push_back(key);
     }
 
+    /// Puts a run before all others of its page. If it is the only one, its page is the next.
+    fn push_first(&mut self, key: Key, page: RowIndex) {
+        self.count += 1;
+        let queue = self.queues.entry(page).or_default();
+        if queue.is_empty() {
+            self.turns.push_front(page);
+        }
+        queue.push_front(key);
+    }
+
     fn take(&mut self) -> Option<Key> {
         let page = self.turns.pop_front()?;
         let queue = self.queues.get_mut(&page)?;
@@ -71,8 +81,9 @@ impl ByPage {
 /// The ready runs of one kind, requests or processes.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Runs whose turn had come, and was used up by older ones. They are before all others, whatever they have used.
-    called: VecDeque<Key>,
+    /// Runs that were called for this turn, and for which older ones left no time. From the end of the turn on they are the first of
+    /// their pages.
+    again: Vec<(Key, RowIndex, Used)>,
     /// The pages of runs in the next queue for which there was no time in the last turn.
     left: Vec<RowIndex>,
     /// Runs that continue in the same turn, as long as its share lasts.
@@ -87,18 +98,24 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    fn push(&mut self, key: Key, page: RowIndex, used: Used) {
-        let runs = match used {
+    fn class(&mut self, used: Used) -> &mut ByPage {
+        match used {
             Used::Little => &mut self.fresh,
             Used::Some => &mut self.worn,
             Used::Much => &mut self.worn_out,
-        };
-        runs.push(key, page);
+        }
     }
 
-    /// The first run that was called before, or has used little.
+    /// The turn ends: those that were called for it and had no time are the first of their pages, in the order of the calls.
+    pub(super) fn put_back(&mut self) {
+        for (key, page, used) in std::mem::take(&mut self.again).into_iter().rev() {
+            self.class(used).push_first(key, page);
+        }
+    }
+
+    /// The first run that has used little.
     pub(super) fn take_fresh(&mut self) -> Option<Key> {
-        self.called.pop_front().or_else(|| self.fresh.take())
+        self.fresh.take()
     }
 
     /// The turn ends: notes the pages of runs that have used little, and for which there was no time.
@@ -119,7 +136,7 @@ impl Queue {
 
     /// The number of ready runs.
     pub(super) fn len(&self) -> usize {
-        self.called.len() + self.fresh.count + self.worn.count + self.worn_out.count
+        self.again.len() + self.fresh.count + self.worn.count + self.worn_out.count
     }
 }
 
@@ -134,14 +151,14 @@ impl Ready {
     /// Queues a run of this page after all runs of its kind and page that have used as much.
     pub(super) fn push(&mut self, key: Key, page: RowIndex, used: Used) {
         match key {
-            Key::Request(_) | Key::Socket(_) => self.requests.push(key, page, used),
-            Key::Spawned(_) => self.processes.push(key, page, used),
+            Key::Request(_) | Key::Socket(_) => self.requests.class(used).push(key, page),
+            Key::Spawned(_) => self.processes.class(used).push(key, page),
         }
     }
 
     /// Queues the run of a request again, for which there was no time in the turn for which it was called.
-    pub(super) fn push_again(&mut self, key: Key) {
-        self.requests.called.push_back(key);
+    pub(super) fn push_again(&mut self, key: Key, page: RowIndex, used: Used) {
+        self.requests.again.push((key, page, used));
     }
 
     /// Whether there was no time for a request of this page in the last turn, although it has used little.
@@ -192,16 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn who_was_called_before_goes_first_in_the_order_of_the_calls() {
-        let mut ready = Ready::default();
-        for number in 1..=2 {
-            ready.push(request(number), RowIndex::of(1), Used::Little);
+    fn who_was_called_before_is_the_first_of_its_page() {
+        let (one, other) = (RowIndex::of(1), RowIndex::of(2));
+        for (page, order) in [(one, [3, 4, 1, 2]), (other, [3, 1, 4, 2])] {
+            let mut ready = Ready::default();
+            for number in 1..=2 {
+                ready.push(request(number), one, Used::Little);
+            }
+            for number in 3..=4 {
+                ready.push_again(request(number), page, Used::Little);
+            }
+            assert_eq!(ready.requests.len(), 4);
+            ready.requests.put_back();
+            assert_eq!(taken(&mut ready.requests, Queue::take_fresh), order);
+            assert!(ready.is_empty());
         }
-        for number in 3..=4 {
-            ready.push_again(request(number));
-        }
-        assert_eq!(ready.requests.len(), 4);
-        assert_eq!(taken(&mut ready.requests, Queue::take_fresh), [3, 4, 1, 2]);
     }
 
     #[test]

@@ -234,7 +234,7 @@ impl Runner {
             if was_called {
                 // Those that were called run before the events of a turn, so older ones have used it.
                 waits.standing = ProcessState::Ready;
-                self.ready.push_again(key);
+                self.ready.push_again(key, waits.life.row, self.used_by(&waits));
             }
             self.underway.insert(key, waits);
             self.make_ready(key);

@@ -15,7 +15,7 @@ use super::at_work::AtWork;
 use super::counts::RowIndex;
 use super::host::BackgroundHost;
 use super::post::Letter;
-use super::process::{Key, ProcessState, Work};
+use super::process::{Key, ProcessState, Underway, Work};
 use super::publications::Publications;
 use super::ready::Used;
 use super::records::Records;
@@ -97,6 +97,7 @@ impl Runner {
         self.now_ns = moment.now_ns;
         self.log_gate.set_now(moment.now_ns);
         self.hear_alarms();
+        self.ready.requests.put_back();
         // What runs from here on counts in the next turn, before whose events those that are returned run.
         let requests_ns = std::mem::take(&mut self.requests_ns);
         let mut requests = Vec::new();
@@ -126,25 +127,26 @@ impl Runner {
     /// Whether a request for this page has to wait for a later turn. Then it is queued.
     pub(super) fn puts_off(&mut self, process: ProcessId, page: RowIndex) -> bool {
         let (key, slices_had) = (Key::Request(process), self.slices_had());
+        // A page that takes long waits until others have run; the slowest waits longest.
+        let usual_ns = self.counters.visit_ns(page);
+        let used = Used::of(usual_ns.saturating_mul(2), self.slice_ns);
         if self.put_off.remove(process) {
             if slices_had < SLICES_OF_A_TURN {
                 return false;
             }
             // Those that were put off run before the events of a turn, so older ones have used it.
             self.put_off.add(process, page);
-            self.ready.push_again(key);
+            self.ready.push_again(key, page, used);
             return true;
         }
-        let usual_ns = self.counters.visit_ns(page);
         let is_long = usual_ns >= self.slice_ns / SLICE_PART_THAT_IS_LONG;
         let most = if is_long { 1 } else { SLICES_OF_A_TURN };
         let is_younger = self.put_off.has_any_of(page) || self.ready.has_left_request(page);
         if !is_younger && slices_had < most {
             return false;
         }
-        // A page that takes long waits until others have run; the slowest waits longest.
         self.put_off.add(process, page);
-        self.ready.push(key, page, Used::of(usual_ns.saturating_mul(2), self.slice_ns));
+        self.ready.push(key, page, used);
         true
     }
 
@@ -221,6 +223,13 @@ impl Runner {
             return;
         }
         underway.standing = ProcessState::Ready;
+        let Some(underway) = self.underway.get(&key) else { return };
+        let used = self.used_by(underway);
+        self.ready.push(key, underway.life.row, used);
+    }
+
+    /// How much time a suspended run, or its family, has used.
+    pub(super) fn used_by(&self, underway: &Underway) -> Used {
         let used_ns = match underway.life.shares_budget_with() {
             Some(family) => family.spent_ns(self.now_ns),
             None => match &underway.work {
@@ -228,7 +237,7 @@ impl Runner {
                 Work::Ended(_) => 0,
             },
         };
-        self.ready.push(key, underway.life.row, Used::of(used_ns, self.slice_ns));
+        Used::of(used_ns, self.slice_ns)
     }
 }
 
