@@ -324,3 +324,15 @@ pub fn look_at_root(path: &Path) -> io::Result<Metadata> {
 pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }
+
+/// Whether this program may create files in a directory, given by its path. Nothing is created.
+///
+/// # Errors
+/// Why not: no permission, a read-only file system, no such directory.
+pub fn may_create_in(directory: &Path) -> io::Result<()> {
+    if FileType::from_raw_mode(rustix::fs::stat(directory)?.st_mode) != FileType::Directory {
+        return Err(Errno::NOTDIR.into());
+    }
+    let wanted = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    Ok(rustix::fs::access(directory, wanted)?)
+}

@@ -4,12 +4,14 @@
 //! thread: [`Socket`] and [`Listener`] are neither `Send` nor `Sync`, because with a descriptor table per
 //! scheduler the same number is a different socket elsewhere.
 
+mod place;
+
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +19,8 @@ use rustix::net::{
     AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
 
+pub use self::place::may_listen;
+use self::place::{SocketFile, remove_stale};
 use crate::limits::{PROBE_AFTER_S, PROBE_EVERY_S, PROBES, UNSENT_BYTES};
 
 /// The address of a listener.
@@ -110,7 +114,7 @@ pub struct Listener {
 enum Kind {
     Tcp,
     /// Until its file was removed.
-    Unix(Option<PathBuf>),
+    Unix(Option<SocketFile>),
     /// Another process has it, too.
     Inherited,
 }
@@ -189,7 +193,7 @@ impl Listener {
         rustix::net::bind(&descriptor, &kernel_address)?;
         rustix::fs::chmod(&address.path, rustix::fs::Mode::from_raw_mode(address.mode))?;
         rustix::net::listen(&descriptor, i32::try_from(backlog).unwrap_or(i32::MAX))?;
-        let kind = Kind::Unix(Some(address.path.clone()));
+        let kind = Kind::Unix(Some(SocketFile::at(&address.path)));
         Ok(Self { descriptor, kind, _table: PhantomData })
     }
 
@@ -259,7 +263,9 @@ impl Listener {
             Ok(address) => Ok(ListenAddress::Tcp(address)),
             Err(_) => {
                 let path = match &self.kind {
-                    Kind::Unix(path) => path.clone().unwrap_or_default(),
+                    Kind::Unix(file) => {
+                        file.as_ref().map(|file| file.path.clone()).unwrap_or_default()
+                    }
                     Kind::Tcp | Kind::Inherited => PathBuf::new(),
                 };
                 Ok(ListenAddress::Unix(UnixAddress { path, mode: 0 }))
@@ -286,7 +292,7 @@ impl Listener {
         match &mut self.kind {
             Kind::Tcp => crate::descriptor::drop_new_connections(self.descriptor.as_fd()),
             // Only once: the second time the file may belong to a successor.
-            Kind::Unix(path) => path.take().map_or(Ok(()), std::fs::remove_file),
+            Kind::Unix(file) => file.take().map_or(Ok(()), |file| file.remove()),
             Kind::Inherited => Ok(()),
         }
     }
@@ -304,24 +310,6 @@ impl Listener {
 
 fn peer_of(address: SocketAddrAny) -> Peer {
     SocketAddr::try_from(address).map_or(Peer::LOCAL, Peer::from)
-}
-
-/// Removes the file of a socket on which no program listens; one on which a program answers is an error.
-fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
-    if !path.exists() {
-        return Ok(());
-    }
-    let probe = rustix::net::socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
-    match rustix::net::connect(&probe, address) {
-        Ok(()) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process answers there")),
-        Err(rustix::io::Errno::CONNREFUSED) => std::fs::remove_file(path),
-        Err(error) => Err(error.into()),
-    }
 }
 
 impl Socket {

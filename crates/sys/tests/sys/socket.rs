@@ -106,3 +106,37 @@ fn a_unix_listener_that_refuses_leaves_its_path_to_a_successor() {
     drop(successor);
     assert!(!path.exists());
 }
+
+/// The kernel refuses a connection to any other file as it does to a stale socket.
+#[test]
+fn only_the_file_of_a_stale_socket_is_replaced() {
+    let path = std::env::temp_dir().join(format!("velodrome-replaces-{}", std::process::id()));
+    let at = UnixAddress { path: path.clone(), mode: 0o600 };
+    std::fs::write(&path, "kept").unwrap();
+    let refused = Listener::unix(&at, 8).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists, "{refused}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
+    std::fs::remove_file(&path).unwrap();
+    // A program that is stopped accepts nothing: its queue is full at some time.
+    let stopped = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    rustix::net::listen(&stopped, 0).unwrap();
+    let _queued = UnixStream::connect(&path).unwrap();
+    assert!(is_in_use(Listener::unix(&at, 8)));
+    drop(stopped);
+    drop(Listener::unix(&at, 8).unwrap());
+    assert!(!path.exists());
+}
+
+/// An operator removed the file, and another program made its socket there.
+#[test]
+fn the_socket_of_another_program_is_not_removed() {
+    let path = std::env::temp_dir().join(format!("velodrome-another-{}", std::process::id()));
+    let listener = Listener::unix(&UnixAddress { path: path.clone(), mode: 0o600 }, 8).unwrap();
+    // Both exist for a moment, so that they do not share an inode number.
+    let other = path.with_extension("other");
+    let _another = std::os::unix::net::UnixListener::bind(&other).unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    drop(listener);
+    assert!(path.exists());
+    std::fs::remove_file(&path).unwrap();
+}
