@@ -114,7 +114,10 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
             }
         }
         CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
-        CtlCommand::Drain => ask(&socket, "POST", "/drain").map(|_| println!("draining")),
+        CtlCommand::Drain => {
+            ask(&socket, "POST", "/drain")?;
+            output::print_line("draining")
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use super::quotes::Quotes;
 use super::separated::{self, Columns, Rows};
 use super::{Form, failed, number_of, open};
 use crate::Failure;
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
@@ -78,8 +79,8 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
             Failure::Failed(format!("{}: {text}; nothing was imported", import.file.display()))
         }
     })?;
-    println!("{count} rows are in database {} of {}", import.database, import.directory.display());
-    Ok(())
+    let (database, directory) = (&import.database, import.directory.display());
+    output::print_line(&format!("{count} rows are in database {database} of {directory}"))
 }
 
 impl Import {

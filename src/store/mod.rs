@@ -18,6 +18,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::Failure;
+use crate::output;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome store sample 1000000 > cards.csv         a million sample records
@@ -157,26 +158,24 @@ fn stat(directory: &Path, as_json: bool) -> Result<(), Failure> {
                 "process": reader.process, "name": reader.name(), "commit": reader.commit,
             })).collect::<Vec<_>>(),
         });
-        println!("{told}");
-        return Ok(());
+        return output::print_line(&told.to_string());
     }
-    println!("file     {} bytes, {} commits", usage.file_bytes, usage.commit);
+    let mut text = format!("file     {} bytes, {} commits\n", usage.file_bytes, usage.commit);
     for (name, count) in counts {
-        println!("{name:<8} {count} keys");
+        text += &format!("{name:<8} {count} keys\n");
     }
     for reader in readers {
         let behind = usage.commit.saturating_sub(reader.commit);
         let (process, name) = (reader.process, reader.name());
-        println!("reader   process {process} ({name}), {behind} commits behind");
+        text += &format!("reader   process {process} ({name}), {behind} commits behind\n");
     }
-    Ok(())
+    output::print(&text)
 }
 
 fn backup(directory: &Path, to: &Path) -> Result<(), Failure> {
     let (store, _) = open(directory, None)?;
     let bytes = store.copy_to(to).map_err(|failure| failed(to, &failure))?;
-    println!("{}: {bytes} bytes", to.display());
-    Ok(())
+    output::print_line(&format!("{}: {bytes} bytes", to.display()))
 }
 
 fn compact(directory: &Path) -> Result<(), Failure> {
@@ -188,8 +187,7 @@ fn compact(directory: &Path) -> Result<(), Failure> {
         failure => failed(directory, &failure),
     });
     let (before, after) = compacted?;
-    println!("{}: {before} bytes before, {after} now", directory.display());
-    Ok(())
+    output::print_line(&format!("{}: {before} bytes before, {after} now", directory.display()))
 }
 
 fn check(directory: &Path) -> Result<(), Failure> {
@@ -200,7 +198,9 @@ fn check(directory: &Path) -> Result<(), Failure> {
         let checked = writer.check(number_of(name, &databases)?);
         match checked.map_err(|failure| failed(directory, &failure))? {
             Ok(0) => {}
-            Ok(count) => println!("{name:<8} {count} records are consistent"),
+            Ok(count) => {
+                output::print_line(&format!("{name:<8} {count} records are consistent"))?;
+            }
             Err(damage) => damages.push(format!("database {name}: {damage}")),
         }
     }

@@ -3,7 +3,7 @@
 //! Owns the line. Prints nothing if standard error is not a terminal.
 
 use std::cell::Cell;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -45,14 +45,15 @@ impl Progress {
         if self.is_shown && self.rows.is_multiple_of(ROWS_PER_LOOK) {
             let seconds = self.started.elapsed().as_secs_f64();
             let share = self.bytes.get() as f64 / self.size.max(1) as f64;
-            eprint!("\r{}", line(self.rows, seconds, share));
+            let line = line(self.rows, seconds, share);
+            let _nobody_looks = write!(io::stderr(), "\r{line}");
         }
     }
 
     /// Ends the line, so that later output starts on a new one.
     pub(super) fn end(&self) {
         if self.is_shown && self.rows >= ROWS_PER_LOOK {
-            eprintln!();
+            let _nobody_looks = writeln!(io::stderr());
         }
     }
 }
