@@ -7,6 +7,7 @@ use server::site_data::SiteData;
 
 use crate::Failure;
 use crate::flags;
+use crate::output;
 
 /// Definitions of the page functions, for the Lua language server.
 const DEFINITIONS: &str = include_str!("../docs/velodrome.d.lua");
@@ -14,23 +15,22 @@ const DEFINITIONS: &str = include_str!("../docs/velodrome.d.lua");
 /// Validates, and explains a path if requested.
 pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if flags.definitions {
-        print!("{DEFINITIONS}");
-        return Ok(());
+        return output::print(DEFINITIONS);
     }
     if flags.defaults {
-        print!("{}", config::defaults());
-        return Ok(());
+        return output::print(&config::defaults());
     }
     let source = Source {
         directory: flags.source.directory.clone(),
         config: flags.source.config.clone(),
         overrides: Overrides::default(),
     };
-    let data =
-        source.load(1, Before::default()).map_err(|error| Failure::Failed(error.to_string()))?;
     if let Some(target) = &flags.explain {
+        let loaded = source.load(1, Before::default());
+        let data = loaded.map_err(|error| Failure::Failed(error.to_string()))?;
         return explain(&data, flags, target);
     }
+    let data = server::serve::check(&source).map_err(|error| Failure::Failed(error.to_string()))?;
     let config = match source.config_path() {
         Some(path) => path.display().to_string(),
         None => "the defaults (no velodrome.toml)".to_owned(),
@@ -47,20 +47,21 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
         "valid, with the problems below"
     };
     let (routes, hosts) = (count(routes, "route"), count(hosts, "virtual host"));
-    println!("{config}: {state} ({routes}, {hosts})");
+    let mut text = format!("{config}: {state} ({routes}, {hosts})\n");
     let mut roots: Vec<_> = data.roots.iter().map(|root| root.path.as_path()).collect();
     roots.sort_unstable();
     roots.dedup();
     for root in roots {
-        println!("  serves {}", root.display());
+        text += &format!("  serves {}\n", root.display());
     }
     let app = data.app_set().and_then(|set| data.page_roots.get(usize::from(set.0)));
     if let Some(app) = app {
-        println!("  runs the app modules of {}", app.root.path.display());
+        text += &format!("  runs the app modules of {}\n", app.root.path.display());
     }
     if let Some(warning) = &data.secret.warning {
-        println!("  warning: {warning}");
+        text += &format!("  warning: {warning}\n");
     }
+    output::print(&text)?;
     if !missing.is_empty() {
         return Err(Failure::Failed(missing.join("\n")));
     }
@@ -90,6 +91,5 @@ fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Fa
         let text = format!("--explain {target}: a path begins with `/`: --explain /{target}");
         return Err(Failure::WrongUse(text));
     }
-    println!("{}", data.explain(flags.host.as_deref(), &flags.method, target));
-    Ok(())
+    output::print_line(&data.explain(flags.host.as_deref(), &flags.method, target).to_string())
 }

@@ -1,5 +1,4 @@
 //! The binary: parse, one match over the verbs, exit status.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command does")]
 
 mod bench;
 mod check;
@@ -22,6 +21,8 @@ use flags::{Flags, Verb};
 pub(crate) enum Failure {
     /// It failed: exit status 1.
     Failed(String),
+    /// It failed, and the reason has been printed: exit status 1.
+    Told,
     /// The command line is wrong: exit status 2.
     WrongUse(String),
     /// It was done, but the result cannot be trusted: exit status 3. The reason has been printed.
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let (message, status) = match result {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Failed(message)) => (message, 1),
+        Err(Failure::Told) => return ExitCode::from(1),
         Err(Failure::WrongUse(message)) => (message, 2),
         Err(Failure::Invalid) => return ExitCode::from(3),
         Err(Failure::Worse) => return ExitCode::from(4),

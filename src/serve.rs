@@ -3,6 +3,8 @@
 use config::{
     Address, DescriptorTables, Overrides, PageErrors, Protocol, Steering, parse_duration,
 };
+use runtime::diagnostic::{self, Level};
+use runtime::outlet;
 use server::load::Source;
 use server::serve::{Started, serve};
 
@@ -16,7 +18,13 @@ pub(crate) fn run(flags: &flags::Serve) -> Result<(), Failure> {
         config: flags.source.config.clone(),
         overrides: overrides(flags)?,
     };
-    serve(&source, announce).map_err(|error| Failure::Failed(error.to_string()))
+    serve(&source, announce).map_err(|error| {
+        // Nobody may read standard error by now, and the process has to end.
+        for line in error.to_string().lines() {
+            outlet::write_by_itself(&format!("velodrome: {line}\n"));
+        }
+        Failure::Told
+    })
 }
 
 fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
@@ -52,22 +60,27 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
     })
 }
 
+/// The server starts even if nobody reads its standard output.
 fn announce(standing: &Started) {
     let schedulers = match standing.schedulers {
         1 => "1 scheduler".to_owned(),
         count => format!("{count} schedulers"),
     };
-    println!(
-        "velodrome {} serves {} with {schedulers} at",
+    let mut text = format!(
+        "velodrome {} serves {} with {schedulers} at\n",
         env!("CARGO_PKG_VERSION"),
         standing.directory
     );
     for (address, protocol) in standing.addresses.iter().zip(&standing.protocols) {
-        match address.strip_prefix("unix:") {
-            Some(path) => println!("  unix:{path}"),
-            None if address.starts_with("inherited") => println!("  {address}"),
-            None if *protocol == Protocol::Resp => println!("  redis://{address}"),
-            None => println!("  http://{address}/"),
-        }
+        text += &match address.strip_prefix("unix:") {
+            Some(path) => format!("  unix:{path}\n"),
+            None if address.starts_with("inherited") => format!("  {address}\n"),
+            None if *protocol == Protocol::Resp => format!("  redis://{address}\n"),
+            None => format!("  http://{address}/\n"),
+        };
+    }
+    if let Err(error) = outlet::print(&text) {
+        let line = format_args!("the addresses are not printed on standard output: {error}");
+        diagnostic::write(Level::Warn, line);
     }
 }

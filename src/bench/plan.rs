@@ -332,7 +332,7 @@ mod tests {
         match http(&flags) {
             Ok(plan) => plan,
             Err(Failure::Failed(text) | Failure::WrongUse(text)) => panic!("{words}: {text}"),
-            Err(Failure::Invalid | Failure::Worse | Failure::Met) => {
+            Err(Failure::Told | Failure::Invalid | Failure::Worse | Failure::Met) => {
                 panic!("{words}: nothing was measured")
             }
         }
@@ -342,7 +342,7 @@ mod tests {
         match parsed(words).map(|flags| http(&flags)) {
             Ok(Err(Failure::Failed(text))) => format!("failed: {text}"),
             Ok(Err(Failure::WrongUse(text))) => text,
-            Ok(Err(Failure::Invalid | Failure::Worse | Failure::Met)) => {
+            Ok(Err(Failure::Told | Failure::Invalid | Failure::Worse | Failure::Met)) => {
                 panic!("{words}: nothing was measured")
             }
             Ok(Ok(plan)) => panic!("{words}: {plan:?}"),

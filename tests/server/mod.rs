@@ -298,17 +298,22 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
+    /// Starts it once more after it has ended, without waiting.
+    pub(crate) fn launch_again(mut self) -> Self {
+        let print = |name: &str| File::create(self.plan.directory.join(name)).unwrap();
+        let mut command = self.plan.command();
+        command.stdout(print("stdout.txt")).stderr(print("stderr.txt"));
+        self.child = command.spawn().unwrap();
+        self
+    }
+
     /// Kills it with SIGKILL, and starts it again at the same address at once.
     pub(crate) fn kill_and_restart(mut self) -> Self {
         let address = self.address().to_string();
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.plan.listen = Some(address);
-        let print = |name: &str| File::create(self.plan.directory.join(name)).unwrap();
-        let mut command = self.plan.command();
-        command.stdout(print("stdout.txt")).stderr(print("stderr.txt"));
-        self.child = command.spawn().unwrap();
-        self.stand()
+        self.launch_again().stand()
     }
 }
 

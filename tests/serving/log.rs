@@ -1,7 +1,10 @@
 //! Goal: the access log is complete, cannot be forged by a client, survives rotation, and never delays a
 //! request. Method: the built binary with its log in a file of the test, a full device, and hostile requests.
 
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::server::client::{head, text};
 use crate::server::patience::until;
@@ -191,4 +194,110 @@ fn a_log_can_go_to_standard_error() {
     client.send(head("GET", "/a.txt?told", &[])).unwrap();
     assert_eq!(client.response(conformance::RequestKind::Other).unwrap().status, 200);
     until("the line", || server.printed_errors().contains("GET /a.txt?told").then_some(()));
+}
+
+/// A FIFO in the directory of the test, open for reading, which nobody reads.
+fn unread_fifo(plan: &Plan) -> File {
+    let path = plan.directory.join("access.log");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Opened for both, because the server has not opened its end yet.
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+/// More lines than a pipe holds.
+fn fill(server: &Server) {
+    let mut client = server.client();
+    for number in 0..60 {
+        let path = format!("/a.txt?{number}{}", "y".repeat(3000));
+        assert_eq!(client.get(&path).unwrap().status, 200);
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_keeps_no_server_from_ending() {
+    let plan = Plan::new().config(COMBINED).file("a.txt", "a\n");
+    let mut fifo = unread_fifo(&plan);
+    let mut server = plan.start();
+    fill(&server);
+    // The writer still takes orders.
+    server.signal("USR1");
+    until("the order", || {
+        server.printed_errors().contains("the access log is reopened").then_some(())
+    });
+    server.signal("TERM");
+    assert!(server.wait().success(), "{}", server.printed_errors());
+    let told = server.printed_errors();
+    let lost = told.split_once("access log lines were lost (").expect(&told).1;
+    let lost: usize = lost.split(' ').next().unwrap().parse().unwrap();
+    // What was written is whole lines.
+    let mut written = vec![0; 1 << 20];
+    let count = fifo.read(&mut written).unwrap();
+    let written = &written[..count];
+    assert_eq!(written.last(), Some(&b'\n'));
+    let lines = written.iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(lines + lost, 60, "{told}");
+}
+
+#[test]
+fn the_reader_of_a_log_gets_every_line_when_it_goes_on() {
+    let plan = Plan::new().config(COMBINED).file("a.txt", "a\n");
+    let fifo = unread_fifo(&plan);
+    let mut server = plan.start();
+    fill(&server);
+    let mut reader = BufReader::new(fifo);
+    for number in 0..60 {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.contains(&format!("GET /a.txt?{number}yyy")), "{number}: {line}");
+    }
+    until("the count", || {
+        (server.ctl_json(&["stats"])["log"]["lines_written"] == 60).then_some(())
+    });
+    server.signal("TERM");
+    assert!(server.wait().success());
+    assert_eq!(server.printed_troubles(), "");
+}
+
+#[test]
+fn a_fifo_without_a_reader_is_told_at_the_start() {
+    let plan = Plan::new().config(COMBINED);
+    drop(unread_fifo(&plan));
+    let output = plan.fail();
+    let told = crate::server::errors_of(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("access.log: it is a FIFO that nobody reads"), "{told}");
+}
+
+/// The directory of the log was moved, for example: the new file cannot be opened.
+#[test]
+fn a_log_that_cannot_be_reopened_goes_on() {
+    let plan = Plan::new().config("[log]\naccess = \"logs/access.log\"\n").file("a.txt", "a\n");
+    std::fs::create_dir(plan.directory.join("logs")).unwrap();
+    let server = plan.start();
+    assert_eq!(server.get("/a.txt?before").status, 200);
+    lines(&server, "logs/access.log", 1);
+    let move_to = |from: &str, to: &str| {
+        std::fs::rename(server.directory().join(from), server.directory().join(to)).unwrap();
+    };
+    move_to("logs", "moved");
+    server.signal("USR1");
+    until("the error", || {
+        let told = server.printed_errors();
+        let error = told.lines().find(|line| line.contains("cannot be reopened"))?.to_owned();
+        assert!(error.contains("logs/access.log") && error.contains("lines go on"), "{error}");
+        Some(())
+    });
+    assert_eq!(server.get("/a.txt?after").status, 200);
+    assert!(lines(&server, "moved/access.log", 2)[1].contains("?after"));
+    move_to("moved", "logs");
+    std::fs::remove_file(server.directory().join("logs/access.log")).unwrap();
+    server.signal("USR1");
+    until("the new log", || server.directory().join("logs/access.log").exists().then_some(()));
+    assert_eq!(server.get("/a.txt?anew").status, 200);
+    assert!(lines(&server, "logs/access.log", 1)[0].contains("?anew"));
+    let stats = server.ctl_json(&["stats"]);
+    assert_eq!(
+        (&stats["log"]["lines_written"], &stats["log"]["lines_lost"]),
+        (&3.into(), &0.into())
+    );
 }

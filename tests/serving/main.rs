@@ -32,6 +32,7 @@ mod pages;
 mod pages_document;
 mod process_names;
 mod reload;
+mod requirements;
 mod routes;
 mod script_blame;
 mod script_edits;

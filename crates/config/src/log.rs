@@ -98,7 +98,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, lines are lost and counted; requests are never delayed.",
+            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start.",
         },
         Key {
             name: "format",

@@ -48,7 +48,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("the user it was started as"),
             change: Change::Restart,
-            text: "The user to switch to after all listeners are open. For servers started as root to use ports below 1024.",
+            text: "The user to switch to after all listeners are open. For servers started as root to use ports below 1024. What the server makes before belongs to that user, and what it opens again later is [tried as that user](operations.md#starting-as-root) at the start.",
         },
         Key {
             name: "spin",

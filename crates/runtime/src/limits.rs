@@ -260,6 +260,11 @@ pub const OUTLET_BYTES: usize = 1024 * 1024;
 /// Consequence: a longer line goes through the thread that may block.
 pub const OUTLET_DIRECT_BYTES: usize = 4096;
 
+/// How long a text waits for the reader of standard output or standard error before the outlet is open and after it is finished (1 s).
+///
+/// Consequence: it is lost, so that nobody who does not read keeps a process from starting or ending.
+pub const OUTLET_READER_WAIT: Duration = Duration::from_secs(1);
+
 /// How often the end of the process checks whether all lines are written (100 times).
 ///
 /// Consequence: lines that are still unread after a second are lost.

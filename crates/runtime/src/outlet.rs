@@ -16,8 +16,13 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
-use crate::limits::{OUTLET_BYTES, OUTLET_DIRECT_BYTES, OUTLET_END_PAUSE, OUTLET_END_TRIES};
+use sys::log_file::LogFile;
+
+use crate::limits::{
+    OUTLET_BYTES, OUTLET_DIRECT_BYTES, OUTLET_END_PAUSE, OUTLET_END_TRIES, OUTLET_READER_WAIT,
+};
 
 static OUTLET: OnceLock<Outlet> = OnceLock::new();
 
@@ -41,6 +46,9 @@ struct Waiting {
     lost: u64,
 }
 
+/// Lines that were lost before the outlet was opened.
+static LOST_EARLY: AtomicU64 = AtomicU64::new(0);
+
 /// Starts the outlet: from now on no thread blocks when it writes a line.
 ///
 /// # Errors
@@ -50,7 +58,7 @@ pub fn open() -> io::Result<()> {
     let outlet = Outlet {
         sender,
         waiting_bytes: AtomicUsize::new(0),
-        lost: AtomicU64::new(0),
+        lost: AtomicU64::new(LOST_EARLY.swap(0, SeqCst)),
         is_taken: AtomicBool::new(false),
         is_terminal: io::stderr().is_terminal(),
     };
@@ -63,10 +71,41 @@ pub fn open() -> io::Result<()> {
 
 /// Writes a line, at once or as soon as there is room.
 pub(crate) fn write(line: String) {
-    let Some(outlet) = OUTLET.get() else { return write_now(&line) };
+    let Some(outlet) = OUTLET.get() else { return write_by_itself(&line) };
     if !outlet.write_at_once(&line) {
         outlet.put(line);
     }
+}
+
+/// Writes a line without the outlet, at the beginning and at the end of the process. Waits only a short time for the reader; then the line is lost.
+pub fn write_by_itself(line: &str) {
+    // It may be the line that says that no descriptor is left.
+    let Ok(log) = LogFile::standard_error() else { return write_now(line) };
+    // Who did not read one line is not waited for with the next.
+    let most = if LOST_EARLY.load(SeqCst) > 0 { Duration::ZERO } else { OUTLET_READER_WAIT };
+    if write_patiently(&log, line, most).is_err() {
+        LOST_EARLY.fetch_add(1, SeqCst);
+    }
+}
+
+/// Writes a text to standard output. Waits only a short time for the reader.
+///
+/// # Errors
+/// What `write` says; `WouldBlock` if nobody has made room in time.
+pub fn print(text: &str) -> io::Result<()> {
+    write_patiently(&LogFile::standard_output()?, text, OUTLET_READER_WAIT)
+}
+
+fn write_patiently(log: &LogFile, text: &str, most: Duration) -> io::Result<()> {
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        if !log.wait_for_room(most) {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "nobody reads it"));
+        }
+        let count = log.write(rest)?;
+        rest = rest.get(count..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// At the end of the process, waits a short time until the waiting lines are written.

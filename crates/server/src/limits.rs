@@ -107,6 +107,25 @@ pub const DESCRIPTORS_RESERVED_MIN: u64 = 24;
 /// 256 descriptors at most that connections cannot use.
 pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
 
+// The access log
+
+/// 8 MiB of access log lines wait for a reader of the log (a pipe, a FIFO) that is slow. Beyond: lines are lost and counted.
+pub const LOG_WAITING_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long the log writer waits for room in a pipe before it looks for messages again (10 ms). Consequence: an order to reopen the log is carried
+/// out this much later.
+pub const LOG_ROOM_WAIT: Duration = Duration::from_millis(10);
+
+/// How long a server that ends waits for a reader of its log that takes nothing (1 s). Beyond: the lines that nobody read are lost and counted.
+pub const LOG_END_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a server that ends waits for a slow reader of its log (5 s). Beyond: as above.
+pub const LOG_END_MAX: Duration = Duration::from_secs(5);
+
+/// How long a server that ends waits for a thread that may wait for a disk: the log writer and the control scheduler (5 s). Beyond: it ends
+/// without the thread.
+pub const THREAD_END_WAIT: Duration = Duration::from_secs(5);
+
 // Channels
 
 /// 25 s after which a silent WebSocket is pinged, and an event stream gets a comment: less than the
@@ -139,12 +158,18 @@ pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 /// Time between two checks of a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins this much later.
 pub const STORE_CHECKPOINT_LOOK: Duration = Duration::from_millis(5);
 
+/// How long the start waits for the store before it says so (2 s). It goes on waiting.
+pub const STORE_OPEN_PATIENCE: Duration = Duration::from_secs(2);
+
 /// How long a server that ends waits for another program that writes to its store, such as an import (5 s). Beyond: it ends without waiting. Answered
 /// writes are kept, and the next start recovers as after `kill -9`.
 pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
 
-/// Time between two checks whether the writer of the store has ended (5 ms). Consequence: the server ends this much later.
-pub const STORE_END_LOOK: Duration = Duration::from_millis(5);
+/// How long a server that ends waits for the disk of its store (60 s). Beyond: as above.
+pub const STORE_DISK_WAIT: Duration = Duration::from_secs(60);
+
+/// Time between two checks whether a thread has ended (5 ms). Consequence: the server ends this much later.
+pub const THREAD_END_LOOK: Duration = Duration::from_millis(5);
 
 /// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next order.
 pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;

@@ -7,6 +7,7 @@ mod taken;
 
 use std::fmt;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
@@ -234,13 +235,21 @@ impl Source {
         self.config.clone().or_else(found)
     }
 
+    /// The configured user whom the server becomes.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn user(&self) -> Result<Option<String>, LoadError> {
+        Ok(self.read()?.user)
+    }
+
     fn read(&self) -> Result<Config, LoadError> {
         let Some(path) = self.config_path() else {
             let base = absolute(&self.directory);
             return Config::without_file(&base, &self.overrides).map_err(LoadError::Config);
         };
         let refused = |error| LoadError::File { path: path.clone(), error };
-        let text = std::fs::read_to_string(&path).map_err(refused)?;
+        let text = read_text(&path).map_err(refused)?;
         let base = absolute(
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         );
@@ -249,6 +258,16 @@ impl Source {
         let overrides = Overrides { directory, ..self.overrides.clone() };
         Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
     }
+}
+
+/// Reads a configuration. A pipe is refused: it may never end, and a reload would find nothing in it.
+fn read_text(path: &Path) -> io::Result<String> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_fifo() || kind.is_socket() {
+        let why = "it is a pipe or a socket; write the configuration into a file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// Ensures that the store is not served.

@@ -1,4 +1,4 @@
-//! Giving up root: looking up a user and becoming that user permanently.
+//! Giving up root: looking up a user, trying something as that user, and becoming that user permanently.
 //!
 //! Owns the order of the steps and the check that they cannot be undone. Never changes capabilities: when a process leaves
 //! user 0 the kernel drops them, unless it was started with other settings.
@@ -7,11 +7,16 @@ use std::ffi::{CString, c_char};
 use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::ptr;
+use std::thread;
 
-use rustix::process::{getegid, geteuid, getgid, getuid};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
 
-use crate::limits::USER_ENTRY_BYTES;
+use crate::limits::{USER_ENTRY_BYTES, USER_GROUPS_MAX};
 
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +67,59 @@ impl User {
     /// The number of the user's first group.
     pub fn group_id(&self) -> u32 {
         self.group_id
+    }
+
+    /// Makes this user the owner of an open file.
+    ///
+    /// # Errors
+    /// What `fchown` says.
+    pub fn own(&self, file: impl AsFd) -> io::Result<()> {
+        let (user, group) = (Uid::from_raw(self.user_id), Gid::from_raw(self.group_id));
+        Ok(rustix::fs::fchown(file, Some(user), Some(group))?)
+    }
+
+    /// Makes this user the owner of a directory or a socket, given by its path. A link is not followed, and nothing else is changed: in a directory that
+    /// others may write, the path may lead to any file.
+    ///
+    /// # Errors
+    /// What the kernel says, or that it is neither.
+    pub fn own_directory_or_socket(&self, path: &Path) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode);
+        if !matches!(kind, FileType::Directory | FileType::Socket) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput));
+        }
+        let (user, group) = (Uid::from_raw(self.user_id), Gid::from_raw(self.group_id));
+        Ok(rustix::fs::chownat(found, "", Some(user), Some(group), AtFlags::EMPTY_PATH)?)
+    }
+
+    /// Does something with the rights of this user, on a thread of its own. The rest of the process keeps its rights, and what the thread
+    /// opens belongs to the process.
+    ///
+    /// # Errors
+    /// If this process may not become the user.
+    pub fn doing<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, CredentialsError> {
+        if self.user_id == 0 {
+            return Err(CredentialsError::IsRoot { name: self.name().to_owned() });
+        }
+        if self.is_current() {
+            return Ok(work());
+        }
+        let groups = groups_of(self)?;
+        let become_user = move || {
+            let (user, group) = (Uid::from_raw(self.user_id), Gid::from_raw(self.group_id));
+            let refused = |step| move |error: Errno| refusal(self, step, error.into());
+            rustix::thread::set_thread_groups(&groups).map_err(refused(PrivilegeStep::Groups))?;
+            rustix::thread::set_thread_res_gid(group, group, group)
+                .map_err(refused(PrivilegeStep::Group))?;
+            rustix::thread::set_thread_res_uid(user, user, user)
+                .map_err(refused(PrivilegeStep::User))
+        };
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| become_user().map(|()| work()));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Whether real and effective ids already belong to this user.
@@ -126,12 +184,41 @@ fn take_step(user: &User, step: PrivilegeStep) -> Result<(), CredentialsError> {
     if status == 0 {
         return Ok(());
     }
+    Err(refusal(user, step, io::Error::last_os_error()))
+}
+
+fn refusal(user: &User, step: PrivilegeStep, source: io::Error) -> CredentialsError {
     let name = user.name().to_owned();
-    let source = io::Error::last_os_error();
-    Err(match source.raw_os_error() {
+    match source.raw_os_error() {
         Some(libc::EPERM) => CredentialsError::NotRoot { name, step },
         _ => CredentialsError::Refused { name, step, source },
-    })
+    }
+}
+
+/// The groups of a user, as the group database lists them.
+fn groups_of(user: &User) -> Result<Vec<Gid>, CredentialsError> {
+    let mut groups = vec![0; 64];
+    loop {
+        let mut count = libc::c_int::try_from(groups.len()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: the name ends with NUL; the list has room for `count` numbers; the call writes no more, and then how many there are.
+        let status = unsafe {
+            libc::getgrouplist(
+                user.name.as_ptr(),
+                user.group_id,
+                groups.as_mut_ptr(),
+                &raw mut count,
+            )
+        };
+        if status >= 0 {
+            groups.truncate(usize::try_from(count).unwrap_or(0));
+            return Ok(groups.into_iter().map(Gid::from_raw).collect());
+        }
+        if groups.len() >= USER_GROUPS_MAX {
+            let source = io::Error::from_raw_os_error(libc::ERANGE);
+            return Err(CredentialsError::UserDatabase { name: user.name().to_owned(), source });
+        }
+        groups.resize(groups.len() * 2, 0);
+    }
 }
 
 /// Fails if the process is not completely this user, or if it can become user 0 or (for a user not in that group) group 0

@@ -17,6 +17,7 @@ pub mod file;
 pub mod foreign;
 pub mod heap;
 pub mod limits;
+pub mod log_file;
 pub mod lost_page;
 pub mod netlink;
 pub mod pollset;

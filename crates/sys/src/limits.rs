@@ -12,6 +12,13 @@ pub const THREAD_NAME_BYTES: usize = 15;
 /// database: the process does not start under a user it could not read.
 pub const USER_ENTRY_BYTES: usize = 1 << 20;
 
+/// Groups of a user that count, 65,536: what the kernel allows. Beyond: the user cannot be used.
+pub const USER_GROUPS_MAX: usize = 1 << 16;
+
+/// Bytes of a log that are given to a pipe at once, 4 KiB (`PIPE_BUF`): a pipe with room takes them as a whole. Longer lines may mix
+/// with those of another program that writes into the same pipe.
+pub const LOG_PIECE_BYTES: usize = 4096;
+
 /// Bytes of directory changes read at a time, 4 KiB: about 15 of the longest names. The rest
 /// is read next.
 pub const WATCH_READ_BYTES: usize = 4096;

@@ -112,7 +112,7 @@ pub fn block(signals: &SignalSet) {
     assert_eq!(error, 0, "pthread_sigmask(3) fails only for an unknown first argument");
 }
 
-/// Blocks all of [`Signal::ALL`]: call this first, before starting a thread.
+/// Blocks all of [`Signal::ALL`]: call this before starting a thread that stays.
 pub fn block_all() {
     block(&SignalSet::all());
 }

@@ -68,6 +68,40 @@ fn root_is_given_up_in_all_threads_and_for_good() {
     });
 }
 
+/// Only the one thread changes, for the time of the work.
+#[test]
+fn what_is_done_as_a_user_has_that_users_rights() {
+    const TEST: &str = "what_is_done_as_a_user_has_that_users_rights";
+    if !is_root_or_says_skipped(TEST) {
+        return;
+    }
+    child::in_child(TEST, || {
+        let user = User::look_up(UNPRIVILEGED).expect("every machine has this user");
+        let own = std::env::temp_dir().join(format!("velodrome-as-user-{}", std::process::id()));
+        std::fs::create_dir(&own).expect("a directory of the test");
+        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(&own, closed).expect("it is ours");
+        let create = || std::fs::File::create(own.join("file")).map_err(|error| error.kind());
+        let refused = user.doing(create).expect("root may become anybody");
+        assert_eq!(refused.err(), Some(std::io::ErrorKind::PermissionDenied));
+        user.own_directory_or_socket(&own).expect("root may give files away");
+        let ids = user.doing(|| {
+            let made = create().expect("it is that user's directory now");
+            let owner = std::os::unix::fs::MetadataExt::uid(&made.metadata().expect("it is open"));
+            let groups = rustix::process::getgroups().expect("a process may ask");
+            (owner, groups.iter().any(|group| group.is_root()))
+        });
+        assert_eq!(ids.expect("root may become anybody"), (user.user_id(), false));
+        assert!(user.own_directory_or_socket(&own.join("file")).is_err(), "a file is neither");
+        std::fs::remove_dir_all(&own).expect("this thread is still root");
+        assert!(of_all_threads("Uid:").iter().all(|ids| *ids == [0; 4]));
+        drop_to(&user).expect("root may become anybody");
+        let other = User::look_up("daemon").expect("every machine has this user");
+        assert!(matches!(other.doing(|| ()), Err(CredentialsError::NotRoot { .. })));
+        assert!(user.doing(|| ()).is_ok(), "it is this user already");
+    });
+}
+
 #[test]
 fn dropping_to_root_is_refused() {
     let root = User::look_up("root").expect("every machine has this user");

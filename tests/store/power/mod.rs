@@ -62,6 +62,8 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     // Calls that strace printed in two parts, because another thread's came in between: what is known of each, and the number of events when it
     // began.
     let mut begun: Vec<(&str, &str, usize)> = Vec::new();
+    // A program opens the store on its first thread.
+    let program = trace.split(' ').next().unwrap_or_default();
     for line in trace.lines() {
         let Some((thread, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
@@ -112,7 +114,10 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
                 all.push(Happened::Cut(which, number(call.rsplit(", ").next().unwrap())));
             }
             "fdatasync" | "fsync" => all.push(Happened::Synced(which, all.len() - begin)),
-            _ if call.contains("exited with 0") => all.push(Happened::Answered),
+            // The others are threads of a program that runs on.
+            _ if call.contains("exited with 0") && thread == program => {
+                all.push(Happened::Answered)
+            }
             _ => {}
         }
     }

@@ -14,6 +14,7 @@ use pages::uploads::{Room, UploadWriter};
 use runtime::helper;
 use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
 use store::Store;
+use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::signals;
@@ -93,7 +94,7 @@ impl Crew {
 
     pub(super) fn start_helpers(
         &mut self,
-        log: Option<LogTarget>,
+        log: Option<(LogTarget, LogFile)>,
         store: Option<(Store, StoreSettings)>,
         uploads: Option<(&Path, Arc<Room>)>,
     ) -> Result<signals::Helpers, ServeError> {
@@ -120,9 +121,9 @@ impl Crew {
                 .map_err(ServeError::Thread)?;
         }
         let mut writer: Option<JoinHandle<()>> = None;
-        if let (Some(endpoint), Some(target)) = (self.log, log) {
+        if let (Some(endpoint), Some((target, log))) = (self.log, log) {
             let seat = self.take(usize::from(endpoint.0))?;
-            let spawned = helper::spawn("log", seat, move || LogWriter::new(target));
+            let spawned = helper::spawn("log", seat, move || LogWriter::new(target, log));
             writer = Some(spawned.map_err(ServeError::Thread)?);
         }
         let mut stores = None;

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use runtime::launch::LaunchError;
 use sys::credentials::CredentialsError;
+use sys::socket::ListenAddress;
 
 use crate::load::LoadError;
 
@@ -47,6 +49,15 @@ pub enum ServeError {
     NoInheritedSocket(String),
     /// Schedulers or listeners.
     Launch(LaunchError),
+    /// The control socket, or the address of the metrics.
+    Control(ControlPlace, io::Error),
+    /// Something that the server opens again later failed with the rights of its user.
+    AsUser {
+        /// The user.
+        user: String,
+        /// What failed.
+        error: Box<ServeError>,
+    },
     /// A scheduler's pollset failed while it ran.
     Pollset(io::Error),
     /// The kernel did not deliver signals.
@@ -55,11 +66,41 @@ pub enum ServeError {
     Stuck(Vec<String>),
 }
 
+impl ServeError {
+    /// The error of a control scheduler that was not launched.
+    pub(super) fn of_control(error: LaunchError) -> Self {
+        let LaunchError::Listen { address, error } = error else { return Self::Launch(error) };
+        match address {
+            ListenAddress::Unix(socket) => Self::Control(ControlPlace::Socket(socket.path), error),
+            ListenAddress::Tcp(metrics) | ListenAddress::TcpBeside(metrics) => {
+                Self::Control(ControlPlace::Metrics(metrics), error)
+            }
+            ListenAddress::Inherited(_) => Self::Launch(LaunchError::Listen { address, error }),
+        }
+    }
+}
+
+/// A listener of the control scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlPlace {
+    /// The control socket.
+    Socket(PathBuf),
+    /// The address of the metrics.
+    Metrics(SocketAddr),
+}
+
 impl fmt::Display for ServeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Load(error) => error.fmt(formatter),
-            Self::Log(error) => write!(formatter, "the access log cannot be written: {error}"),
+            Self::Log(error) => {
+                write!(formatter, "the access log cannot be written: {error}")?;
+                formatter.write_str(match error.kind() {
+                    io::ErrorKind::NotFound => "; make its directory, or change `access` in [log]",
+                    io::ErrorKind::PermissionDenied => "; allow the server's user to write it",
+                    _ => "",
+                })
+            }
             Self::Store { path, failure } => {
                 write!(formatter, "the store in `{}` cannot be opened: {failure}", path.display())
             }
@@ -88,6 +129,11 @@ impl fmt::Display for ServeError {
                 "systemd passed no listening socket{name}: LISTEN_FDS is not set for this process; start it from its socket unit"
             ),
             Self::Launch(error) => launch(error, formatter),
+            Self::Control(place, error) => control(place, error, formatter),
+            Self::AsUser { user, error } => write!(
+                formatter,
+                "{error}\nthis was tried as the user `{user}`, because the server opens it again after it has become that user"
+            ),
             Self::Pollset(error) => write!(formatter, "a scheduler failed: {error}"),
             Self::Stuck(schedulers) => write!(
                 formatter,
@@ -107,13 +153,45 @@ fn launch(error: &LaunchError, formatter: &mut fmt::Formatter<'_>) -> fmt::Resul
         io::ErrorKind::AddrInUse => {
             "another process listens there: stop it, or choose another --listen"
         }
+        io::ErrorKind::PermissionDenied if address.tcp().is_none() => {
+            "allow the user who starts the server to write its directory, or choose another --listen"
+        }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need root or CAP_NET_BIND_SERVICE: choose another --listen, or start as root with `user` set"
         }
         io::ErrorKind::AddrNotAvailable => "no interface has this address: choose another --listen",
-        _ => "give another --listen",
+        io::ErrorKind::NotFound => "make its directory, or choose another --listen",
+        _ => "choose another --listen",
     };
     write!(formatter, "cannot listen on {address}: {cause}; {mend}")
+}
+
+fn control(
+    place: &ControlPlace,
+    error: &io::Error,
+    formatter: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    match place {
+        ControlPlace::Socket(path) => {
+            write!(formatter, "the admin socket `{}` cannot be made: {error}; ", path.display())?;
+            formatter.write_str(match error.kind() {
+                io::ErrorKind::NotFound => {
+                    "make its directory, or name another socket with `socket` in [admin] or --admin-socket"
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "allow the server's user to write its directory, or name another socket with `socket` in [admin] or --admin-socket"
+                }
+                io::ErrorKind::AddrInUse => {
+                    "another server has it: stop that one, or name another socket with `socket` in [admin] or --admin-socket"
+                }
+                _ => "name another socket with `socket` in [admin] or --admin-socket",
+            })
+        }
+        ControlPlace::Metrics(address) => write!(
+            formatter,
+            "the metrics cannot be served at {address}: {error}; choose another address for `metrics` in [admin]"
+        ),
+    }
 }
 
 impl std::error::Error for ServeError {}

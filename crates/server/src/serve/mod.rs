@@ -1,6 +1,6 @@
 //! `velodrome serve`: starts everything in order, and shuts it down again.
 //!
-//! Owns the order: limits -> sandbox -> mailboxes -> schedulers (tables separated, listeners open)
+//! Owns the order: requirements -> what the user is given -> sandbox -> mailboxes -> schedulers (tables separated, listeners open)
 //! -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from
 //! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
@@ -10,15 +10,16 @@ mod error;
 mod listeners;
 mod live_pages;
 mod memory;
+mod notify;
 mod openings;
 mod paths;
 mod post;
+mod requirements;
 mod settings;
 mod signals;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,68 +32,64 @@ use runtime::scheduler::{Scheduler, Settings as SchedulerSettings};
 use runtime::service::Service;
 use store::Store;
 use sys::pollset::epoll::Epoll;
+use sys::signal::Signal;
 
 use self::crew::{Crew, Wanted};
 use self::live_pages::LivePages;
+use self::requirements::Met;
 use self::settings::{level_of, scheduler_settings};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::conn::Connections;
 use crate::limits;
 use crate::load::Source;
-use crate::log_writer::LogTarget;
 use crate::resp_stats::RespCounts;
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
-use config::{
-    AccessLog as AccessLogTarget, Config, DescriptorTables, LogFormat, PageErrors, Protocol,
-    Steering,
-};
+use config::{DescriptorTables, LogFormat, PageErrors, Protocol, Steering};
 use http::{AccessLog, Http};
+use pages::AtWork;
 use pages::uploads::Room;
-use pages::{AtWork, Before};
 
-pub use error::ServeError;
+pub use error::{ControlPlace, ServeError};
 pub use paths::{control_directory, control_sockets};
+pub use requirements::check;
 
 /// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
 ///
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.
 pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
-    sys::signal::block_all();
+    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
+    let orders = [Signal::Hangup, Signal::User1, Signal::User2];
+    sys::signal::block(&orders.into_iter().collect());
     sys::signal::ignore_broken_pipe();
     sys::signal::ignore_file_size();
     sys::lost_page::report().map_err(ServeError::Signals)?;
     runtime::panic::report_with_backtrace();
     sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
-    let data = Arc::new(source.load(1, Before::default())?);
+    let Met { data, user, schedulers, descriptors } = requirements::meet(source)?;
+    let data = Arc::new(data);
     let config = &data.config;
     diagnostic::set_least(level_of(config.log.level));
     let pages = LivePages::new(&data);
-    let log = log_target(config);
-    if let Some(target) = &log {
-        target.check().map_err(ServeError::Log)?;
-    }
-    let user = match &config.user {
-        Some(name) => Some(sys::credentials::User::look_up(name).map_err(ServeError::User)?),
-        None => None,
-    };
-    let descriptors = sys::descriptor::raise_descriptor_limit();
-    let schedulers = schedulers(config)?;
-    let store = openings::open_store(config, schedulers)?;
+    let log = openings::open_log(config, user.as_ref())?;
+    let log_target = log.as_ref().map(|(target, _)| target.clone());
+    let store = openings::open_store(config, schedulers, user.as_ref())?;
+    sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
     let control_path = paths::control_socket(config);
     let sandbox =
-        sandbox::enter(&openings::of(source, &data, log.as_ref(), control_path.as_deref()));
+        sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
     // Held until the server ends, so that another server removes nothing of it.
     let _held = uploads.map(openings::hold_uploads).transpose()?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
-    let wanted = Wanted { schedulers, log: log.as_ref(), upload_helpers, store: store.as_ref() };
+    let wanted =
+        Wanted { schedulers, log: log_target.as_ref(), upload_helpers, store: store.as_ref() };
     let mut crew = Crew::plan(&wanted)?;
     let opened = (listeners, store.clone());
     let (mut launched, watch) =
@@ -103,6 +100,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let store = store.map(|store| (store, config.store.clone()));
     let helpers = crew.start_helpers(log, store, uploads.map(|directory| (directory, room)))?;
     if let Some(user) = &user {
+        openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
     announce(&standing);
@@ -181,22 +179,6 @@ fn tell(facts: &Facts, control: Option<&Path>) {
 fn unix_seconds() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
-}
-
-fn schedulers(config: &Config) -> Result<usize, ServeError> {
-    match config.schedulers.map(NonZeroUsize::get) {
-        Some(count) => Ok(count),
-        None => launch::schedulers_by_default().map_err(ServeError::Processors),
-    }
-}
-
-fn log_target(config: &Config) -> Option<LogTarget> {
-    match &config.log.access {
-        AccessLogTarget::Off => None,
-        AccessLogTarget::File(path) => Some(LogTarget::File(path.clone())),
-        AccessLogTarget::Stdout => Some(LogTarget::StandardOutput),
-        AccessLogTarget::Stderr => Some(LogTarget::StandardError),
-    }
 }
 
 fn launch_schedulers(
@@ -297,7 +279,7 @@ fn launch_control(
             Ok(Some(launched))
         }
         Err(error) if configured || data.config.admin.metrics.is_some() => {
-            Err(ServeError::Launch(error))
+            Err(ServeError::of_control(error))
         }
         Err(error) => {
             diagnostic::write(

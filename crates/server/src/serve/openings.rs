@@ -1,13 +1,24 @@
-//! The exceptions from the sandbox, and the upload directory.
+//! What a server opens before it becomes its user: the log, the store and the upload directory; and the exceptions from the sandbox.
+//!
+//! Owns that what is made here belongs to that user.
 
+use std::convert::Infallible;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 
 use config::{Address, Config, FetchRules, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
 use store::Store;
+use sys::credentials::User;
+use sys::log_file::LogFile;
 
 use super::error::ServeError;
+use super::requirements::{as_user, log_target};
+use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
@@ -19,8 +30,81 @@ pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeE
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
 }
 
+/// Opens the access log, if one is configured.
+pub(super) fn open_log(
+    config: &Config,
+    user: Option<&User>,
+) -> Result<Option<(LogTarget, LogFile)>, ServeError> {
+    let Some(target) = log_target(config) else { return Ok(None) };
+    if let (LogTarget::File(path), Some(user)) = (&target, others(user)) {
+        LogFile::create_for(user, path).map_err(ServeError::Log)?;
+    }
+    let log = as_user(user, || target.open().map_err(ServeError::Log))?;
+    Ok(Some((target, log)))
+}
+
+/// The user that this process has still to become.
+fn others(user: Option<&User>) -> Option<&User> {
+    user.filter(|user| user.user_id() != sys::credentials::own_user_id())
+}
+
+/// Gives the files of sockets to the user of the server, so that it can remove them when it ends.
+pub(super) fn give_sockets(config: &Config, control: Option<&Path>, user: &User) {
+    let Some(user) = others(Some(user)) else { return };
+    let listeners = config.listeners.iter().filter_map(|listener| match &listener.address {
+        Address::Unix(path) => Some(path.as_path()),
+        Address::Tcp(_) | Address::Systemd(_) => None,
+    });
+    for path in listeners.chain(control) {
+        if let Err(error) = user.own_directory_or_socket(path) {
+            let line = format_args!(
+                "`{}` still belongs to the user who started the server: {error}",
+                path.display()
+            );
+            diagnostic::write(Level::Warn, line);
+        }
+    }
+}
+
+/// Makes a missing directory for the user of the server.
+fn make_for(user: &User, directory: &Path) -> io::Result<()> {
+    if std::fs::symlink_metadata(directory).is_ok() {
+        return Ok(());
+    }
+    if let Some(above) = directory.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    std::fs::DirBuilder::new().mode(0o700).create(directory)?;
+    user.own_directory_or_socket(directory)
+}
+
+/// Opens the store, and says so if that takes long.
+fn told_when_late<T>(directory: &Path, open: impl FnOnce() -> T) -> T {
+    let (done, opened) = channel::<Infallible>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if opened.recv_timeout(STORE_OPEN_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                diagnostic::write(
+                    Level::Warn,
+                    format_args!(
+                        "the store in `{}` is not open yet: another program that opens it, writes into it or compacts it has to end first",
+                        directory.display()
+                    ),
+                );
+            }
+        });
+        let store = open();
+        drop(done);
+        store
+    })
+}
+
 /// Opens the store, if one is configured, for this many schedulers.
-pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<Store>, ServeError> {
+pub(super) fn open_store(
+    config: &Config,
+    schedulers: usize,
+    user: Option<&User>,
+) -> Result<Option<Store>, ServeError> {
     let Some(directory) = &config.store.path else { return Ok(None) };
     let settings = store::Settings {
         databases: config.store.all_databases(),
@@ -36,7 +120,11 @@ pub(super) fn open_store(config: &Config, schedulers: usize) -> Result<Option<St
         ..store::Settings::new(directory)
     };
     let failed = |failure| ServeError::Store { path: directory.clone(), failure };
-    let store = Store::open(&settings).map_err(failed)?;
+    if let Some(user) = others(user) {
+        make_for(user, directory).map_err(|error| failed(error.into()))?;
+    }
+    let store =
+        told_when_late(directory, || as_user(user, || Store::open(&settings).map_err(failed)))?;
     let wants_to = matches!(settings.sync, store::Sync::Log | store::Sync::Interval);
     if wants_to && !store.makes_checkpoints() {
         diagnostic::write(

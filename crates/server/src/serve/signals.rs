@@ -12,13 +12,13 @@ use runtime::diagnostic::{self, Level};
 
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Seat};
-use sd_notify::NotifyState;
 use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
 use super::error::ServeError;
 use super::live_pages::LivePages;
 use super::memory::Memory;
+use super::notify::{self, State};
 use super::post::{Post, endpoint};
 use super::settings::level_of;
 use super::watch::Watch;
@@ -64,7 +64,7 @@ pub(super) fn run(
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     let mut memory = Memory::begin();
     pages.begin(&data, &mut post);
-    notify(&[NotifyState::Ready]);
+    notify::tell(State::Ready);
     loop {
         let due_in = pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
         let arrival = inbox.wait(pages.descriptor(), Some(due_in));
@@ -85,9 +85,9 @@ pub(super) fn run(
         match signal {
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
-                notify_reloading();
+                notify::tell(State::Reloading);
                 reload(source, (&mut data, &mut pages), &mut reloads, &mut post);
-                notify(&[NotifyState::Ready]);
+                notify::tell(State::Ready);
             }
             Signal::User1 => {
                 if let Some((writer, _)) = &helpers.log {
@@ -97,7 +97,7 @@ pub(super) fn run(
             Signal::User2 => {}
         }
     }
-    notify(&[NotifyState::Stopping]);
+    notify::tell(State::Stopping);
     drain((&data, pages.sets()), &mut post, (launched, watch), control, helpers)
 }
 
@@ -167,7 +167,7 @@ fn drain(
     let ended = join(launched, (&mut watch, sets), data.config.drain_deadline);
     post.tell_control(ToControl::Stop);
     if let Some(control) = control {
-        control.join().map_err(ServeError::Pollset)?;
+        end_control(control)?;
     }
     if let Some(helper) = helpers.store {
         post.send(helper.endpoint, ToStoreWriter::Stop);
@@ -175,28 +175,59 @@ fn drain(
     }
     if let Some((endpoint, writer)) = helpers.log {
         post.send(endpoint, ToLogWriter::Stop);
-        let joined = writer.join();
-        joined.map_err(|_| ServeError::Thread(io::Error::other("the log writer panicked")))?;
+        end_log(writer)?;
     }
     ended
 }
 
-/// Waits for the writer of the store. If the writer waits for another program, the server ends without it: the connections of clients without an answer are closed
-/// by then.
-fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
-    let late_ns = monotonic_ns().saturating_add(nanoseconds(limits::STORE_END_WAIT));
+/// Waits for the control scheduler, whose only clients are of this host.
+fn end_control(control: Launched) -> Result<(), ServeError> {
+    if !control.wait(limits::THREAD_END_WAIT) {
+        let line = format_args!("the control scheduler does not end: ended without it");
+        diagnostic::write(Level::Warn, line);
+        return Ok(());
+    }
+    control.join().map(drop).map_err(ServeError::Pollset)
+}
+
+/// Waits for the log writer. It gives up a reader in time, but may wait for a disk.
+fn end_log(writer: JoinHandle<()>) -> Result<(), ServeError> {
+    let most = limits::THREAD_END_WAIT.saturating_add(limits::LOG_END_MAX);
+    let late_ns = monotonic_ns().saturating_add(nanoseconds(most));
     while !writer.is_finished() {
-        if store.waits_for_another_program() && monotonic_ns() >= late_ns {
-            diagnostic::write(
-                Level::Warn,
-                format_args!(
-                    "another program still writes into the store: ended without waiting for it; nothing that was answered is lost"
-                ),
-            );
+        if monotonic_ns() >= late_ns {
+            let line = "the access log does not take its last lines: ended without them";
+            diagnostic::write(Level::Error, format_args!("{line}"));
             return Ok(());
         }
         // Not on a scheduler: the main thread, after they have ended.
-        thread::sleep(limits::STORE_END_LOOK);
+        thread::sleep(limits::THREAD_END_LOOK);
+    }
+    let panicked = |_| ServeError::Thread(io::Error::other("the log writer panicked"));
+    writer.join().map_err(panicked)
+}
+
+/// Waits for the writer of the store. If the writer waits for another program, or much too long for the disk, the server ends without it: the connections of
+/// clients without an answer are closed by then.
+fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
+    let began_ns = monotonic_ns();
+    let is_late = |most| monotonic_ns() >= began_ns.saturating_add(nanoseconds(most));
+    while !writer.is_finished() {
+        let reason = if store.waits_for_another_program() && is_late(limits::STORE_END_WAIT) {
+            Some(
+                "another program still writes into the store: ended without waiting for it; nothing that was answered is lost",
+            )
+        } else {
+            is_late(limits::STORE_DISK_WAIT).then_some(
+                "the disk does not take the last writes of the store: ended without waiting for it; what it has not taken is lost if the power fails",
+            )
+        };
+        if let Some(reason) = reason {
+            diagnostic::write(Level::Warn, format_args!("{reason}"));
+            return Ok(());
+        }
+        // Not on a scheduler: the main thread, after they have ended.
+        thread::sleep(limits::THREAD_END_LOOK);
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the writer of the store panicked"));
     writer.join().map_err(panicked)
@@ -213,22 +244,13 @@ fn join(
     let late_ns = monotonic_ns().saturating_add(most_ns);
     while !launched.wait(limits::TURN_LOOK) {
         watch.look(sets);
-        let stuck = watch.stuck(sets);
+        let mut stuck = watch.stuck(sets);
+        if monotonic_ns() >= late_ns.saturating_add(nanoseconds(limits::TURN_MAX)) {
+            stuck.push("its connections were not closed at the end of the drain".to_owned());
+        }
         if monotonic_ns() >= late_ns && !stuck.is_empty() {
             return Err(ServeError::Stuck(stuck));
         }
     }
     launched.join().map(drop).map_err(ServeError::Pollset)
-}
-
-fn notify(states: &[NotifyState<'_>]) {
-    // Without a service manager there is no receiver.
-    let _nobody_to_tell = sd_notify::notify(states);
-}
-
-/// `RELOADING=1` must carry its start time (sd_notify(3)), otherwise `systemctl reload` waits forever.
-fn notify_reloading() {
-    if let Ok(time) = NotifyState::monotonic_usec_now() {
-        notify(&[NotifyState::Reloading, time]);
-    }
 }

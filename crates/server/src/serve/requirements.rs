@@ -1,0 +1,149 @@
+//! What has to be right before a server starts: one list for `serve` and `check`.
+//!
+//! Owns the list, and that everything which is opened again after the start is tried with the rights of the configured user.
+//! Creates nothing and disturbs no server that runs.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use config::{AccessLog, Address, Config};
+use pages::Before;
+use runtime::launch::{self, LaunchError};
+use sys::credentials::User;
+use sys::file::{may_create_in, may_write};
+use sys::pollset::epoll::Epoll;
+use sys::socket::{ListenAddress, UnixAddress, may_listen};
+
+use super::error::{ControlPlace, ServeError};
+use super::settings::scheduler_settings;
+use crate::load::Source;
+use crate::log_writer::LogTarget;
+use crate::site_data::SiteData;
+
+/// What a server starts with.
+pub(super) struct Met {
+    pub(super) data: SiteData,
+    /// Whom it becomes.
+    pub(super) user: Option<User>,
+    pub(super) schedulers: usize,
+    /// Descriptors that each table may have.
+    pub(super) descriptors: u64,
+}
+
+/// The site, if a server would start with it now. Sockets of a service manager are taken for granted, and so are addresses on which a
+/// program listens: it may be the server that is checked for.
+///
+/// # Errors
+/// What would prevent the start.
+pub fn check(source: &Source) -> Result<SiteData, ServeError> {
+    meet(source).map(|met| met.data)
+}
+
+pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
+    let name = source.user()?;
+    let user = name.map(|name| User::look_up(&name)).transpose().map_err(ServeError::User)?;
+    let data = as_user(user.as_ref(), || Ok(source.load(1, Before::default())?))?;
+    let config = &data.config;
+    let descriptors = sys::descriptor::raise_descriptor_limit();
+    let schedulers = match config.schedulers.map(NonZeroUsize::get) {
+        Some(count) => count,
+        None => launch::schedulers_by_default().map_err(ServeError::Processors)?,
+    };
+    let settings = scheduler_settings(config, schedulers, descriptors)?;
+    if settings.busy_poll_us > 0 {
+        let polled = Epoll::new(None).and_then(|epoll| epoll.poll_devices(settings.busy_poll_us));
+        polled.map_err(|error| ServeError::Launch(LaunchError::BusyPoll(error)))?;
+    }
+    look_at_addresses(config)?;
+    look_at_log(config, user.as_ref())?;
+    look_at_store(config, user.as_ref())?;
+    if let Some(path) = config.pages.uploads.as_deref().filter(|_| config.pages.enabled) {
+        let refused = |error| ServeError::Uploads { path: path.to_path_buf(), error };
+        as_user(user.as_ref(), || may_create_in(path).map_err(refused))?;
+    }
+    Ok(Met { data, user, schedulers, descriptors })
+}
+
+/// Does something with the rights that the server has later.
+pub(super) fn as_user<T: Send>(
+    user: Option<&User>,
+    work: impl FnOnce() -> Result<T, ServeError> + Send,
+) -> Result<T, ServeError> {
+    let Some(user) = user else { return work() };
+    let named = |error| ServeError::AsUser { user: user.name().to_owned(), error: Box::new(error) };
+    user.doing(work).map_err(ServeError::User)?.map_err(named)
+}
+
+fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
+    for listener in &config.listeners {
+        let address = match &listener.address {
+            Address::Tcp(address) => ListenAddress::Tcp(*address),
+            Address::Unix(path) => {
+                ListenAddress::Unix(UnixAddress { path: path.clone(), mode: listener.mode })
+            }
+            Address::Systemd(_) => continue,
+        };
+        may_listen(&address)
+            .map_err(|error| ServeError::Launch(LaunchError::Listen { address, error }))?;
+    }
+    if let Some(path) = &config.admin.socket {
+        let address = ListenAddress::Unix(UnixAddress { path: path.clone(), mode: 0o600 });
+        may_listen(&address)
+            .map_err(|error| ServeError::Control(ControlPlace::Socket(path.clone()), error))?;
+    }
+    if let Some(address) = config.admin.metrics {
+        may_listen(&ListenAddress::Tcp(address))
+            .map_err(|error| ServeError::Control(ControlPlace::Metrics(address), error))?;
+    }
+    Ok(())
+}
+
+fn look_at_log(config: &Config, user: Option<&User>) -> Result<(), ServeError> {
+    let AccessLog::File(path) = &config.log.access else { return Ok(()) };
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let refused = |error| ServeError::Log(named(error));
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(refused(io::ErrorKind::IsADirectory.into())),
+        Ok(_) => as_user(user, || may_write(path).map_err(refused)),
+        // It is made before the server becomes the user.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            may_create_in(directory_of(path)).map_err(refused)
+        }
+        Err(error) => Err(refused(error)),
+    }
+}
+
+fn look_at_store(config: &Config, user: Option<&User>) -> Result<(), ServeError> {
+    let Some(directory) = config.store.path.as_deref() else { return Ok(()) };
+    let refused = |path: &Path, error: io::Error| {
+        let error = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        ServeError::Store { path: directory.to_path_buf(), failure: error.into() }
+    };
+    if std::fs::symlink_metadata(directory).is_err() {
+        let above = directory.ancestors().skip(1).find(|above| above.exists());
+        let above = above.unwrap_or(Path::new("."));
+        return may_create_in(above).map_err(|error| refused(above, error));
+    }
+    as_user(user, || {
+        may_create_in(directory).map_err(|error| refused(directory, error))?;
+        let entries = std::fs::read_dir(directory).map_err(|error| refused(directory, error))?;
+        let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
+        files.try_for_each(|file| may_write(&file).map_err(|error| refused(&file, error)))
+    })
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Where the access log is written.
+pub(super) fn log_target(config: &Config) -> Option<LogTarget> {
+    match &config.log.access {
+        AccessLog::Off => None,
+        AccessLog::File(path) => Some(LogTarget::File(PathBuf::from(path))),
+        AccessLog::Stdout => Some(LogTarget::StandardOutput),
+        AccessLog::Stderr => Some(LogTarget::StandardError),
+    }
+}
