@@ -81,7 +81,11 @@ fn what_is_done_as_a_user_has_that_users_rights() {
         std::fs::create_dir(&own).expect("a directory of the test");
         let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&own, closed).expect("it is ours");
-        let create = || std::fs::File::create(own.join("file")).map_err(|error| error.kind());
+        let create = || {
+            let mut options = std::fs::OpenOptions::new();
+            let opened = options.write(true).create(true).truncate(true).open(own.join("file"));
+            opened.map_err(|error| error.kind())
+        };
         let refused = user.doing(create).expect("root may become anybody");
         assert_eq!(refused.err(), Some(std::io::ErrorKind::PermissionDenied));
         user.own_directory_or_socket(&own).expect("root may give files away");
