@@ -127,3 +127,45 @@ fn a_browser_learns_why_its_socket_was_closed_and_its_event_stream_comes_back() 
     assert_eq!(told(&server, 1), json!({ "code": 4003, "reason": reason, "wasClean": true }));
     assert_eq!(told(&server, 2), json!({ "heard": ["1 first", "2 second"], "opened": 2 }));
 }
+
+/// Has no token at first; reports the states it was told, what it received, and what was lost while the server was away.
+const WITHOUT_TOKEN: &str = r#"<!doctype html><script src="/velodrome.js"></script><script>
+let calls = 0;
+const [heard, states] = [[], []];
+const token = async () => {
+  calls += 1;
+  if (calls === 1) throw new Error("502 during a deploy");
+  return new URLSearchParams(location.search).get("token");
+};
+const channels = new Velodrome("/channels", { token, onstate: (state, why) => states.push(why ? `${state}: ${why.message}` : state) });
+const tell = () => channels.publish("chat.out", { heard: heard.splice(0), states: states.splice(0) });
+channels.subscribe("chat.in", (data) => { heard.push(data); tell(); }, {
+  error: (why) => heard.push(why),
+  lost: () => heard.push("lost"),
+  subscribed: async () => {
+    await fetch("/channels/chat.in", { method: "POST", body: `by call ${calls}`, headers: { Authorization: `Bearer ${await token()}` } });
+  },
+});
+</script>"#;
+
+#[test]
+fn the_client_asks_for_a_token_again_and_learns_that_the_history_is_lost() {
+    let test = "the_client_asks_for_a_token_again_and_learns_that_the_history_is_lost";
+    if !has("chromium", test) {
+        return;
+    }
+    let config = "[[channel]]\npattern = \"chat.in\"\nsubscribe = \"token\"\nhistory = 10\n[[channel]]\npattern = \"chat.out\"\nhistory = 10\n\
+        [channels]\ntoken_keys = \"tokens\"\n";
+    let plan = Plan::new().config(config).file("index.html", WITHOUT_TOKEN);
+    plan.directory.write("tokens", SECRET);
+    let server = plan.start();
+    let query = format!("?token={}", token("\"sub\":\"ann\",\"subscribe\":[\"chat.*\"]", 3600));
+    let _browser = browse(&server, &query);
+    let states = ["connecting", "waiting: token: 502 during a deploy", "open"];
+    let heard = ["the channel requires a token", "by call 2"];
+    assert_eq!(told(&server, 0), json!({ "heard": heard, "states": states }));
+    let server = server.kill_and_restart();
+    let first = told(&server, 0);
+    assert_eq!(first["heard"], json!(["lost", "by call 4"]), "{first}");
+    assert_eq!(first["states"][0], "waiting: the connection ended: no reason (1006)", "{first}");
+}

@@ -7,6 +7,7 @@
 
 mod admin;
 mod board_example;
+mod browser_client;
 mod channel_browsers;
 mod channel_commands;
 mod channel_modules;

@@ -36,7 +36,7 @@ mod turn;
 mod upgraded;
 mod waiting;
 
-pub(crate) use asking::{Question, Verdict};
+pub(crate) use asking::{Question, Verdict, Veto};
 pub(crate) use channel::{members_object, wish_of};
 pub(crate) use database_access::Need;
 pub use endpoints::Helpers;

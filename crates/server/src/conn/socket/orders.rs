@@ -1,7 +1,7 @@
 //! Orders of clients as JSON objects, and their answers.
 //!
 //! Owns these objects: `{"subscribe":"NAME","since":"POSITION"}`, `{"unsubscribe":"NAME"}`,
-//! `{"publish":"NAME","data":VALUE,"id":1}`, `{"token":"TOKEN"}`, `{"members":"NAME"}`.
+//! `{"publish":"NAME","data":VALUE,"id":1}`, `{"token":"TOKEN"}`, `{"members":"NAME"}`, `{"ping":true}`.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,15 @@ use pages::Wish;
 use runtime::service::Context;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use wire::http::status::Status;
 
 use super::{After, Asked, Socket, Speaks, tell};
 use crate::message::Message;
-use crate::site::{Site, Verdict, members_object, message_of, wish_of, written_value};
+use crate::site::{Site, Verdict, Veto, members_object, message_of, wish_of, written_value};
 
-/// An order. Exactly one of the first five fields is present.
+const NO_ORDER: &str = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token`, `members` and `ping` is required";
+
+/// An order. Exactly one of the first six fields is present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order<'o> {
@@ -30,6 +33,9 @@ struct Order<'o> {
     token: Option<Cow<'o, str>>,
     #[serde(borrow, default)]
     members: Option<Cow<'o, str>>,
+    /// Browsers can neither send the pings of the protocol nor see them.
+    #[serde(default)]
+    ping: Option<bool>,
     #[serde(borrow, default, deserialize_with = "written_value")]
     data: Option<&'o RawValue>,
     #[serde(borrow, default)]
@@ -59,11 +65,13 @@ impl Socket {
                 let since = order.since.map(|since| since.parse().unwrap_or(Position::UNKNOWN));
                 match self.may_begin(&name, site, context) {
                     Ok(Verdict::Later) => return After::Wait,
-                    Ok(Verdict::No(veto)) => refuse(&veto.why, Some(&name), id, context),
+                    Ok(Verdict::No(veto)) => {
+                        refuse_as((&veto).into(), &veto.why, (Some(&name), id), context)
+                    }
                     Ok(Verdict::Yes) => {
                         let done = self.subscribe(name.as_ref().into(), since, site, context);
                         if let Err(refusal) = done {
-                            refuse(&refusal.to_string(), Some(&name), id, context);
+                            refuse_as(refusal.into(), refusal.as_str(), (Some(&name), id), context);
                         }
                     }
                     Err(problem) => refuse(&problem, Some(&name), id, context),
@@ -75,10 +83,12 @@ impl Socket {
             }
             (None, None, None, Some(token), None) => self.take_token(&token, id, site, context),
             (None, None, None, None, Some(name)) => self.ask_members(&name, id, site, context),
-            _ => {
-                let problem = "no order: one of `subscribe`, `unsubscribe`, `publish`, `token` and `members` is required";
-                refuse(problem, None, id, context);
+            (None, None, None, None, None) if order.ping == Some(true) => {
+                let mut text = "{\"pong\":true".to_owned();
+                end_object(&mut text, id);
+                tell(&text, context);
             }
+            _ => refuse(NO_ORDER, None, id, context),
         }
         After::More
     }
@@ -227,7 +237,7 @@ impl Socket {
             Ok((Verdict::Yes, body)) => body,
             Ok((Verdict::Later, _)) => return After::Wait,
             Ok((Verdict::No(veto), _)) => {
-                refuse(&veto.why, Some(name), id, context);
+                refuse_as((&veto).into(), &veto.why, (Some(name), id), context);
                 return After::More;
             }
             Err(problem) => {
@@ -245,7 +255,9 @@ impl Socket {
                 }
             }
             Ok(None) => {}
-            Err(refusal) => refuse(&refusal.to_string(), Some(name), id, context),
+            Err(refusal) => {
+                refuse_as(refusal.into(), refusal.as_str(), (Some(name), id), context);
+            }
         }
         After::More
     }
@@ -286,8 +298,43 @@ pub(super) fn published(id: u64, result: Result<Published, Refusal>) -> String {
     }
 }
 
+/// Whether the same order may be accepted later.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refused {
+    ForNow,
+    Always,
+}
+
+impl From<&Veto> for Refused {
+    fn from(veto: &Veto) -> Self {
+        let is_for_now = veto.status.code() >= 500 || veto.status == Status::TOO_MANY_REQUESTS;
+        if is_for_now { Self::ForNow } else { Self::Always }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Full | Refusal::Busy | Refusal::TooOften => Self::ForNow,
+            Refusal::Denied | Refusal::NoToken | Refusal::TooLarge => Self::Always,
+        }
+    }
+}
+
 fn refuse(problem: &str, name: Option<&str>, id: Option<u64>, context: &mut Context<'_, Message>) {
+    refuse_as(Refused::Always, problem, (name, id), context);
+}
+
+fn refuse_as(
+    refused: Refused,
+    problem: &str,
+    (name, id): (Option<&str>, Option<u64>),
+    context: &mut Context<'_, Message>,
+) {
     let mut text = format!("{{\"error\":{}", json(problem));
+    if refused == Refused::ForNow {
+        text.push_str(",\"temporary\":true");
+    }
     if let Some(name) = name {
         text.push_str(&format!(",\"channel\":{}", json(name)));
     }

@@ -27,6 +27,8 @@ interface VelodromeMembers {
 }
 
 interface VelodromeSubscribeOptions {
+  /** The subscription has begun, or begins again after a reconnect; `recovered` says whether nothing was missed. */
+  subscribed?: (about: { channel: string; since: string; recovered?: boolean }) => void;
   /** Messages are missing between the last one and the next. */
   lost?: () => void;
   /** The server refuses the subscription, or ends it; without it the reason goes to the console. */
@@ -45,8 +47,9 @@ declare class Velodrome {
   constructor(
     url?: string | URL,
     options?: {
-      onstate?: (state: "connecting" | "open" | "waiting") => void;
-      /** What the client may do: a token, or a function that gets one, which is called again before it expires. */
+      /** Called at each change; with `waiting` it tells what failed. */
+      onstate?: (state: "connecting" | "open" | "waiting" | "closed", why?: Error) => void;
+      /** What the client may do: a token, or a function that gets one, which is called again before it expires, and after a failure. */
       token?: string | (() => string | Promise<string>);
     },
   );
@@ -56,7 +59,7 @@ declare class Velodrome {
     message: (data: unknown, info: VelodromeMessage) => void,
     options?: VelodromeSubscribeOptions,
   ): () => void;
-  /** Publishes. */
+  /** Publishes, as soon as there is a connection. */
   publish(channel: string, data: unknown): Promise<VelodromePublished>;
   /** The users that subscribe to a channel with presence: how many, and the first thousand of them. */
   members(channel: string): Promise<VelodromeMembers>;
