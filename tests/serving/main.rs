@@ -29,6 +29,7 @@ mod memory;
 mod module_applications;
 mod modules_document;
 mod odd_bytes;
+mod own_directories;
 mod pages;
 mod pages_document;
 mod process_names;

@@ -184,7 +184,7 @@ pub(super) static STORE: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("there is no store"),
             change: Change::Restart,
-            text: "The directory of the [store](store.md), outside the served directories. It is created if missing, readable only by the server's user.",
+            text: "The directory of the [store](store.md), outside the served directories. It is created if missing, readable only by the server's user. `{uid}` in its name stands for the number of that user: `/var/tmp/shop-{uid}` is another directory for everybody who tries an application; it is refused if other users can write to it.",
         },
         Key {
             name: "databases",

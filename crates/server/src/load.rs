@@ -3,6 +3,7 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod own;
 mod taken;
 
 use std::fmt;
@@ -48,6 +49,13 @@ pub enum LoadError {
     },
     /// The configuration file cannot be read.
     File {
+        /// Its path.
+        path: PathBuf,
+        /// The error.
+        error: io::Error,
+    },
+    /// A directory that is named after the user cannot be used.
+    Own {
         /// Its path.
         path: PathBuf,
         /// The error.
@@ -131,6 +139,11 @@ impl fmt::Display for LoadError {
                 path.display(),
                 root.display()
             ),
+            Self::Own { path, error } => write!(
+                formatter,
+                "`{}` cannot be the directory of this user: {error}; remove it, or name another one in [store] and [pages]",
+                path.display()
+            ),
             Self::Uploads { path } => write!(
                 formatter,
                 "`uploads` in [pages]: `{}` is not a directory; create it, writable for the server's user",
@@ -174,6 +187,7 @@ impl LoadError {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
             Self::StoreServed { .. }
+            | Self::Own { .. }
             | Self::Uploads { .. }
             | Self::UploadsTaken { .. }
             | Self::Config(_)
@@ -195,7 +209,8 @@ impl Source {
     /// Everything that is wrong, with its place.
     pub fn load(&self, generation: u64, before: Before<'_>) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
-        let config = self.read()?;
+        let mut config = self.read()?;
+        own::settle(&mut config)?;
         let mut data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
         for path in data.directories() {
             look_at_directory(path)?;
