@@ -89,9 +89,9 @@ const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --only range --exchanges
   velodrome bench conformance 127.0.0.1:8080 --only chunked --json
 
-Which requirements can be tested depends on the capabilities of the server: file, empty-file, directory, missing, echo, redirect,
-dotfile, outside-link and precompressed are paths, body-limit is a number of bytes. The file is text of at least
-1,000 bytes.
+Which requirements can be tested depends on the capabilities of the server: file, empty-file, \
+directory, missing, echo, redirect, dotfile, outside-link and precompressed are paths, body-limit \
+is a number of bytes. The file is text of at least 1,000 bytes.
 Exit status: 0 all tested requirements are met, 1 some are not or none was tested, 2 wrong usage.";
 
 /// How requests arrive at a rate.
@@ -164,7 +164,7 @@ pub(crate) struct Load {
     )]
     pub(crate) connections: u32,
     /// Duration of a run: 10s, 500ms, 2m; a plain number is seconds.
-    /// [default: 10s]
+    /// [default: 10s; 2s in `tune ladder`]
     #[arg(short, long, value_name = "TIME", value_parser = duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
     /// Time before each run that is not measured.

@@ -40,7 +40,7 @@ pub(super) struct Import {
     /// The column of the key [default: the first in CSV and TSV, `key` in JSON].
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
-    /// The column of the value [default: all others, as a JSON object].
+    /// The column of the value [default: the other one of two, else all others as a JSON object].
     #[arg(long, value_name = "COLUMN")]
     value: Option<String>,
 }

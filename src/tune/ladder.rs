@@ -31,10 +31,10 @@ const EXAMPLES: &str = "Examples:
   velodrome tune ladder 127.0.0.1:80 --server \"nginx -g 'daemon off;'\" --only stack.netfilter
   velodrome tune ladder 127.0.0.1:8080 --server './server' --step 'pinned: taskset -c 0 {}' --no-host
 
-A step NAME: FLAGS changes the server's command line: `--name=value` replaces the same flag, other words are
-appended; {} stands for the command so far. Steps of the command come first, then those of the
-host in the order of `tune plan`. A step without a gain is reverted before the next one. At the end the host is
-restored, unless --keep. After `kill -9`: velodrome tune revert all.
+A step NAME: FLAGS changes the server's command line: `--name=value` replaces the same flag, \
+other words are appended; {} stands for the command so far. Steps of the command come first, then \
+those of the host in the order of `tune plan`. A step without a gain is reverted before the next \
+one. At the end the host is restored, unless --keep. After `kill -9`: velodrome tune revert all.
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 no run of the baseline is valid, or stopped.";
 
 /// The default duration of a run.

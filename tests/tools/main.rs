@@ -11,6 +11,7 @@ mod bench_http;
 mod bench_store;
 mod conformance;
 mod descriptors;
+mod help;
 mod level;
 mod profile;
 mod profile_files;
