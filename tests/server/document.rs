@@ -1,7 +1,12 @@
 //! A document whose examples are run: its fenced blocks, and the output of its commands.
 
+pub(crate) mod blocks;
+pub(crate) mod likeness;
+pub(crate) mod session;
+
 use std::process::Command;
 
+use self::blocks::commands_of;
 use super::{Server, errors_of, printed_by, run};
 
 /// The server's address in documents.
@@ -25,24 +30,11 @@ pub(crate) fn of_kind(document: &'static str, kind: &str) -> Vec<Block> {
     blocks(document).into_iter().filter_map(named).collect()
 }
 
-/// The commands of a console block, each with its output.
-fn commands(block: &str) -> Vec<(String, String)> {
-    let mut commands: Vec<(String, String)> = Vec::new();
-    for line in block.lines() {
-        match (line.strip_prefix("$ "), commands.last_mut()) {
-            (Some(command), _) => commands.push((command.to_owned(), String::new())),
-            (None, Some((_, printed))) => *printed += &format!("{line}\n"),
-            (None, None) => panic!("{line}: there is no command before it"),
-        }
-    }
-    commands
-}
-
 /// Runs the commands of all console blocks against a server and compares their output. A missing line end at the
 /// very end, as in JSON, cannot be shown in a block.
 pub(crate) fn try_commands(document: &'static str, server: &Server) {
     for (command, printed) in
-        of_kind(document, "console").iter().flat_map(|(_, block)| commands(block))
+        of_kind(document, "console").iter().flat_map(|(_, block)| commands_of(block))
     {
         let command = command.replace(ADDRESS, &server.address().to_string());
         let shell = command.replacen("curl ", "curl --silent --show-error --max-time 20 ", 1);

@@ -19,6 +19,7 @@ mod channels;
 mod chat_example;
 mod clients;
 mod codings;
+mod documents;
 mod drain;
 mod error_pages;
 mod files;

@@ -9,6 +9,10 @@ use crate::server::{PROGRAM, Plan, Server, errors_of, has, printed_by, run};
 
 const DOCUMENT: &str = include_str!("../../docs/pages.md");
 
+/// What is tried here, and what `documents.rs` tries.
+const KINDS: [&str; 7] =
+    ["html page ", "console", "text log", "json ", "toml not run: ", "sh not run: ", "lua"];
+
 /// A site with a directory for uploads.
 fn plan() -> Plan {
     let plan = Plan::new().config("[pages]\nuploads = \"uploads\"\n");
@@ -25,8 +29,7 @@ fn site() -> Server {
 #[test]
 fn every_block_is_of_a_kind_that_is_tried() {
     for (fence, text) in blocks(DOCUMENT) {
-        let kinds = ["html page ", "console", "text log", "json "];
-        assert!(kinds.iter().any(|kind| fence.starts_with(kind)), "```{fence}\n{text}");
+        assert!(KINDS.iter().any(|kind| fence.starts_with(kind)), "```{fence}\n{text}");
     }
     assert!(of_kind(DOCUMENT, "html page ").len() > 10, "the document has lost its examples");
 }
