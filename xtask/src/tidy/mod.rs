@@ -8,6 +8,7 @@ mod code;
 mod cycles;
 mod documents;
 mod graph;
+mod links;
 mod names;
 mod ratchet;
 mod sizes;
@@ -77,6 +78,7 @@ fn rules(tree: &Tree) -> Vec<Finding> {
     findings.extend(std_types::check(tree));
     findings.extend(traces::check(tree));
     findings.extend(documents::check(tree));
+    findings.extend(links::check(tree));
     findings.extend(ratchet::check(tree, &sizes::measure(tree)));
     findings
 }
