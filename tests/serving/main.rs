@@ -32,6 +32,7 @@ mod modules_document;
 mod odd_bytes;
 mod own_directories;
 mod pages;
+mod open_redirects;
 mod pages_document;
 mod process_names;
 mod reload;

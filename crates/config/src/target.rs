@@ -3,6 +3,8 @@
 //! Owns the syntax and the checks that make a redirect safe: it never leaves the host written in
 //! the file, whatever path a client requests. `route` fills the parts in.
 
+use wire::http::url::Authority;
+
 use super::request_path;
 use super::wording::nearest;
 
@@ -175,9 +177,7 @@ fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
     };
     let size = after.find(['/', '?', '#']).unwrap_or(after.len());
     let (authority, behind) = after.split_at_checked(size).unwrap_or((after, ""));
-    let is_authority = !authority.is_empty()
-        && authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
-    if !is_authority {
+    if Authority::parse(authority).is_err() {
         return Err("write a host behind the scheme, as in \"https://example.org$path\"".to_owned());
     }
     // Directly after the host a capture could be `.evil.example` or `@evil.example`.

@@ -46,6 +46,10 @@ pub(super) fn parse(url: &[u8]) -> Result<Target, Failure> {
         None => return Err(Failure::NotHttp),
     };
     let (authority, path) = url::split_authority(rest);
+    // Browsers take a backslash in a path for a slash, other readers do not (WHATWG URL, section 4.4).
+    if path.iter().take_while(|byte| !b"?#".contains(byte)).any(|byte| *byte == b'\\') {
+        return Err(Failure::UrlCharacter);
+    }
     let text = |bytes| str::from_utf8(bytes).map_err(|_| Failure::UrlCharacter);
     let Authority { host, host_text, port } =
         Authority::parse(text(authority)?).map_err(|error| match error {
@@ -106,9 +110,14 @@ mod tests {
         for url in ["ftp://a/", "a/b", "", "//a/", "http:/a", "://a"] {
             assert_eq!(failure(url), Failure::NotHttp, "{url}");
         }
-        for url in
-            ["http://a/ b", "http://a/\r\nX: y", "http://a/\u{e4}", "http://a\0/", "http://a/\t"]
-        {
+        for url in [
+            "http://a/ b",
+            "http://a/b\\c",
+            "http://a/\r\nX: y",
+            "http://a/\u{e4}",
+            "http://a\0/",
+            "http://a/\t",
+        ] {
             assert_eq!(failure(url), Failure::UrlCharacter, "{url:?}");
         }
         for url in ["http://a:b/", "http://a:0/", "http://a:65536/", "http://a:+80/"] {
@@ -122,9 +131,15 @@ mod tests {
             "http://[x]/",
             "http://[::1/",
             "http://a::80/",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://127.1/",
+            "http://0177.0.0.1/",
+            "http://%31%32%37.0.0.1/",
         ] {
             assert_eq!(failure(url), Failure::HostName, "{url}");
         }
+        assert_eq!(failure("http://a\\@b/"), Failure::UserInformation);
         assert_eq!(failure("http://user@a/"), Failure::UserInformation);
         assert_eq!(failure("http://user:word@a/"), Failure::UserInformation);
         assert_eq!(

@@ -17,6 +17,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] base", include_str!("../library/base.lua")),
     (c"=[library] text", include_str!("../library/text.lua")),
     (c"=[library] received", include_str!("../library/received.lua")),
+    (c"=[library] target", include_str!("../library/target.lua")),
     (c"=[library] request", include_str!("../library/request.lua")),
     (c"=[library] run", include_str!("../library/run.lua")),
     (c"=[library] young", include_str!("../library/young.lua")),

@@ -9,8 +9,8 @@ local fail = kit.fail
 local type, tostring, rawset, rawget, setmetatable = type, tostring, rawset, rawget, setmetatable
 local pairs, select, unpack = pairs, select, unpack
 local current = kit.current
-local concat, find, lower, match, sub = table.concat, string.find, string.lower, string.match, string.sub
-local byte, format = string.byte, string.format
+local concat, find, lower, sub = table.concat, string.find, string.lower, string.sub
+local format = string.format
 local getmetatable = debug.getmetatable
 
 local parts = kit.parts
@@ -143,32 +143,52 @@ local function copied(list)
   return copy
 end
 
+-- Keeps the value of a field: the values by the names as they were last spelt, and these by the names in small letters, because a name
+-- that is spelt in another way is the same field.
+local function set_field(response, name, value)
+  local store, spelt = rawget(response, 2), rawget(response, 5)
+  if not store then
+    store, spelt = {}, {}
+    rawset(response, 2, store)
+    rawset(response, 5, spelt)
+  end
+  local plain = lower(name)
+  local before = spelt[plain]
+  if before then
+    store[before] = nil
+  end
+  store[name], spelt[plain] = value, name
+end
+
+-- A value as it may go out. What is set as Location stays on the site, as with `redirect`: it may come from the client.
+local function checked_value(name, value)
+  if type(value) == "table" then
+    value = checked_list(name, value)
+    if lower(name) ~= "location" then
+      return value
+    end
+    value = value[1]
+  end
+  value = checked(name, value)
+  return lower(name) == "location" and kit.own_target(name, value) or value
+end
+
 local function fields_of(response)
-  -- The values by the names as they were last spelt, and these by the names in small letters: a name that is spelt in another
-  -- way is the same field.
-  local store, spelt = {}, {}
-  rawset(response, 2, store)
   local fields = setmetatable({}, {
     __index = function(_, name)
-      local value = type(name) == "string" and #name <= name_size and store[spelt[lower(name)]] or nil
+      local store, spelt = rawget(response, 2), rawget(response, 5)
+      local value = store and type(name) == "string" and #name <= name_size and store[spelt[lower(name)]] or nil
       -- What a page does to a list that it asked for would go past the checks.
       return type(value) == "table" and copied(value) or value
     end,
     __newindex = function(_, name, value)
       changed_head(response)
-      if type(value) == "table" then
-        value = checked_list(name, value)
-      elseif value ~= nil then
-        value = checked(name, value)
+      if value ~= nil then
+        value = checked_value(name, value)
       elseif type(name) ~= "string" or #name > name_size then
         return
       end
-      local plain = lower(name)
-      local before = spelt[plain]
-      if before then
-        store[before] = nil
-      end
-      store[name], spelt[plain] = value, name
+      set_field(response, name, value)
     end,
     __metatable = false,
   })
@@ -237,67 +257,29 @@ end
 
 local redirects = { [301] = true, [302] = true, [303] = true, [307] = true, [308] = true }
 
--- What a URI cannot carry as it is (RFC 3986, 2).
-local NO_URI = "[^%w%-._~:/?#%[%]@!$&'()*+,;=%%]"
-
-local function escape(character)
-  return format("%%%02X", byte(character))
-end
-
 -- Sends the client elsewhere; the rest of the page still runs.
 
 -- Sets status and target of a redirect.
-local function redirect_to(response, target, status)
+local function redirect_to(response, location, status)
   if status ~= nil and type(status) ~= "number" then
     fail("redirect takes its status as a number, not " .. kit.shown_as(status))
   elseif status ~= nil and not redirects[status] then
     fail("redirect takes the status 301, 302, 303, 307 or 308, not " .. tostring(status))
   end
   response.status = status or 302
-  response.headers.Location = kit.string.gsub(target, NO_URI, escape)
-end
-
-local function check_target(name, response, target)
-  check_self(response, name)
-  changed_head(response)
-  if type(target) == "string" and #target > value_size then
-    fail("the target of " .. name .. " is longer than " .. value_size .. " bytes")
-  end
-  if type(target) ~= "string" or target == "" or find(target, "%c") then
-    fail(name .. " takes a target, a string without line ends and control characters, not " .. (
-      type(target) == "string" and format("%q", target) or tostring(target)
-    ))
-  end
-end
-
--- Whether a target stays on the site, as browsers read it: they take a backslash for a slash, two slashes for the beginning of a host,
--- and what is before a colon for a scheme (WHATWG URL; RFC 3986, 4.2).
-local function stays(target)
-  return not find(target, "^[/\\][/\\]") and not find(target, "^[^/\\?#]*:")
-end
-
--- Whether a URL is of the site's own origin: the host that the client asked for.
-local function is_own(target)
-  local authority = match(target, "^[hH][tT][tT][pP][sS]?://([^/\\?#]*)")
-  local host = authority and current[1].request.headers.host
-  return host and lower(authority) == lower(host)
+  set_field(response, "Location", location)
 end
 
 function methods.redirect(response, target, status)
-  check_target("redirect", response, target)
-  if not stays(target) and not is_own(target) then
-    fail("redirect stays on this site: it takes a path, or a URL of the site's own, not " .. kit.shown_as(target) .. "; for "
-      .. "others there is redirect_external")
-  end
-  redirect_to(response, target, status)
+  check_self(response, "redirect")
+  changed_head(response)
+  redirect_to(response, kit.own_target("redirect", target), status)
 end
 
 function methods.redirect_external(response, target, status)
-  check_target("redirect_external", response, target)
-  if not find(lower(target), "^https?://[^/\\?#@]") then
-    fail("redirect_external takes a URL that begins with http:// or https://, not " .. kit.shown_as(target))
-  end
-  redirect_to(response, target, status)
+  check_self(response, "redirect_external")
+  changed_head(response)
+  redirect_to(response, kit.other_target("redirect_external", target), status)
 end
 
 -- Sets a cookie. Options: signed, path, domain, max_age (s), same_site, secure, and http_only, which is on.

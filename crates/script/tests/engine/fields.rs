@@ -96,7 +96,9 @@ fn a_target_goes_out_as_a_uri() {
     for (target, sent) in [
         ("/a?b=c&d=%20#e", "/a?b=c&d=%20#e"),
         ("/~a;b,(c)!'*+$@:[]", "/~a;b,(c)!'*+$@:[]"),
-        ("é x\"<>\\^`{|}", "%C3%A9%20x%22%3C%3E%5C%5E%60%7B%7C%7D"),
+        ("é x\"<>^`{|}", "%C3%A9%20x%22%3C%3E%5E%60%7B%7C%7D"),
+        ("/a?b\\c", "/a?b%5Cc"),
+        ("  /a b  ", "/a%20b"),
     ] {
         for (status, number) in [("", 302), (", 303", 303), (", 308", 308)] {
             stage.body(&format!("response:redirect([==[{target}]==]{status})"));
@@ -166,9 +168,22 @@ fn a_redirect_stays_on_its_site() {
         "http://example.org@other.org/",
         "http://example.org:8080/",
         "a:b",
+        "/a\\b",
+        " //other.org",
+        "http://example.org\\@other.org/",
+        "http://example.org%5C@other.org/",
+        "http:///example.org/",
+        "http://user@example.org/",
     ] {
         let error = stage.failure(&format!("response:redirect([==[{target}]==])"));
         assert!(error.message.starts_with("redirect stays on this site"), "{target}: {error}");
+        for way in ["Location = TARGET", "LOCATION = TARGET", "location = { TARGET }"] {
+            let code = way.replace("TARGET", &format!("[==[{target}]==]"));
+            let error = stage.failure(&format!("response.headers.{code}"));
+            let name = code.split(' ').next().unwrap();
+            let begin = format!("{name} stays on this site");
+            assert!(error.message.starts_with(&begin), "{target}: {error}");
+        }
     }
     for target in ["http://other.org/a", "https://other.org", "HTTPS://[::1]:8080/x"] {
         stage.body(&format!("response:redirect_external([==[{target}]==], 303)"));

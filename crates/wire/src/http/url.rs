@@ -126,7 +126,19 @@ impl<'t> Authority<'t> {
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let name = text.strip_suffix('.').unwrap_or(text);
-    name.split('.').all(|label| !label.is_empty() && label.bytes().all(is_part))
+    !ends_in_number(name)
+        && name.split('.').all(|label| !label.is_empty() && label.bytes().all(is_part))
+}
+
+/// Whether the last label is a number. Browsers and the C library read `127.1`, `0x7f.1` and `2130706433` as an address, rules for names as
+/// a name (WHATWG URL, section 3.5).
+fn ends_in_number(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let digits = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
+    match digits {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()),
+    }
 }
 
 /// A port; an empty one is the default (RFC 3986 section 3.2.3).
@@ -214,3 +226,8 @@ mod tests {
         }
     }
 }
+            ("127.1", AuthorityError::Host),
+            ("2130706433", AuthorityError::Host),
+            ("0x7f.0.0.1.", AuthorityError::Host),
+            ("a.0x", AuthorityError::Host),
+            ("10.1.2.3.", AuthorityError::Host),
