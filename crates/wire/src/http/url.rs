@@ -39,6 +39,65 @@ pub fn split_authority(rest: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len()))
 }
 
+/// Whether two authorities of a scheme are equal: case does not matter, and the port of the scheme may be written, omitted or empty
+/// (RFC 9110 section 4.2.3).
+///
+/// ```
+/// use wire::http::url::{Scheme, is_same_authority};
+///
+/// assert!(is_same_authority(Scheme::Https, b"Example.org:443", b"example.org"));
+/// assert!(!is_same_authority(Scheme::Http, b"example.org:443", b"example.org"));
+/// ```
+#[must_use]
+pub fn is_same_authority(scheme: Scheme, one: &[u8], other: &[u8]) -> bool {
+    one.eq_ignore_ascii_case(other)
+        || without_default_port(scheme, one)
+            .eq_ignore_ascii_case(without_default_port(scheme, other))
+}
+
+/// An authority without the port that its scheme has anyway.
+#[must_use]
+pub fn without_default_port(scheme: Scheme, authority: &[u8]) -> &[u8] {
+    let port: &[u8] = match scheme {
+        Scheme::Http => b":80",
+        Scheme::Https => b":443",
+    };
+    // The colons of an IPv6 address are within brackets.
+    authority.strip_suffix(port).or_else(|| authority.strip_suffix(b":")).unwrap_or(authority)
+}
+
+/// The origin of a page (RFC 6454), as a browser sends it: a scheme and an authority, nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'t> {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Host, and perhaps port.
+    pub authority: &'t [u8],
+}
+
+impl<'t> Origin<'t> {
+    /// Reads `http://HOST:PORT` or `https://HOST:PORT`; `None` for anything else, such as `null`.
+    #[must_use]
+    pub fn parse(text: &'t [u8]) -> Option<Self> {
+        let (scheme, rest) = scheme(text)?;
+        let (authority, behind) = split_authority(rest);
+        let is_authority = Authority::parse(str::from_utf8(authority).ok()?).is_ok();
+        (is_authority && behind.is_empty()).then_some(Self { scheme, authority })
+    }
+
+    /// Whether a page of this origin belongs to the site that a client asks for with this `Host`.
+    #[must_use]
+    pub fn is_of(&self, host: &[u8]) -> bool {
+        is_same_authority(self.scheme, self.authority, host)
+    }
+}
+
+impl PartialEq for Origin<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.scheme == other.scheme && self.is_of(other.authority)
+    }
+}
+
 /// The host of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host<'t> {
@@ -188,6 +247,28 @@ mod tests {
     }
 
     #[test]
+    fn the_port_of_a_scheme_is_part_of_its_origin_written_or_not() {
+        for (one, other, expected) in [
+            ("http://a", "http://A:80", true),
+            ("https://a:443", "https://a", true),
+            ("https://a:", "https://a", true),
+            ("http://[::1]:80", "http://[::1]", true),
+            ("http://[::80]", "http://[::]", false),
+            ("http://a:443", "http://a", false),
+            ("https://a", "http://a", false),
+            ("https://a.", "https://a", false),
+            ("https://a:8443", "https://a", false),
+        ] {
+            let origin = |text: &'static str| Origin::parse(text.as_bytes()).unwrap();
+            assert_eq!(origin(one) == origin(other), expected, "{one} {other}");
+        }
+        for text in ["null", "", "a", "ftp://a", "http://", "http://a/", "http://u@a", "http://a\\"]
+        {
+            assert_eq!(Origin::parse(text.as_bytes()).map(|origin| origin.scheme), None, "{text}");
+        }
+    }
+
+    #[test]
     fn hosts_and_ports() {
         for (text, host, host_text, port) in [
             ("a", Host::Name("a"), "a", 80),
@@ -211,6 +292,11 @@ mod tests {
             ("a b", AuthorityError::Host),
             ("a..b", AuthorityError::Host),
             (".", AuthorityError::Host),
+            ("127.1", AuthorityError::Host),
+            ("2130706433", AuthorityError::Host),
+            ("0x7f.0.0.1.", AuthorityError::Host),
+            ("a.0x", AuthorityError::Host),
+            ("10.1.2.3.", AuthorityError::Host),
             ("a\u{e9}", AuthorityError::Host),
             ("[::1", AuthorityError::Ipv6),
             ("[::1]x", AuthorityError::Ipv6),
@@ -226,8 +312,3 @@ mod tests {
         }
     }
 }
-            ("127.1", AuthorityError::Host),
-            ("2130706433", AuthorityError::Host),
-            ("0x7f.0.0.1.", AuthorityError::Host),
-            ("a.0x", AuthorityError::Host),
-            ("10.1.2.3.", AuthorityError::Host),

@@ -37,18 +37,6 @@ pub(super) fn after_port(input: &[u8]) -> Option<&[u8]> {
     is_port.then_some(rest)
 }
 
-/// Whether two authorities of `http` are equal: case does not matter, and port 80 may be omitted or
-/// empty (RFC 9110 section 4.2.3).
-pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
-    one.eq_ignore_ascii_case(other)
-        || without_default_port(one).eq_ignore_ascii_case(without_default_port(other))
-}
-
-fn without_default_port(authority: &[u8]) -> &[u8] {
-    // The colons of an IPv6 address are within brackets.
-    authority.strip_suffix(b":80").or_else(|| authority.strip_suffix(b":")).unwrap_or(authority)
-}
-
 #[inline(never)]
 fn is_unusual(authority: &[u8]) -> bool {
     let (host, rest) = if authority.first() == Some(&b'[') {

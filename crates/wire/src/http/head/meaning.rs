@@ -9,6 +9,7 @@ use super::request_line::RequestLine;
 use super::{FieldLines, Framing, Version, authority, trim};
 use crate::http::method::Method;
 use crate::http::refusal::Reason;
+use crate::http::url::{Scheme, is_same_authority};
 use crate::limits::{CONTENT_LENGTH_DIGITS, CONTENT_LENGTH_MAX};
 
 /// What the fields read so far mean.
@@ -174,7 +175,7 @@ impl<'b> Meaning<'b> {
             return Err(Reason::MissingHost);
         }
         if let (Some(authority), Some(host)) = (line.authority, fields.host)
-            && !authority::is_same(authority, host)
+            && !is_same_authority(Scheme::Http, authority, host)
         {
             return Err(Reason::HostMismatch);
         }
