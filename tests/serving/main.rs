@@ -19,6 +19,7 @@ mod channels;
 mod chat_example;
 mod clients;
 mod codings;
+mod cross_site;
 mod documents;
 mod drain;
 mod error_pages;

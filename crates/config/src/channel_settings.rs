@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use wire::http::url::Origin;
+
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_text, show_texts};
 use super::value::{borrowed_text, cannot_be, path};
@@ -11,7 +13,7 @@ use super::value::{borrowed_text, cannot_be, path};
 /// `[channels]`: settings for all channels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelSettings {
-    /// Other sites whose pages may use channels; `*` means all.
+    /// Other sites whose pages may use channels and change values of the store; `*` means all.
     pub origins: Vec<String>,
     /// Whether WebSocket messages are compressed.
     pub compress: bool,
@@ -43,7 +45,7 @@ pub(super) static CHANNELS: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "Other sites whose pages may use the channels, and the WebSockets of modules, from a browser: `\"https://example.org\"`, or `\"*\"` for all. Pages of sites that are not listed get 403.",
+            text: "Other sites whose pages may, from a browser, use the channels and the WebSockets of modules, change values of the [store](store.md#http) and send forms with files: `\"https://example.org\"`, or `\"*\"` for all. The port of the scheme may be written or not. Pages of sites that are not listed get 403.",
         },
         Key {
             name: "compress",
@@ -91,13 +93,7 @@ fn shown_path(path: Option<&Path>) -> Option<String> {
 
 fn origin(item: &Item<'_>) -> Result<String, String> {
     let text = borrowed_text(item, "an origin in quotes such as \"https://example.org\"")?;
-    let is_origin = text == "*"
-        || text.split_once("://").is_some_and(|(scheme, host)| {
-            matches!(scheme, "http" | "https")
-                && !host.is_empty()
-                && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#@\\".contains(&byte))
-        });
-    if is_origin {
+    if text == "*" || Origin::parse(text.as_bytes()).is_some() {
         Ok(text.to_ascii_lowercase())
     } else {
         Err(cannot_be(item, text, "write it as \"https://example.org\", without a path"))

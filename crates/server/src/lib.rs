@@ -14,6 +14,7 @@ pub mod limits;
 pub mod load;
 pub mod log_writer;
 pub mod message;
+mod origin;
 pub mod record_json;
 mod resp_pace;
 mod resp_stats;

@@ -15,6 +15,7 @@ use super::{metrics, status};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
+use crate::origin::is_forged;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// The endpoints that the control scheduler talks to.
@@ -189,6 +190,10 @@ impl Application for Admin {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if is_forged(request, &[]) {
+            reply.empty(Status::FORBIDDEN);
+            return Answer::Done;
+        }
         if request.listener == CONTROL && self.has_control == HasControl::Yes {
             self.control(request, reply, context)
         } else {

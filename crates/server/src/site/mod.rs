@@ -22,7 +22,6 @@ mod given;
 mod held_replies;
 mod look;
 mod orders;
-mod origin;
 mod pack;
 mod packer;
 mod page_fields;

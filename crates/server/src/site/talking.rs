@@ -15,12 +15,12 @@ use wire::websocket::{self, Extension};
 
 use super::channel::{answer_handshake_problem, refuse_origin};
 use super::exchange::Exchange;
-use super::origin::{Origin, origin_of};
 use super::page_fields::is_of_page;
 use super::script;
 use super::state::Site;
 use super::upgraded::{Upgrade, Upgraded};
 use crate::message::Message;
+use crate::origin::{Origin, origin_of};
 
 /// The next step of a conversation.
 pub(crate) enum Said {

@@ -8,8 +8,8 @@ use wire::http::status::Status;
 use wire::websocket::{self, Problem};
 
 use super::Refused;
+use crate::origin::{Origin, write_origin};
 use crate::site::exchange::Exchange;
-use crate::site::origin::{Origin, write_origin};
 
 /// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`. Subscribers whose token names no user are not members.
 pub(crate) fn members_object(name: &str, found: &Findings) -> String {

@@ -25,11 +25,11 @@ pub(crate) use self::publishing::wish_of;
 use super::asking::{Question, Verdict, Veto};
 use super::exchange::Exchange;
 use super::orders::KeyProblem;
-use super::origin::{Origin, origin_of};
 use super::state::Site;
 use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
+use crate::origin::{Origin, origin_of};
 
 /// The path prefix of channels.
 const PREFIX: &str = "/channels";
@@ -77,7 +77,8 @@ impl Refused {
             Self::Name(problem) => problem.to_string(),
             Self::Unknown => "no [[channel]] has a pattern for this name".to_owned(),
             Self::Origin => {
-                "pages of this origin may not use channels and WebSockets; see `origins`".to_owned()
+                "pages of other sites may not do this, except those in `origins` of [channels]"
+                    .to_owned()
             }
             Self::Token(problem) => problem.to_string(),
             Self::Key(problem) => problem.to_string(),
@@ -107,7 +108,7 @@ impl Refused {
     }
 }
 
-/// Refuses a page from a site that may not use channels and WebSockets.
+/// Refuses a page of a site that may not do this.
 pub(super) fn refuse_origin(origin: &Origin<'_>, exchange: &mut Exchange<'_, '_>) -> Answer {
     refuse(&Refused::Origin, origin, exchange)
 }

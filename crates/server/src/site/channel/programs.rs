@@ -15,9 +15,9 @@ use super::answers::{answer_json, members_object, refuse};
 use super::publishing::published_object;
 use crate::limits::{PROGRAM_ANSWER_BYTES, PROGRAM_TURN_BYTES};
 use crate::message::Message;
+use crate::origin::Origin;
 use crate::site::exchange::Exchange;
 use crate::site::orders::{Order, read};
-use crate::site::origin::Origin;
 use crate::site::state::Site;
 
 impl Site {

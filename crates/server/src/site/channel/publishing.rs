@@ -13,9 +13,9 @@ use super::Refused;
 use super::answers::{answer_json, refuse};
 use crate::limits::PROGRAM_BODY_SIZE;
 use crate::message::Message;
+use crate::origin::Origin;
 use crate::site::exchange::Exchange;
 use crate::site::orders::check_key;
-use crate::site::origin::Origin;
 use crate::site::state::Site;
 
 impl Site {

@@ -18,7 +18,7 @@ use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::site::exchange::Exchange;
-use crate::site::origin::{Origin, write_origin};
+use crate::origin::{Origin, write_origin};
 use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
 

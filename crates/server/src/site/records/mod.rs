@@ -23,6 +23,7 @@ use super::given::Given;
 use super::state::Site;
 use super::store_desk::Awaited;
 use crate::message::Message;
+use crate::origin::is_forged;
 
 /// The path prefix of the store.
 const PREFIX: &str = "/store/";
@@ -37,6 +38,7 @@ pub(super) struct Place<'p> {
 
 /// Why a request to the store is refused.
 enum Refused {
+    Origin,
     Token(TokenProblem),
     Access(NoAccess),
     Missing,
@@ -53,7 +55,7 @@ impl Refused {
             Self::Token(_) | Self::Access(NoAccess::NoKey | NoAccess::NoToken) => {
                 Status::UNAUTHORIZED
             }
-            Self::Access(NoAccess::Denied) => Status::FORBIDDEN,
+            Self::Origin | Self::Access(NoAccess::Denied) => Status::FORBIDDEN,
             Self::Missing => Status::NOT_FOUND,
             Self::Misuse(Misuse::ValueSize) => Status::CONTENT_TOO_LARGE,
             Self::Misuse(Misuse::NoSuchKey) => Status::NOT_FOUND,
@@ -69,6 +71,10 @@ impl Refused {
 
     fn text(&self) -> String {
         match self {
+            Self::Origin => {
+                "pages of other sites may not change values, except those in `origins` of [channels]"
+                    .to_owned()
+            }
             Self::Token(problem) => problem.to_string(),
             Self::Access(NoAccess::NoKey) => "this database requires one of `api_keys`".to_owned(),
             Self::Access(NoAccess::NoToken) => "this database requires a token".to_owned(),
@@ -118,6 +124,9 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let method = exchange.request.method();
+        if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
+            return refuse(&Refused::Origin, exchange);
+        }
         let answered = match (method, &place.key) {
             (Method::Get | Method::Head, None) => self
                 .check((Need::Read, place.database), query, exchange, context)
