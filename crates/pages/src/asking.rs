@@ -15,7 +15,7 @@ use super::host::write_line;
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
 use super::records::Records;
-use super::request_parts::{each_argument, list_cookies, list_headers, list_values};
+use super::request_parts::{each_argument, each_cookie, list_headers, list_values};
 
 /// A name, and a value.
 type Field = (Box<str>, Box<[u8]>);
@@ -121,7 +121,11 @@ impl Host for AskHost<'_> {
             }
             Part::QueryLists => list_values(answer, |take| each_argument(&request.query, take)),
             Part::Headers => list_headers(request.fields(), answer),
-            Part::Cookies => list_cookies(request.fields(), answer),
+            Part::Cookies => {
+                answer.fields();
+                each_cookie(request.fields(), |name, value| answer.field(name, value));
+            }
+            Part::CookieLists => list_values(answer, |take| each_cookie(request.fields(), take)),
             Part::Peer => answer.text(request.peer.to_string().as_bytes()),
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {

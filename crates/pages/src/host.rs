@@ -13,7 +13,7 @@ use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
 use super::records::Records;
-use super::request_parts::{FIELDS_SEEN, each_argument, list_cookies, list_headers, list_values};
+use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
 use crate::uploads::Form;
 
 /// The host of one call of a page.
@@ -92,7 +92,13 @@ impl Host for RequestHost<'_> {
                 list_values(answer, |take| each_argument(query, take));
             }
             Part::Headers => list_headers(request.head.fields.iter(), answer),
-            Part::Cookies => list_cookies(request.head.fields.iter(), answer),
+            Part::Cookies => {
+                answer.fields();
+                each_cookie(request.head.fields.iter(), |name, value| answer.field(name, value));
+            }
+            Part::CookieLists => {
+                list_values(answer, |take| each_cookie(request.head.fields.iter(), take));
+            }
             Part::Body => answer.text(request.body),
             Part::Form => {
                 answer.fields();

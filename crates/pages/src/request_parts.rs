@@ -49,20 +49,16 @@ pub(super) fn list_headers<'f>(
 }
 
 /// The cookies among the fields of a head.
-pub(super) fn list_cookies<'f>(
+pub(super) fn each_cookie<'f>(
     fields: impl Iterator<Item = (&'f str, &'f [u8])>,
-    answer: &mut Answer,
+    mut take: impl FnMut(&[u8], &[u8]),
 ) {
-    answer.fields();
     let lines = fields.filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
     let pairs = lines.flat_map(|(_, line)| line.split(|byte| *byte == b';'));
-    let named = pairs.filter_map(|pair| {
+    for pair in pairs.take(FIELDS_SEEN) {
         let pair = pair.trim_ascii();
-        let at = pair.iter().position(|byte| *byte == b'=')?;
-        Some((&pair[..at], &pair[at + 1..]))
-    });
-    for (name, value) in named.take(FIELDS_SEEN) {
-        answer.field(name, value);
+        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { continue };
+        take(&pair[..at], &pair[at + 1..]);
     }
 }
 
@@ -87,8 +83,8 @@ mod tests {
     #[test]
     fn no_more_cookies_are_listed_than_are_read() {
         let line = b"a=b;".repeat(4 * FIELDS_SEEN);
-        let mut answer = Answer::default();
-        list_cookies([("Cookie", &line[..])].into_iter(), &mut answer);
-        assert_eq!(format!("{answer:?}").matches("(").count(), FIELDS_SEEN);
+        let mut count = 0;
+        each_cookie([("Cookie", &line[..])].into_iter(), |_, _| count += 1);
+        assert_eq!(count, FIELDS_SEEN);
     }
 }

@@ -269,6 +269,9 @@ pub const RANDOM_SIZE: usize = 1024;
 /// a cookie from a client is ignored.
 pub const COOKIE_SIZE: usize = 4 * 1024;
 
+/// 32 cookies of one name are tried for a session or a signed value; one behind them is not found.
+pub const COOKIES_TRIED: usize = 32;
+
 /// How long a session is valid after it was sent (14 days), and a signed cookie without an age of its own, unless
 /// configured. Beyond: it is ignored.
 pub const SESSION_AGE: Duration = Duration::from_secs(14 * 86_400);

@@ -101,8 +101,11 @@ pub enum Part {
     QueryText,
     /// `request.headers`: fields with names in lower case; those with the same name are joined.
     Headers,
-    /// `request.cookies`: fields.
+    /// `request.cookies`: fields; for repeated names the last counts.
     Cookies,
+    /// `request.cookie_lists`: the same, each under its number and name. A client sends several with one name for different paths and
+    /// domains, and not all of them are this site's.
+    CookieLists,
     /// `request.body`: text.
     Body,
     /// `request.form`: fields of a body that is a form, decoded; empty if it is not.
@@ -124,7 +127,7 @@ pub enum Part {
 
 impl Part {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, Part); 16] = [
+    pub const ALL: [(&'static str, Part); 17] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
@@ -133,6 +136,7 @@ impl Part {
         ("query_text", Part::QueryText),
         ("headers", Part::Headers),
         ("cookies", Part::Cookies),
+        ("cookie_lists", Part::CookieLists),
         ("body", Part::Body),
         ("form", Part::Form),
         ("form_lists", Part::FormLists),

@@ -77,7 +77,7 @@ pub(super) const KEPT: [&CStr; 14] = [
 ];
 
 /// The numbers that the library uses.
-pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 57] {
+pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 58] {
     [
         (c"buffer_kept", limits::BUFFER_KEPT_SIZE as f64),
         (c"load_size", limits::LOAD_SIZE as f64),
@@ -121,6 +121,7 @@ pub(super) fn numbers(settings: &Settings) -> [(&'static CStr, f64); 57] {
         (c"crypto_piece", limits::CRYPTO_PIECE_SIZE as f64),
         (c"random_size", limits::RANDOM_SIZE as f64),
         (c"cookie_size", limits::COOKIE_SIZE as f64),
+        (c"cookies_tried", limits::COOKIES_TRIED as f64),
         (c"session_age", settings.session_age.as_secs() as f64),
         (c"sessions_stored", f64::from(u8::from(settings.sessions == Sessions::Stored))),
         (c"stored_session", limits::STORED_SESSION_SIZE as f64),

@@ -10,11 +10,11 @@ local fail = kit.fail
 local type, tostring, tonumber, pairs = type, tostring, tonumber, pairs
 local setmetatable, rawset = setmetatable, rawset
 local concat, find, match, format = table.concat, string.find, string.match, string.format
-local ceil, floor = math.ceil, math.floor
+local ceil, floor, min = math.ceil, math.floor, math.min
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
-local value_size = kit.field_value
+local value_size, tried_max = kit.field_value, kit.cookies_tried
 
 -- Bytes of a code in base64url.
 local CODE_SIZE = 43
@@ -49,12 +49,26 @@ function kit.verified(kept_as, token)
   return value, expires
 end
 
+-- What `read` makes of the first cookie of this name that is one of this site's. A client sends several: a page of a domain beside this
+-- one can set one of the same name, which says nothing about the others.
+function kit.first_cookie(request, name, read)
+  local tokens = request.cookie_lists[name]
+  for index = 1, tokens and min(#tokens, tried_max) or 0 do
+    local value, about = read(tokens[index])
+    if value ~= nil then
+      return value, about
+    end
+  end
+  return nil
+end
+
 -- The cookies of a request that are signed, each verified when it is looked at.
 function kit.signed_cookies(request)
   return setmetatable({}, {
     __index = function(cookies, name)
-      local token = request.cookies[name]
-      local value = token and kit.verified(name, token)
+      local value = kit.first_cookie(request, name, function(token)
+        return kit.verified(name, token)
+      end)
       if value then
         rawset(cookies, name, value)
       end

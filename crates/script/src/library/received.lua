@@ -36,7 +36,7 @@ function kit.received(name, part)
   end
   if name == "files" then
     return kit.files_of(value)
-  elseif name == "query_lists" or name == "form_lists" then
+  elseif name == "query_lists" or name == "form_lists" or name == "cookie_lists" then
     return lists_of(value)
   elseif name == "message" and value then
     return value.text or kit.decode_json(value.json)

@@ -56,16 +56,16 @@ end
 
 local stored = kit.sessions_stored == 1 and kit.stored_sessions
 
+local function verified(token)
+  return kit.verified(KEPT_AS, token)
+end
+
 -- What the client sent: values, and whether half of their time is over; nil where that is no session.
 local function received(request, kept)
   if stored then
     return stored.receive(request, kept)
   end
-  local token = request.cookies[NAME]
-  local text, expires
-  if token then
-    text, expires = kit.verified(KEPT_AS, token)
-  end
+  local text, expires = kit.first_cookie(request, NAME, verified)
   if not text then
     return nil
   end

@@ -26,16 +26,17 @@ end
 
 -- What the client's cookie leads to: the values and whether half of their time is over; what is known of the session is noted.
 function stored.receive(request, kept)
-  local name = request.cookies[NAME]
-  if not name or #name ~= COOKIE_SIZE or not find(name, COOKIE_FORM) then
-    return nil
-  end
-  local values, about = records.get(database, key_of(name))
-  if type(values) ~= "table" then
-    return nil
-  end
-  kept.name, kept.version = name, about.version
-  return values, about.expires_at - now() < age / 2
+  return kit.first_cookie(request, NAME, function(name)
+    if #name ~= COOKIE_SIZE or not find(name, COOKIE_FORM) then
+      return nil
+    end
+    local values, about = records.get(database, key_of(name))
+    if type(values) ~= "table" then
+      return nil
+    end
+    kept.name, kept.version = name, about.version
+    return values, about.expires_at - now() < age / 2
+  end)
 end
 
 local function expiry()

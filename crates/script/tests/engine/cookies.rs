@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use script::engine::{Fault, Keys, Settings};
+use script::limits::COOKIES_TRIED;
 
 use crate::stage::Stage;
 
@@ -41,6 +42,28 @@ fn a_signed_cookie_comes_back_as_it_was() {
     let page =
         stage.load("_b:put(crypto.hex(request.signed_cookies.rider), #request.cookies.rider)");
     assert_eq!(stage.play(&page).unwrap().body, "4164613b2000ff65");
+}
+
+#[test]
+fn a_cookie_of_ours_is_found_among_others_of_its_name() {
+    let mut stage = stage();
+    let (_, value, _) = set(&mut stage, "response:cookie('rider', 'Ada', { signed = true })");
+    let (_, second, _) = set(&mut stage, "response:cookie('rider', 'Grace', { signed = true })");
+    let cookie = |value: &str| ("rider".to_owned(), value.to_owned());
+    for (values, expected) in [
+        (vec![cookie(&value), cookie("x")], "Ada"),
+        (vec![cookie("x"), cookie(""), cookie(&value)], "Ada"),
+        (vec![cookie(&value), cookie(&second)], "Ada"),
+        (vec![cookie("x"), ("other".to_owned(), value.clone())], "nil"),
+        ([vec![cookie("x"); COOKIES_TRIED - 1], vec![cookie(&value)]].concat(), "Ada"),
+        ([vec![cookie("x"); COOKIES_TRIED], vec![cookie(&value)]].concat(), "nil"),
+    ] {
+        stage.desk.cookies = values;
+        assert_eq!(stage.body(READ), expected, "{:?}", stage.desk.cookies);
+    }
+    stage.desk.cookies = vec![cookie("a"), cookie("b")];
+    let code = "_b:put(table.concat(request.cookie_lists.rider, ' '), ' ', request.cookies.rider)";
+    assert_eq!(stage.body(code), "a b b");
 }
 
 #[test]

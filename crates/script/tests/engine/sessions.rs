@@ -54,6 +54,20 @@ fn a_session_goes_from_request_to_request() {
 }
 
 #[test]
+fn a_session_is_found_among_other_cookies_of_its_name() {
+    let mut stage = stage();
+    assert!(visit(&mut stage, "request.session.user = 'Ada'").1);
+    let valid = stage.desk.cookies[0].clone();
+    let other = ("session".to_owned(), "other".to_owned());
+    for cookies in [[valid.clone(), other.clone()], [other.clone(), valid.clone()]] {
+        stage.desk.cookies = cookies.to_vec();
+        assert_eq!(visit(&mut stage, SHOW), ("Ada nil".into(), false));
+    }
+    stage.desk.cookies = vec![other];
+    assert_eq!(visit(&mut stage, SHOW), ("nil nil".into(), false));
+}
+
+#[test]
 fn a_page_that_does_not_look_at_it_asks_for_nothing_and_sends_nothing() {
     let mut stage = stage();
     visit(&mut stage, "request.session.user = 'Ada'");

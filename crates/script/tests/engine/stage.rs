@@ -57,6 +57,12 @@ impl Host for Desk {
                     answer.field(name.as_bytes(), value.as_bytes());
                 }
             }
+            Part::CookieLists => {
+                answer.fields();
+                for (index, (name, value)) in self.cookies.iter().enumerate() {
+                    answer.field(format!("{}.{name}", index + 1).as_bytes(), value.as_bytes());
+                }
+            }
             Part::Body => answer.text(br#"{"a":[1,2]}"#),
             Part::Form => answer.field(b"agreed", b"yes"),
             Part::Files => {
