@@ -17,7 +17,7 @@ use super::limits;
 use super::listing;
 use super::load::{self, Loading};
 use super::media_type;
-use super::representation::{Body, Representation, Shared, Vary};
+use super::representation::{Body, Representation, Shared, Vary, is_settled};
 use super::roots::{OpenRoot, Refusal, Roots, classify, with_extension};
 use super::rules::{Compress, FileRules, ListingRule, Precompressed, Root};
 
@@ -231,6 +231,7 @@ fn read(
         last_modified,
         vary: if varies { Vary::AcceptEncoding } else { Vary::Nothing },
         cache_control: rules.cache_control(&target.relative),
+        read_ms: job.wall_ms,
     };
     let mut making = Making {
         shared: &shared,
@@ -317,19 +318,16 @@ impl Making<'_> {
     }
 }
 
-/// RFC 9110 section 8.8.2.1: never later than the answer itself. 0 for a time before 1970.
+/// RFC 9110 section 8.8.2.1: never later than the answer itself. 0 for a time that says nothing.
 fn last_modified(file: &Metadata, wall_ms: u64) -> u64 {
-    u64::try_from(file.modified.seconds).unwrap_or(0).min(wall_ms / 1000)
+    let seconds = u64::try_from(file.modified.seconds).unwrap_or(0);
+    if seconds < limits::LAST_MODIFIED_FROM_S { 0 } else { seconds.min(wall_ms / 1000) }
 }
 
 /// Whether the time stamps are old enough that another change would change them.
 fn trust(target: &Target, wall_ms: u64) -> Trust {
-    let latest = target.siblings.iter().flatten().chain([&target.file]).map(|file| file.changed);
-    let latest_ms = latest
-        .map(|time| i128::from(time.seconds) * 1000 + i128::from(time.nanoseconds / 1_000_000))
-        .max()
-        .unwrap_or(0);
-    if latest_ms + i128::from(limits::UNSETTLED_MS) < i128::from(wall_ms) {
+    let mut files = target.siblings.iter().flatten().chain([&target.file]);
+    if files.all(|file| is_settled(file.changed, wall_ms)) {
         Trust::Settled
     } else {
         Trust::Unsettled

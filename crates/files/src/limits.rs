@@ -36,6 +36,13 @@ pub const READ_TRIES: usize = 3;
 /// reads it again. Longer than the clock tick of every kernel.
 pub const UNSETTLED_MS: u64 = 100;
 
+/// 2 s: the same for a file whose time of change has no fraction of a second, as on file systems that keep none.
+pub const UNSETTLED_COARSE_MS: u64 = 2_000;
+
+/// 1980-01-01: an earlier modification time is not the time of a change (builds that can be reproduced give all files the same one, often
+/// 1 s after the epoch), so there is no `Last-Modified`.
+pub const LAST_MODIFIED_FROM_S: u64 = 315_532_800;
+
 /// 512 KiB of the beginning of a large file are read into the page cache during the lookup; the rest waits for
 /// [`Warm`](super::Warm).
 pub const WARM_FIRST_SIZE: u64 = 512 * 1024;

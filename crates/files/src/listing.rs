@@ -118,6 +118,7 @@ fn render(lines: &Lines<'_>, cache_control: &str) -> Listing {
         media_type: media_type.into(),
         modified: FileTime::default(),
         last_modified: 0,
+        read_ms: 0,
         vary: Vary::Accept,
         cache_control: Some(cache_control),
     };

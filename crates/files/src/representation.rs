@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use sys::file::{FileTime, Metadata};
-use wire::http::conditional::write_etag;
+use wire::http::conditional::{Strength, write_etag};
 use wire::http::date;
 use wire::http::encoding::Coding;
+
+use super::limits::{UNSETTLED_COARSE_MS, UNSETTLED_MS};
 
 /// Bytes that represent a file, with their header fields.
 #[derive(Debug)]
@@ -17,7 +19,7 @@ pub struct Representation {
     pub coding: Coding,
     /// The bytes.
     pub body: Body,
-    /// The strong entity tag, with its quotes.
+    /// The entity tag, with its quotes.
     pub etag: Box<str>,
     /// The media type of the file, whatever the coding.
     pub media_type: Arc<str>,
@@ -54,23 +56,46 @@ impl Body {
         }
     }
 
-    /// The entity tag: for content in memory it contains a checksum, so that it differs even if the time
-    /// stamp does not; for a large file the inode.
-    fn etag(&self, modified: FileTime, coding: Coding) -> Box<str> {
-        let nanoseconds =
-            i128::from(modified.seconds) * 1_000_000_000 + i128::from(modified.nanoseconds);
-        let distinction = match self {
-            Self::Memory(bytes) => {
-                let mut sum = flate2::Crc::new();
-                sum.update(bytes);
-                u64::from(sum.sum())
-            }
-            Self::Large(large) => large.metadata.inode,
-        };
+    /// The entity tag: of the time and the bytes if they are in memory, so copies on several hosts have the same one. Of a large file, whose
+    /// bytes are not read, it is made from all that the kernel tells: `modified` can be set back after a change, `changed` cannot.
+    fn etag(&self, modified: FileTime, coding: Coding, read_ms: u64) -> Box<str> {
         let mut tag = Vec::with_capacity(48);
-        write_etag(&mut tag, nanoseconds, self.size(), distinction, coding);
+        match self {
+            Self::Memory(bytes) => {
+                write_etag(&mut tag, Strength::Strong, &[&bytes_of(modified), bytes], coding);
+            }
+            Self::Large(Large { metadata, .. }) => {
+                let times = [bytes_of(metadata.modified), bytes_of(metadata.changed)].concat();
+                let numbers = [metadata.size, metadata.inode, metadata.device];
+                let numbers = numbers.map(u64::to_le_bytes).concat();
+                if is_settled(metadata.changed, read_ms) {
+                    write_etag(&mut tag, Strength::Strong, &[&times, &numbers], coding);
+                } else {
+                    // Another change may leave the same times, so this tag is never the tag of another lookup.
+                    let read = read_ms.to_le_bytes();
+                    write_etag(&mut tag, Strength::Weak, &[&times, &numbers, &read], coding);
+                }
+            }
+        }
         String::from_utf8(tag).expect("an entity tag is hexadecimal").into_boxed_str()
     }
+}
+
+/// Whether another change after `wall_ms` would give the file another time of change.
+pub(crate) fn is_settled(changed: FileTime, wall_ms: u64) -> bool {
+    let changed_ms =
+        i128::from(changed.seconds) * 1000 + i128::from(changed.nanoseconds / 1_000_000);
+    // A file system without fractions of a second gives all changes of a second the same time.
+    let tick_ms = if changed.nanoseconds == 0 { UNSETTLED_COARSE_MS } else { UNSETTLED_MS };
+    changed_ms + i128::from(tick_ms) < i128::from(wall_ms)
+}
+
+fn bytes_of(time: FileTime) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    let (seconds, nanoseconds) = bytes.split_at_mut(8);
+    seconds.copy_from_slice(&time.seconds.to_le_bytes());
+    nanoseconds.copy_from_slice(&time.nanoseconds.to_le_bytes());
+    bytes
 }
 
 /// Whether the choice between representations depends on a field of the request.
@@ -91,6 +116,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) modified: FileTime,
     /// For `Last-Modified`; 0: without the field.
     pub(crate) last_modified: u64,
+    /// When the file was looked up, in milliseconds since 1970.
+    pub(crate) read_ms: u64,
     pub(crate) vary: Vary,
     pub(crate) cache_control: Option<&'s str>,
 }
@@ -98,7 +125,7 @@ pub(crate) struct Shared<'s> {
 impl Representation {
     /// Renders the fields of `body`. `modified` goes into the entity tag: a precompressed sibling has its own.
     pub(crate) fn new(coding: Coding, body: Body, modified: FileTime, shared: &Shared<'_>) -> Self {
-        let etag = body.etag(modified, coding);
+        let etag = body.etag(modified, coding, shared.read_ms);
         let mut block = Vec::with_capacity(320);
         write_field(&mut block, "Content-Type", &shared.media_type);
         write_content_length(&mut block, body.size());

@@ -115,6 +115,12 @@ pub const TAG_LINES_MAXIMUM: usize = 4;
 /// ignored and the whole is sent.
 pub const LAST_MODIFIED_STRONG_AFTER_S: u64 = 60;
 
+/// 12 bytes of a digest are in an entity tag: with a million versions of a file, two have the same tag once in 10^17 times.
+pub const ETAG_DIGEST_BYTES: usize = 12;
+
+/// 32 members of `Accept` are read; more are ignored.
+pub const ACCEPT_MEMBERS_MAXIMUM: usize = 32;
+
 /// Members of `Accept-Encoding` that are read, over all its lines. Beyond: further members are
 /// ignored.
 pub const ACCEPT_ENCODING_MEMBERS_MAXIMUM: usize = 16;

@@ -1,13 +1,14 @@
 //! Whether a cached result is still valid, and what is read while a file changes.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use files::absence::Absence;
 use files::job::{Errand, Trust};
+use files::limits::UNSETTLED_COARSE_MS;
 use files::rules::ListingRule;
 use files::{Body, Content, Disk, FileRules, Found, Job, Key, Root};
 use rustix::fs::CWD;
@@ -74,6 +75,54 @@ fn entity_tags_of_large_files_differ_by_nanoseconds_and_inode() {
     let fourth = site.look_up_file("/a.bin");
     assert_eq!(third.last_modified, fourth.last_modified);
     assert_ne!(etag(&third), etag(&fourth), "another nanosecond");
+}
+
+#[test]
+fn a_large_file_rewritten_in_place_with_its_old_time_has_another_entity_tag() {
+    let mut site = Site::new(FileRules { held_size: 10, ..FileRules::default() });
+    site.write("a.bin", [1; 100]);
+    site.date("a.bin", 1_700_000_000);
+    let first = site.look_up_file("/a.bin");
+    let changed = |site: &Site| {
+        let metadata = fs::metadata(site.file("a.bin")).unwrap();
+        (metadata.ctime(), metadata.ctime_nsec())
+    };
+    let before = changed(&site);
+    // The kernel's clock for files has ticks.
+    while changed(&site) == before {
+        site.write("a.bin", [2; 100]);
+        site.date("a.bin", 1_700_000_000);
+    }
+    let second = site.look_up_file("/a.bin");
+    assert_eq!(first.last_modified, second.last_modified);
+    assert_ne!(etag(&first), etag(&second));
+    let inode = format!("{:x}", fs::metadata(site.file("a.bin")).unwrap().ino());
+    assert!(etag(&first).starts_with('"') && etag(&first).len() == 26, "{}", etag(&first));
+    assert!(!etag(&first).split('-').any(|part| part.trim_matches('"') == inode));
+}
+
+#[test]
+fn the_entity_tag_of_a_large_file_is_weak_until_another_change_would_show() {
+    let mut site = Site::new(FileRules { held_size: 10, ..FileRules::default() });
+    site.write("a.bin", [1; 100]);
+    site.date("a.bin", 1_700_000_000);
+    let metadata = fs::metadata(site.file("a.bin")).unwrap();
+    let changed_ms = u64::try_from(metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000);
+    let mut tag_at = |wall_ms: u64| {
+        let key = Key { root: ROOT, path: "/a.bin" };
+        let errand = Errand { known: None, wanted: Available::IDENTITY };
+        match content(site.disk.look_up(&Job::new(key, &site.rules, errand, wall_ms))) {
+            Content::File(file) => etag(&file).to_owned(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let changed_ms = changed_ms.unwrap();
+    let (first, second) = (tag_at(changed_ms), tag_at(changed_ms + 1));
+    assert!(first.starts_with("W/") && second.starts_with("W/"), "{first} {second}");
+    assert_ne!(first, second, "what was seen between two changes of one tick is not known");
+    let settled = tag_at(changed_ms + UNSETTLED_COARSE_MS + 1);
+    assert!(settled.starts_with('"'), "{settled}");
+    assert_eq!(tag_at(changed_ms + 100_000), settled);
 }
 
 #[test]

@@ -139,6 +139,20 @@ fn links_are_a_matter_of_policy() {
 }
 
 #[test]
+fn a_time_before_1980_is_not_the_time_of_a_change() {
+    let mut site = Site::new(FileRules::default());
+    site.write("a.css", "a {}");
+    for (seconds, expected) in [(0, 0), (1, 0), (315_532_799, 0), (315_532_800, 315_532_800)] {
+        site.date("a.css", seconds);
+        let file = site.look_up_file("/a.css");
+        assert_eq!(file.last_modified, expected, "{seconds}");
+        let fields = file.representations[0].fields();
+        let has_date = fields.windows(13).any(|part| part == b"Last-Modified");
+        assert_eq!(has_date, expected != 0, "{seconds}");
+    }
+}
+
+#[test]
 fn a_directory_is_its_index_or_a_redirect() {
     let mut site = Site::new(FileRules {
         index: vec!["index.html".to_owned(), "index.txt".to_owned()],

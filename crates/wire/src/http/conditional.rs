@@ -4,10 +4,12 @@
 //! clock, never finds a representation. RFC 9110 section 13.2.1: ask only when the answer without
 //! preconditions would be 2xx or 412.
 
+use sha1::{Digest, Sha1};
+
 use super::date;
 use super::encoding::Coding;
 use crate::escape::HEX_DIGITS;
-use crate::limits::{LAST_MODIFIED_STRONG_AFTER_S, TAG_LINES_MAXIMUM};
+use crate::limits::{ETAG_DIGEST_BYTES, LAST_MODIFIED_STRONG_AFTER_S, TAG_LINES_MAXIMUM};
 
 /// The methods, as far as preconditions distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub enum SafeMethod {
 /// The validators of the selected representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validators<'a> {
-    /// The strong entity tag with its quotes. Empty if there is none: then only `*` matches.
+    /// The entity tag with its quotes, and `W/` before a weak one. Empty if there is none: then only `*` matches.
     pub etag: &'a [u8],
     /// Unix seconds. 0 if there is none: then the fields with a date are ignored.
     pub last_modified: u64,
@@ -262,9 +264,12 @@ struct EntityTag<'a> {
     opaque: &'a [u8],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Strength {
+/// What an equal tag says (RFC 9110 section 8.8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strength {
+    /// The same bytes.
     Strong,
+    /// Perhaps not the same bytes, so a range of them cannot be added to those from before.
     Weak,
 }
 
@@ -312,44 +317,27 @@ impl<'a> Iterator for EntityTags<'a> {
     }
 }
 
-/// Writes the strong entity tag of a file, as in `"66b2f0a1.1d3-57e"`: seconds, nanoseconds and
-/// size in hexadecimal.
+/// Writes the entity tag of a representation, as in `"5f3c0a1b2c3d4e5f6a7b8c9d-gzip"`: a digest of what tells it from others.
 ///
-/// An `inode` other than 0 follows the size and distinguishes a file from another that replaced it with the same
-/// time and size. Pass 0 on hosts that serve copies and must produce the same tags. Each
-/// coding has its own tag, because its bytes differ (RFC 9110 section 8.8.3.3).
-pub fn write_etag(
-    out: &mut Vec<u8>,
-    modified_nanoseconds: i128,
-    size: u64,
-    inode: u64,
-    coding: Coding,
-) {
-    const NANOSECONDS: i128 = 1_000_000_000;
-    let seconds = modified_nanoseconds.div_euclid(NANOSECONDS);
-    out.push(b'"');
-    if seconds < 0 {
-        out.push(b'-');
+/// The facts do not appear in the tag: an inode number in it would help an attacker (CVE-2003-1418). Each coding has its own tag,
+/// because its bytes differ (RFC 9110 section 8.8.3.3).
+pub fn write_etag(out: &mut Vec<u8>, strength: Strength, facts: &[&[u8]], coding: Coding) {
+    let mut digest = Sha1::new();
+    for fact in facts {
+        digest.update((fact.len() as u64).to_le_bytes());
+        digest.update(fact);
     }
-    write_hex(out, u64::try_from(seconds.unsigned_abs()).unwrap_or(u64::MAX));
-    out.push(b'.');
-    write_hex(out, modified_nanoseconds.rem_euclid(NANOSECONDS) as u64);
-    out.push(b'-');
-    write_hex(out, size);
-    if inode != 0 {
-        out.push(b'-');
-        write_hex(out, inode);
+    if strength == Strength::Weak {
+        out.extend_from_slice(b"W/");
+    }
+    out.push(b'"');
+    for byte in digest.finalize().iter().take(ETAG_DIGEST_BYTES) {
+        out.push(HEX_DIGITS[usize::from(byte >> 4)]);
+        out.push(HEX_DIGITS[usize::from(byte & 0xF)]);
     }
     if coding != Coding::Identity {
         out.push(b'-');
         out.extend_from_slice(coding.token().as_bytes());
     }
     out.push(b'"');
-}
-
-fn write_hex(out: &mut Vec<u8>, number: u64) {
-    let digits = number.checked_ilog2().unwrap_or(0) / 4 + 1;
-    for digit in (0..digits).rev() {
-        out.push(HEX_DIGITS[(number >> (digit * 4) & 0xF) as usize]);
-    }
 }
