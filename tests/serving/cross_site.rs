@@ -64,6 +64,7 @@ fn only_pages_of_this_site_and_of_listed_ones_change_anything() {
             ("PUT", "/store/0/k", "v"),
             ("DELETE", "/store/0/k", ""),
             ("POST", "/channels/a", "m"),
+            ("POST", "/up", FORM),
         ] {
             let answer = send(&server, request, said);
             let (method, path, _) = request;

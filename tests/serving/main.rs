@@ -66,4 +66,5 @@ mod site_processes;
 mod slow;
 mod systemd;
 mod unread;
+mod upload_limits;
 mod websocket_modules;

@@ -281,7 +281,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The size of a form with files; above: 413. Its fields and names are kept in memory, up to `body_size`.",
+            text: "The size of a form with files, unless its route has a smaller `body_size`; above: 413. Its fields and names are kept in memory, up to `body_size`.",
         },
         Key {
             name: "uploads_size",

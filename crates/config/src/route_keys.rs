@@ -87,7 +87,7 @@ static SHARED: &[Key] = &[
         value: Value::Apart { takes: "size" },
         absent: Absent::Words("that of `[limits]`"),
         change: Change::Reload,
-        text: "The largest request body; 413 above.",
+        text: "The largest request body, that of a form with files included; 413 above.",
     },
     Key {
         name: "cache_control",

@@ -15,6 +15,7 @@ mod family;
 mod fault_page;
 pub mod fetch;
 mod fetches;
+mod file_readers;
 mod follow;
 mod hearing;
 mod host;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use config::{ModuleUser, NamedModule, PageName};
 use script::engine::{EngineError, Purpose, ScriptError, State};
 
+use super::file_readers::FileReaders;
 use super::host::{LoadHost, LoadLog};
 use super::scan::{Source, Walked};
 use super::set::{
@@ -91,6 +92,7 @@ pub(super) fn of_walk(
         }
         set.pages.push(Arc::new(page));
     }
+    set.file_readers = FileReaders::of(&set.pages);
     Ok(Arc::new(set))
 }
 

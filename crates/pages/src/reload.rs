@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use script::engine::{Purpose, ScriptError};
 
+use super::file_readers::takes_files;
 use super::host::{LoadHost, LoadLog};
 use super::load::SetIndex;
 use super::loaded::{Code, Loaded};
@@ -179,6 +180,13 @@ impl Runner {
     /// The pages of a root.
     pub fn pages(&self, set: SetIndex) -> Option<&PageSet> {
         Some(&self.roots.get(usize::from(set.0))?.set)
+    }
+
+    /// Whether a page, or a part or module that it names, reads the files of a form.
+    pub fn takes_files(&self, set: SetIndex, index: usize) -> bool {
+        let sets: Vec<_> =
+            self.roots.iter().map(|root| (root.set.kind, &root.set.file_readers)).collect();
+        takes_files(&sets, (usize::from(set.0), index))
     }
 
     /// The page with this number.

@@ -18,6 +18,7 @@ use memchr::memmem;
 use script::engine::{EngineError, Handler, Settings, State, Stranger};
 use script::template;
 
+use super::file_readers::FileReaders;
 use super::mark::column_of;
 use super::scan::{Source, Unreadable, Walked};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
@@ -113,6 +114,8 @@ pub struct PageSet {
     pub is_cut: bool,
     /// Whether any page may require a module, judging by its text.
     pub(super) names_modules: bool,
+    /// Which of them read files of forms.
+    pub(super) file_readers: FileReaders,
     /// For modules: all of them as they are on disk, which need not be in force.
     pub(super) newest: Vec<Newest>,
     /// For modules: those named in the configuration.
@@ -154,6 +157,7 @@ impl PageSet {
             }
             set.pages.push(page);
         }
+        set.file_readers = FileReaders::of(&set.pages);
         Ok(set)
     }
 

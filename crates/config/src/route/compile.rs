@@ -85,6 +85,7 @@ impl Table {
             headers: host_headers,
             cache_control: None,
             body_size: config.limits.body_size,
+            form_size: config.pages.upload_size,
         });
         self.tables.push(table);
     }
@@ -105,6 +106,7 @@ impl Table {
             headers: merged(host_headers, &route.headers),
             cache_control: route.cache_control.clone(),
             body_size: route.body_size.unwrap_or(config.limits.body_size),
+            form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
         }
     }
 

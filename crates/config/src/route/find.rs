@@ -108,6 +108,7 @@ impl Table {
             headers: &rule.headers,
             cache_control: rule.cache_control.as_deref(),
             body_size: rule.body_size,
+            form_size: rule.form_size,
             rule: id,
             host,
         }
@@ -124,6 +125,7 @@ impl Table {
             headers: files.map_or(&[], |files| files.headers.as_slice()),
             cache_control: None,
             body_size: files.map_or(0, |files| files.body_size),
+            form_size: files.map_or(0, |files| files.form_size),
             rule,
             host,
         }

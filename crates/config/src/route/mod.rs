@@ -63,6 +63,8 @@ pub struct Found<'a> {
     pub cache_control: Option<&'a str>,
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
+    /// The largest form with files: `upload_size`, unless the route allows less.
+    pub form_size: u64,
     /// The rule that decided.
     pub rule: RuleId,
     /// The host it belongs to.

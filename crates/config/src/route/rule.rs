@@ -20,6 +20,7 @@ pub(super) struct Rule {
     pub(super) headers: Vec<Header>,
     pub(super) cache_control: Option<String>,
     pub(super) body_size: u64,
+    pub(super) form_size: u64,
 }
 
 /// The paths a rule takes.

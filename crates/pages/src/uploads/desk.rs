@@ -32,6 +32,17 @@ pub enum UploadState {
     Refused(Status),
 }
 
+/// Whether the files of a form are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// Yes, if there is an upload directory.
+    Taken,
+    /// No: the page reads none.
+    NotRead,
+    /// No: the form comes from a page of another site.
+    Forged,
+}
+
 /// The result of a page's wait: nothing, bytes, or an error.
 pub type Told = Result<Option<Vec<u8>>, &'static str>;
 
@@ -99,14 +110,19 @@ impl Desk {
         process: ProcessId,
         path: &str,
         boundary: Result<&Boundary, MultipartError>,
-        allowance: u64,
+        (files, allowance): (Files, u64),
     ) -> Intake {
         self.finish(process);
         self.begun += 1;
         let id = FormId(self.begun);
         let turn = self.begun as usize % self.helpers.len().max(1);
         let helper = self.helpers.get(turn).copied();
-        let storage = if helper.is_some() { Storage::Directory } else { Storage::None };
+        let storage = match files {
+            Files::NotRead => Storage::NotRead,
+            Files::Forged => Storage::Forged,
+            Files::Taken if helper.is_some() => Storage::Directory,
+            Files::Taken => Storage::None,
+        };
         let form = Form::new(id, boundary, storage, allowance);
         let held = Held { helper, path: path.to_owned(), form, turn: Turn::Reads, is_known: false };
         let held = self.held.entry(process).insert_entry(held).into_mut();

@@ -18,6 +18,10 @@ pub(super) enum Fault {
     FieldsTooLarge,
     /// It contains a file, but there is no upload directory.
     NoDirectory,
+    /// It contains a file, but the page reads none.
+    NotRead,
+    /// It contains a file, and comes from a page of another site.
+    Forged,
     /// Unsaved files take all the allowed room.
     NoRoom,
     /// A file could not be written.
@@ -29,7 +33,8 @@ impl Fault {
         match self {
             Self::Malformed(_) | Self::Cut => Status::BAD_REQUEST,
             Self::FieldsTooLarge => Status::CONTENT_TOO_LARGE,
-            Self::NoDirectory => Status::UNSUPPORTED_MEDIA_TYPE,
+            Self::NoDirectory | Self::NotRead => Status::UNSUPPORTED_MEDIA_TYPE,
+            Self::Forged => Status::FORBIDDEN,
             Self::Storage(SpoolFault::Full) => Status::INSUFFICIENT_STORAGE,
             Self::NoRoom | Self::Storage(SpoolFault::Exhausted) => Status::SERVICE_UNAVAILABLE,
             Self::Storage(_) => Status::INTERNAL_SERVER_ERROR,
@@ -39,8 +44,8 @@ impl Fault {
     /// The log level: the lowest if only the sender is at fault.
     pub(super) fn level(self) -> Level {
         match self {
-            Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge => Level::Debug,
-            Self::NoDirectory | Self::NoRoom => Level::Warn,
+            Self::Malformed(_) | Self::Cut | Self::FieldsTooLarge | Self::Forged => Level::Debug,
+            Self::NoDirectory | Self::NotRead | Self::NoRoom => Level::Warn,
             Self::Storage(_) => Level::Error,
         }
     }
@@ -54,6 +59,12 @@ impl fmt::Display for Fault {
             Self::FieldsTooLarge => out.write_str("its fields are larger than `body_size`"),
             Self::NoDirectory => out.write_str(
                 "it has a file, but there is no upload directory: set `uploads` in [pages]",
+            ),
+            Self::NotRead => out.write_str(
+                "it has a file, but the code that answers, with the parts and modules that it names, reads no `request.files`",
+            ),
+            Self::Forged => out.write_str(
+                "it has a file and comes from a page of a site that `origins` in [channels] does not list",
             ),
             Self::NoRoom => out.write_str(
                 "files of forms that no page has saved take all of `uploads_size` in [pages]",

@@ -23,6 +23,10 @@ pub(super) enum Storage {
     Directory,
     /// There is none.
     None,
+    /// Nobody would read them.
+    NotRead,
+    /// The form comes from a page of another site.
+    Forged,
 }
 
 /// A file of a form.
@@ -282,6 +286,8 @@ impl Form {
         match self.storage {
             Storage::Directory => Ok(()),
             Storage::None => Err(Fault::NoDirectory),
+            Storage::NotRead => Err(Fault::NotRead),
+            Storage::Forged => Err(Fault::Forged),
         }
     }
 }

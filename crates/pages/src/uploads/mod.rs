@@ -14,7 +14,7 @@ mod place;
 mod room;
 mod writer;
 
-pub use desk::{Desk, Told, UploadState};
+pub use desk::{Desk, Files, Told, UploadState};
 pub use form::Form;
 pub use order::{Order, Report};
 pub use room::Room;

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use config::RouteAction;
+use config::route::Found;
 use files::{Key, RootIndex};
 use http::{BodyPolicy, Intake, Request};
-use pages::uploads::Report;
+use pages::SetIndex;
+use pages::uploads::{Files, Report};
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
@@ -18,54 +20,80 @@ use wire::http::target;
 use super::exchange::{PATH_RULES, route_request};
 use super::state::Site;
 use crate::message::Message;
+use crate::origin::is_forged;
+
+/// How much of a body is accepted.
+struct Room {
+    /// Of a body that is collected, and of the fields and names of a form.
+    body: u64,
+    /// Of a form with files.
+    form: u64,
+    files: Files,
+}
 
 impl Site {
     /// The body of a request is collected for a page, up to the limit of its route.
     pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
-        let Some(limit) = self.body_size_of_page(request) else { return BodyPolicy::Ignore };
+        let Some(room) = self.room_of(request) else { return BodyPolicy::Ignore };
         let is_form = boundary_of(request) != Ok(None);
-        let most = match is_form && !self.helpers.uploads.is_empty() {
-            true => self.data.config.pages.upload_size,
-            false => limit,
-        };
+        let takes_files = room.files == Files::Taken && !self.helpers.uploads.is_empty();
+        let most = if is_form && takes_files { room.form } else { room.body };
         match request.head.framing {
             // It is refused as by its host, which accepts no body.
-            Framing::Length(size) if size > most.max(limit) => BodyPolicy::Ignore,
+            Framing::Length(size) if size > most.max(room.body) => BodyPolicy::Ignore,
             _ if is_form => BodyPolicy::Stream { limit: most },
-            _ => BodyPolicy::Collect { limit },
+            _ => BodyPolicy::Collect { limit: room.body },
         }
     }
 
-    /// The maximum body size if a page answers the request.
-    fn body_size_of_page(&mut self, request: &Request<'_>) -> Option<u64> {
+    /// The room for the body of a request that a page or a module answers.
+    fn room_of(&mut self, request: &Request<'_>) -> Option<Room> {
         self.runner.as_ref()?;
         let (path, query) = request.head.split_target();
         let mut scratch = Vec::new();
         let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
         let data = Rc::clone(&self.data);
         let found = data.table.find(&route_request(request, path, query));
-        let rules = match found.action {
+        let place = self.place_of_page(&found)?;
+        let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
+        let files = match place.and_then(reads) {
+            None => Files::NotRead,
+            Some(()) if is_forged(request, &data.config.channel_settings.origins) => Files::Forged,
+            Some(()) => Files::Taken,
+        };
+        Some(Room { body: found.body_size, form: found.form_size, files })
+    }
+
+    /// The page or module that answers; `Some(None)` for a module that does not exist.
+    fn place_of_page(&mut self, found: &Found<'_>) -> Option<Option<(SetIndex, usize)>> {
+        let rules = match &found.action {
             Ok(RouteAction::Files { rules, .. }) => rules,
-            Ok(RouteAction::Module(_)) => return Some(found.body_size),
+            Ok(RouteAction::Module(name)) => {
+                let set = self.data.app_set();
+                let runner = self.runner.as_ref()?;
+                return Some(set.and_then(|set| Some((set, runner.find(set, name)?))));
+            }
             _ => return None,
         };
         let root = self.root_of(found.rule, rules)?;
-        let page = data
-            .set_of(root)
-            .and_then(|set| self.runner.as_ref()?.find(set, found.path.trim_start_matches('/')));
-        (page.is_some() || self.main_module(&found).is_some()).then_some(found.body_size)
+        let page = self.data.set_of(root).and_then(|set| {
+            let path = found.path.trim_start_matches('/');
+            Some((set, self.runner.as_ref()?.find(set, path)?))
+        });
+        page.or_else(|| self.main_module(found)).map(Some)
     }
 
     /// A form with files begins to arrive.
     pub(super) fn begin_form(&mut self, request: &Request<'_>, process: ProcessId) -> Intake {
-        let allowance = self.body_size_of_page(request).unwrap_or_default();
+        let room = self.room_of(request);
+        let (files, allowance) = room.map_or((Files::NotRead, 0), |room| (room.files, room.body));
         let boundary = boundary_of(request);
         let boundary = match &boundary {
             Ok(Some(boundary)) => Ok(boundary),
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(process, request.path(), boundary, allowance)
+        self.uploads.begin(process, request.path(), boundary, (files, allowance))
     }
 
     /// An upload helper has reported.
