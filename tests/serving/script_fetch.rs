@@ -46,6 +46,8 @@ fn answers_come_in_every_form_that_servers_have() {
              HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1",
             "200||1|1",
         ),
+        // A folded line is a space (RFC 9112 section 5.2).
+        ("HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\nContent-Length:\r\n 2\r\n\r\nok", "200|b c|2|ok"),
         // Redirects are left to the page.
         ("HTTP/1.1 302 Found\r\nX-A: r\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "302|r|0|"),
     ] {

@@ -127,6 +127,14 @@ fn fields_of(heads: &[u8]) -> Vec<u8> {
             // "HTTP/1.1 1xx" announces another head. The name of a field contains no slash.
             is_final = line.get(9) != Some(&b'1');
             fields.clear();
+        } else if line.starts_with(b" ") || line.starts_with(b"\t") {
+            // A folded line continues the value before it, after a space (RFC 9112 section 5.2).
+            fields.pop();
+            if fields.last() != Some(&b'\n') {
+                fields.push(b' ');
+            }
+            fields.extend_from_slice(line.trim_ascii());
+            fields.push(b'\n');
         } else if let Some(colon) = memchr::memchr(b':', line) {
             let (name, value) = line.split_at(colon);
             fields.extend(name.iter().map(u8::to_ascii_lowercase));
@@ -163,7 +171,11 @@ mod tests {
 
     #[test]
     fn answers_are_read_however_they_are_cut() {
-        let cases: [(&str, Answer); 5] = [
+        let cases: [(&str, Answer); 6] = [
+            (
+                "HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\t d: e\r\nContent-Length:\r\n 3\r\nX-B: \r\n x\r\n\r\nabc",
+                answer(200, "x-a\nb c d: e\ncontent-length\n3\nx-b\nx\n", "abc"),
+            ),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A:  b c \r\n\r\nabc",
                 answer(200, "content-length\n3\nx-a\nb c\n", "abc"),

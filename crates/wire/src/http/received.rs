@@ -9,6 +9,7 @@
 
 mod head;
 mod problem;
+mod status_line;
 
 use super::body::{BodyDecoder, BodyLimits, Piece};
 use super::head::Framing as BodyFraming;

@@ -200,8 +200,8 @@ fn lines_obey_the_rules_of_all_messages() {
         ("Content-Length : 1\r\n", Reason::BlankInFieldName),
         (": x\r\n", Reason::EmptyFieldName),
         ("X(: y\r\n", Reason::InvalidFieldName),
-        (" folded\r\n", Reason::ObsoleteFold),
-        ("\tfolded: x\r\n", Reason::ObsoleteFold),
+        (" folded\0\r\n", Reason::InvalidFieldValue),
+        ("\tfolded\n", Reason::BareLineFeed),
         ("X: a\0b\r\n", Reason::InvalidFieldValue),
         ("X: a\n", Reason::BareLineFeed),
         ("X: a\rb", Reason::BareCarriageReturn),
@@ -216,6 +216,37 @@ fn lines_obey_the_rules_of_all_messages() {
     }
     refused(&format!("{OK} A: b\r\n"), Reason::BlankBeforeFirstField, Part::Field(1));
     refused("HTTP/1.1 200 OK\nA: b\r\n", Reason::BareLineFeed, Part::StatusLine);
+}
+
+#[test]
+fn a_folded_line_continues_the_value_before_it() {
+    // RFC 9112, 5.2.
+    for (fields, length, persistent) in [
+        ("X-Note: a\r\n b\r\nContent-Length: 2\r\n", 2, true),
+        ("Content-Length: 2\r\nX-Note: a\r\n\tContent-Length: 9\r\n  more\r\n", 2, true),
+        ("Content-Length:\r\n 2\r\n", 2, true),
+        ("Content-Length: 2\r\n \r\n\t \r\n", 2, true),
+        ("Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n x\r\nContent-Length: 2\r\n", 2, true),
+        ("Server: a\r\n b\r\nConnection: keep-alive,\r\n close\r\nContent-Length: 2\r\n", 2, false),
+        ("Transfer-Encoding:\r\n chunked\r\n", 0, true),
+    ] {
+        let body = if length == 0 { "0\r\n\r\n" } else { "ok" };
+        let input = format!("{OK}{fields}\r\n{body}");
+        for size in [1, 2, 3, input.len()] {
+            let pieces: Vec<&[u8]> = input.as_bytes().chunks(size).collect();
+            let outcome = read_in_pieces(Method::Get, &pieces);
+            assert_eq!(outcome.end, End::Over, "{fields:?} {size}");
+            assert_eq!(
+                (outcome.body.len(), outcome.persistent),
+                (length, persistent),
+                "{fields:?}"
+            );
+        }
+    }
+    let length = Reason::InvalidContentLength;
+    refused(&format!("{OK}Content-Length: 2\r\n 3\r\n\r\n"), length, Part::Field(1));
+    let coding = Reason::CodingUnknown;
+    refused(&format!("{OK}Transfer-Encoding: chunked,\r\n gzip\r\n\r\n"), coding, Part::Field(1));
 }
 
 #[test]
@@ -309,7 +340,7 @@ fn fields_are_counted() {
 
 #[test]
 fn an_error_says_what_and_where() {
-    let read = outcome(Method::Get, format!("{OK}A: b\r\nContent-Length: x\r\n").as_bytes());
+    let read = outcome(Method::Get, format!("{OK}A: b\r\nContent-Length: x\r\n\r\n").as_bytes());
     let End::Failed(error) = read.end else { panic!("{read:?}") };
     let text = "Content-Length is not a number of at most 2^63 (field line 2)";
     assert_eq!(error.to_string(), text);

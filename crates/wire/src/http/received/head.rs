@@ -5,8 +5,9 @@
 //! keeps a byte of them.
 
 use super::problem::{Part, Problem, ResponseError};
+use super::status_line::{Halt, status_line};
 use crate::http::head::meaning::{Connection, is, parse_length};
-use crate::http::head::{HeadLimits, Stop, Version, line_end, name_stop, scan, trim};
+use crate::http::head::{HeadLimits, Version, line_end, name_stop, scan, trim};
 use crate::http::refusal::Reason;
 use crate::limits;
 
@@ -18,12 +19,6 @@ const BOUNDS: HeadLimits = HeadLimits {
     field_name_size: limits::RESPONSE_HEAD_SIZE as usize,
     target_size: 0,
 };
-
-/// Bytes of a status line up to the blank after the status.
-const STATUS_LINE_BEGIN: usize = 13;
-
-/// The status line of most responses.
-const USUAL_STATUS_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 
 /// The usual spelling of Content-Length.
 const USUAL_LENGTH: &[u8] = b"Content-Length: ";
@@ -66,36 +61,6 @@ pub(super) enum Framing {
     Length(u64),
     Chunked,
     UntilClose,
-}
-
-/// Why a line is not taken.
-enum Halt {
-    /// It is incomplete.
-    Partial,
-    /// It is invalid.
-    Problem(Problem),
-}
-
-impl From<Stop> for Halt {
-    #[inline]
-    fn from(stop: Stop) -> Halt {
-        match stop {
-            Stop::Partial => Halt::Partial,
-            Stop::Refused(reason) => Halt::Problem(Problem::Rule(reason)),
-        }
-    }
-}
-
-impl From<Problem> for Halt {
-    fn from(problem: Problem) -> Halt {
-        Halt::Problem(problem)
-    }
-}
-
-impl From<Reason> for Problem {
-    fn from(reason: Reason) -> Problem {
-        Problem::Rule(reason)
-    }
 }
 
 impl Lines {
@@ -164,12 +129,20 @@ impl Lines {
             (self.version, *status, *at) = status_line(input)?;
         }
         loop {
-            if input.get(*at) == Some(&b'\r') {
-                *at = line_end(input, *at)?;
-                return Ok(());
+            match input.get(*at) {
+                Some(b'\r') => {
+                    *at = line_end(input, *at)?;
+                    return Ok(());
+                }
+                // RFC 9112, 5.2: it continues the field before it, which has no meaning here: see `take_field`.
+                Some(b' ' | b'\t') if self.fields > 0 => {
+                    *at = line_end(input, scan::value(input, *at))?;
+                }
+                _ => {
+                    *at = self.take_field(input, *at)?;
+                    self.fields += 1;
+                }
             }
-            *at = self.take_field(input, *at)?;
-            self.fields += 1;
         }
     }
 
@@ -189,8 +162,45 @@ impl Lines {
         let end = scan::value(input, at);
         let next = line_end(input, end)?;
         let name = input.get(at..colon).unwrap_or_default();
-        self.note(name, input.get(colon + 1..end).unwrap_or_default())?;
+        if !has_meaning(name) {
+            return Ok(next);
+        }
+        let value = input.get(colon + 1..end).unwrap_or_default();
+        match input.get(next) {
+            // The next line may continue the value.
+            None => return Err(Halt::Partial),
+            Some(b' ' | b'\t') => return self.take_folded(name, value, input, next),
+            Some(_) => self.note(name, value)?,
+        }
         Ok(next)
+    }
+
+    /// Takes a field whose value goes on in the line at `at`, and returns the index after its last line. A fold means a space
+    /// (RFC 9112, 5.2).
+    #[cold]
+    fn take_folded(
+        &mut self,
+        name: &[u8],
+        value: &[u8],
+        input: &[u8],
+        mut at: usize,
+    ) -> Result<usize, Halt> {
+        let mut unfolded = value.to_vec();
+        loop {
+            match input.get(at) {
+                None => return Err(Halt::Partial),
+                Some(b' ' | b'\t') => {
+                    let end = scan::value(input, at);
+                    unfolded.push(b' ');
+                    unfolded.extend_from_slice(trim(input.get(at..end).unwrap_or_default()));
+                    at = line_end(input, end)?;
+                }
+                Some(_) => {
+                    self.note(name, &unfolded)?;
+                    return Ok(at);
+                }
+            }
+        }
     }
 
     /// Takes the fields of nearly every response, as nearly every server writes them, and returns the bytes of the line.
@@ -229,7 +239,9 @@ impl Lines {
                 return None;
             }
         }
-        if digits == 0 || !value.get(digits..)?.starts_with(b"\r\n") {
+        let is_usual =
+            matches!(value.get(digits..)?, [b'\r', b'\n', next, ..] if !b" \t".contains(next));
+        if digits == 0 || !is_usual {
             return None;
         }
         self.length = length;
@@ -290,6 +302,17 @@ impl Lines {
     }
 }
 
+/// Whether the field says something about the end of the response.
+#[inline(always)]
+fn has_meaning(name: &[u8]) -> bool {
+    match name.len() {
+        10 => is(name, b"connection"),
+        14 => is(name, b"content-length"),
+        17 => is(name, b"transfer-encoding"),
+        _ => false,
+    }
+}
+
 /// Takes a field without meaning here, whose name is known to be valid.
 #[inline(always)]
 fn pass_usual_field(line: &[u8], name: &[u8]) -> Option<usize> {
@@ -310,47 +333,4 @@ fn equal_lengths(value: &[u8]) -> Result<u64, Problem> {
         }
     }
     Ok(first)
-}
-
-/// Reads the status line and returns the index after it.
-#[inline(always)]
-fn status_line(input: &[u8]) -> Result<(Version, u16, usize), Halt> {
-    if input.starts_with(USUAL_STATUS_LINE) {
-        return Ok((Version::Http11, 200, USUAL_STATUS_LINE.len()));
-    }
-    let usual = input.first_chunk::<STATUS_LINE_BEGIN>().filter(|begin| {
-        begin.starts_with(b"HTTP/1.1 ") && matches!(begin[9], b'1'..=b'9') && begin[12] == b' '
-    });
-    let (version, begin) = match usual {
-        Some(begin) if begin[10].is_ascii_digit() && begin[11].is_ascii_digit() => {
-            (Version::Http11, begin)
-        }
-        _ => unusual_status_line(input)?,
-    };
-    let digit = |index: usize| u16::from(begin[index] - b'0');
-    let status = digit(9) * 100 + digit(10) * 10 + digit(11);
-    // RFC 9112, 4: the blank is required even if the reason is empty, but some servers omit it.
-    let reason = if begin[12] == b' ' { STATUS_LINE_BEGIN } else { STATUS_LINE_BEGIN - 1 };
-    Ok((version, status, line_end(input, scan::value(input, reason))?))
-}
-
-/// Checks every byte up to the one after the status, from left to right.
-#[cold]
-fn unusual_status_line(input: &[u8]) -> Result<(Version, &[u8; STATUS_LINE_BEGIN]), Halt> {
-    const NAME: &[u8; 5] = b"HTTP/";
-    for (index, &byte) in input.iter().take(STATUS_LINE_BEGIN).enumerate() {
-        let problem = match (index, byte) {
-            (0..5, _) if byte != NAME[index] => Problem::NotHttp,
-            (5, b'0' | b'2'..=b'9') => Problem::Rule(Reason::VersionNotSupported),
-            (5, b'1') | (6, b'.') | (7, b'0'..=b'9') | (8, b' ') | (0..5, _) => continue,
-            (..9, _) => Problem::Rule(Reason::InvalidVersion),
-            (9, b'1'..=b'9') | (10 | 11, b'0'..=b'9') | (12, b' ' | b'\r') => continue,
-            _ => Problem::InvalidStatus,
-        };
-        return Err(problem.into());
-    }
-    let begin = input.first_chunk::<STATUS_LINE_BEGIN>().ok_or(Halt::Partial)?;
-    // RFC 9110, 2.5: a later minor version is treated as 1.1.
-    let version = if begin[7] == b'0' { Version::Http10 } else { Version::Http11 };
-    Ok((version, begin))
 }
