@@ -16,6 +16,19 @@ fn get_with(server: &Server, path: &str, name: &str, value: &str) -> Response {
     server.request("GET", path, &[(name, value)])
 }
 
+#[test]
+fn a_file_that_is_stored_compressed_says_so() {
+    let plan = Plan::new().file("logo.svgz", [0x1f, 0x8b, 8, 0]).file("film.ts", "x");
+    let server = plan.start();
+    for accept in ["", "gzip", "br, gzip", "identity"] {
+        let answer = get_with(&server, "/logo.svgz", "Accept-Encoding", accept);
+        assert_eq!(field(&answer, "Content-Type"), "image/svg+xml; charset=utf-8");
+        assert_eq!(field(&answer, "Content-Encoding"), "gzip", "{accept}");
+        assert_eq!(answer.body, [0x1f, 0x8b, 8, 0], "{accept}");
+    }
+    assert_eq!(field(&server.get("/film.ts"), "Content-Type"), "video/mp2t");
+}
+
 /// Fails unless every request gets the new answer from one second after the change on. Sends requests all the time, so that
 /// cached answers are always in use.
 fn assert_seen_within_a_second(server: &Server, path: &str, is_new: impl Fn(&Response) -> bool) {

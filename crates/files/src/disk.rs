@@ -148,7 +148,8 @@ fn resolve_directory(
 
 fn target(root: &OpenRoot, relative: Arc<str>, file: Metadata, rules: &FileRules) -> Target {
     let mut siblings = [None; SIBLINGS.len()];
-    if rules.precompressed == Precompressed::Use {
+    let is_packed = media_type::coding_of(&relative) != Coding::Identity;
+    if rules.precompressed == Precompressed::Use && !is_packed {
         for (place, (_, extension)) in siblings.iter_mut().zip(SIBLINGS) {
             // If there is any problem with a sibling, the file itself is served.
             let found = root.look(&format!("{relative}{extension}")).ok();
@@ -189,6 +190,7 @@ fn worth_compressing(target: &Target, media_type: &str, rules: &FileRules) -> Av
     if rules.compress == Compress::Off
         || !sizes.contains(&target.file.size)
         || !media_type::is_compressible(media_type)
+        || media_type::coding_of(&target.relative) != Coding::Identity
     {
         return Available::IDENTITY;
     }
@@ -229,9 +231,9 @@ fn read(
         media_type,
         modified: target.file.modified,
         last_modified,
+        read_ms: job.wall_ms,
         vary: if varies { Vary::AcceptEncoding } else { Vary::Nothing },
         cache_control: rules.cache_control(&target.relative),
-        read_ms: job.wall_ms,
     };
     let mut making = Making {
         shared: &shared,
@@ -278,7 +280,7 @@ impl Making<'_> {
             }
             body => body.clone(),
         };
-        self.add(Coding::Identity, body);
+        self.add(media_type::coding_of(&target.relative), body);
     }
 
     /// A sibling that can no longer be read counts as missing.

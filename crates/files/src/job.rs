@@ -111,7 +111,7 @@ pub enum Content {
 pub struct FileContent {
     /// For comparison in the next lookup.
     pub known: Arc<Known>,
-    /// The available representations; the first is identity.
+    /// The available representations; the first is the file itself.
     pub representations: Vec<Representation>,
     /// The same, as a set.
     pub available: Available,

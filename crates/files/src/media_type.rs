@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use wire::http::encoding::Coding;
+
 use super::rules::{FileRules, is_field_value};
 
 /// For files without an extension or with an unknown one: the client should not guess.
@@ -32,11 +34,24 @@ const COMPRESSIBLE: [&str; 15] = [
 const TEXTUAL: [&str; 4] =
     ["application/json", "application/javascript", "application/xml", "application/x-javascript"];
 
+/// Types that browsers and other servers use, where the table of types has another one.
+const COMMON: [(&str, &str); 2] = [("ts", "video/mp2t"), ("m2ts", "video/mp2t")];
+
+/// Files whose content is compressed already, and whose type is that of the content.
+const PACKED: (&str, Coding) = ("svgz", Coding::Gzip);
+
+/// The coding in which a file is stored: its bytes are not what its media type says, but that content, encoded.
+#[must_use]
+pub fn coding_of(relative: &str) -> Coding {
+    let (extension, coding) = PACKED;
+    let found = extension_of(relative).is_some_and(|found| found.eq_ignore_ascii_case(extension));
+    if found { coding } else { Coding::Identity }
+}
+
 /// The media type of a file, with `charset=utf-8` for text.
 #[must_use]
 pub fn of(relative: &str, rules: &FileRules) -> Arc<str> {
-    let name = relative.rsplit('/').next().unwrap_or(relative);
-    let Some((_, extension)) = name.rsplit_once('.') else { return UNKNOWN.into() };
+    let Some(extension) = extension_of(relative) else { return UNKNOWN.into() };
     let ruled = rules
         .media_types
         .iter()
@@ -45,8 +60,17 @@ pub fn of(relative: &str, rules: &FileRules) -> Arc<str> {
     if let Some(rule) = ruled {
         return rule.media_type.as_str().into();
     }
-    let Some(guess) = mime_guess::from_ext(extension).first_raw() else { return UNKNOWN.into() };
+    let common = COMMON.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
+    let guess = common.map(|(_, media_type)| *media_type);
+    let Some(guess) = guess.or_else(|| mime_guess::from_ext(extension).first_raw()) else {
+        return UNKNOWN.into();
+    };
     if is_textual(guess) { format!("{guess}; charset=utf-8").into() } else { guess.into() }
+}
+
+fn extension_of(relative: &str) -> Option<&str> {
+    let name = relative.rsplit('/').next().unwrap_or(relative);
+    name.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 fn is_textual(essence: &str) -> bool {
@@ -79,6 +103,8 @@ mod tests {
             ("data.json", "application/json; charset=utf-8"),
             ("feed.xml", "text/xml; charset=utf-8"),
             ("logo.svg", "image/svg+xml; charset=utf-8"),
+            ("logo.SVGZ", "image/svg+xml; charset=utf-8"),
+            ("film.ts", "video/mp2t"),
             ("photo.jpg", "image/jpeg"),
             ("module.wasm", "application/wasm"),
             ("archive.tar.gz", "application/gzip"),
