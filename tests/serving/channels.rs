@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::server::channel::{UPGRADE, ask, connect, frame, post, resp, say, websocket};
-use crate::server::client::field;
+use crate::server::client::{field, text};
 use crate::server::patience::until;
 use crate::server::{Ending, Plan, Server, has, printed_by, run};
 
@@ -99,6 +99,54 @@ fn requests_that_the_rules_refuse_are_told_why() {
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with(&format!("HTTP/1.1 {code} ")), "{head}");
         assert_eq!(head.contains("Sec-WebSocket-Version: 13\r\n"), code == 426);
+    }
+}
+
+#[test]
+fn a_long_poll_waits_as_long_as_it_says() {
+    let server = site();
+    assert_eq!(post(&server, "/channels/chat.w", b"m"), 200);
+    let last = text(&server.get("/channels/chat.w?wait=0")).to_owned();
+    let last: serde_json::Value = serde_json::from_str(&last).unwrap();
+    let since = last["since"].as_str().unwrap();
+    for (wait, expected) in [
+        ("0", 200),
+        ("0.05", 200),
+        ("0.", 200),
+        ("abc", 400),
+        ("-1", 400),
+        ("", 400),
+        ("NaN", 400),
+        ("inf", 400),
+        ("1e0", 400),
+        ("+1", 400),
+        ("1.0.0", 400),
+    ] {
+        let path = format!("/channels/chat.w?since={since}&wait={wait}");
+        assert_eq!(server.get(&path).status, expected, "{wait:?}");
+    }
+}
+
+#[test]
+fn an_event_stream_is_for_clients_that_accept_it() {
+    let server = site();
+    for (accept, is_stream) in [
+        ("text/event-stream", true),
+        ("application/json, text/event-stream", true),
+        ("TEXT/EVENT-STREAM;q=0.1", true),
+        ("text/event-stream;q=0", false),
+        ("text/event-stream; q=0.000, */*", false),
+        ("text/event-stream;q=0.5, application/json", false),
+        ("*/*", false),
+        ("text/*", false),
+    ] {
+        let mut client = connect(server.address());
+        let request =
+            format!("GET /channels/chat.a?wait=0 HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n");
+        let answer = say(&mut client, request.as_bytes(), b"\r\n\r\n");
+        let head = String::from_utf8_lossy(&answer).into_owned();
+        assert!(head.starts_with("HTTP/1.1 200"), "{accept}: {head}");
+        assert_eq!(head.contains("text/event-stream"), is_stream, "{accept}: {head}");
     }
 }
 

@@ -87,6 +87,17 @@ fn values_have_kinds_and_ends() {
     assert_eq!(text(&send(&server, "POST", "/store/cards/n?add=-7", &[], b"")), "-2");
     assert_eq!(status(&server, "POST", "/store/cards/t?add=1", &[], b""), 409);
     assert_eq!(status(&server, "POST", "/store/cards/t", &[], b""), 400);
+    for query in ["expires_in=0", "expires_in=-1", "expires_in=", "expires_in=1.5", "expires_in=x"]
+    {
+        let path = format!("/store/cards/zero?{query}");
+        assert_eq!(status(&server, "PUT", &path, &[], b"x"), 400, "{query}");
+    }
+    for query in ["limit=0", "limit=", "limit=-1", "limit=x", "limit=1.0"] {
+        assert_eq!(server.get(&format!("/store/cards?{query}")).status, 400, "{query}");
+    }
+    for query in ["add=", "add=x", "add=1.5", "add=9223372036854775808"] {
+        assert_eq!(status(&server, "POST", &format!("/store/cards/n?{query}"), &[], b""), 400);
+    }
     assert_eq!(status(&server, "PUT", "/store/cards/e?expires_in=1000", &[], b"x"), 204);
     let left: u64 = field(&server.get("/store/cards/e"), "store-expires-in").parse().unwrap();
     assert!((900_000..=1_000_000).contains(&left), "{left}");

@@ -70,9 +70,6 @@ pub const COMPRESS_TO: u64 = 4 * 1024 * 1024;
 /// 64 MiB of cached results for each scheduler; beyond it results are evicted.
 pub const CACHE_SIZE: usize = 64 * 1024 * 1024;
 
-/// 32 members of an `Accept` field are read; further ones are ignored.
-pub const ACCEPT_MEMBERS_MAX: usize = 32;
-
 /// 64 KiB of a file of secrets; a longer one is refused, because it must be another file.
 pub const SECRET_FILE_SIZE: u64 = 64 * 1024;
 /// 32 bytes of a secret; a shorter one is refused, because a client with a cookie could guess it.

@@ -3,6 +3,7 @@
 //! Owns the field and the order of preference. Never compresses, never looks for a file: the caller
 //! says which codings it has.
 
+use super::accept::{Weight, parse_weight};
 use crate::limits::ACCEPT_ENCODING_MEMBERS_MAXIMUM;
 
 /// A content coding that the server can answer with.
@@ -103,9 +104,6 @@ pub fn choose(accept: Option<&[u8]>, available: Available) -> Option<Coding> {
     accepted.choose(available)
 }
 
-/// A weight in thousandths (RFC 9110 section 12.4.2).
-type Weight = u16;
-
 /// The weights from all `Accept-Encoding` lines of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accepted {
@@ -187,21 +185,4 @@ fn parse_member(member: &[u8]) -> Option<(&[u8], Weight)> {
             Some((member[..at].trim_ascii_end(), weight))
         }
     }
-}
-
-/// `"0" [ "." 0*3DIGIT ]` or `"1" [ "." 0*3"0" ]`, in thousandths.
-fn parse_weight(text: &[u8]) -> Option<Weight> {
-    let (whole, fraction) = match text {
-        [whole @ (b'0' | b'1')] => (*whole, [].as_slice()),
-        [whole @ (b'0' | b'1'), b'.', fraction @ ..] if fraction.len() <= 3 => (*whole, fraction),
-        _ => return None,
-    };
-    let mut weight = Weight::from(whole - b'0') * 1000;
-    for (digit, scale) in fraction.iter().zip([100, 10, 1]) {
-        if !digit.is_ascii_digit() {
-            return None;
-        }
-        weight += Weight::from(digit - b'0') * scale;
-    }
-    (weight <= 1000).then_some(weight)
 }

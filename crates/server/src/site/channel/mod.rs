@@ -50,6 +50,7 @@ enum Refused {
     NoProgram,
     Orders(String),
     Json(String),
+    Query(String),
     Rules(Refusal),
     Module(Veto),
     Head,
@@ -58,7 +59,9 @@ enum Refused {
 impl Refused {
     fn status(&self) -> Status {
         match self {
-            Self::Name(_) | Self::Json(_) | Self::Key(_) | Self::Orders(_) => Status::BAD_REQUEST,
+            Self::Name(_) | Self::Json(_) | Self::Key(_) | Self::Orders(_) | Self::Query(_) => {
+                Status::BAD_REQUEST
+            }
             Self::Unknown => Status::NOT_FOUND,
             Self::Token(_) | Self::NoProgram | Self::Rules(Refusal::NoToken) => {
                 Status::UNAUTHORIZED
@@ -83,7 +86,7 @@ impl Refused {
             Self::Token(problem) => problem.to_string(),
             Self::Key(problem) => problem.to_string(),
             Self::NoProgram => "orders are for programs with one of `api_keys`".to_owned(),
-            Self::Orders(problem) => problem.clone(),
+            Self::Orders(problem) | Self::Query(problem) => problem.clone(),
             Self::Json(problem) => format!("the body is not JSON: {problem}"),
             Self::Rules(refusal) => refusal.to_string(),
             Self::Module(veto) => veto.why.clone(),

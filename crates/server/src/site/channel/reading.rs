@@ -8,6 +8,7 @@ use channels::{Position, Rights};
 use config::route::Found;
 use http::{Answer, AnswerContext, Request};
 use pages::{KeptRequest, Wish};
+use wire::http::accept;
 use wire::http::status::Status;
 use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
@@ -17,8 +18,8 @@ use super::Refused;
 use super::answers::{answer_handshake_problem, answer_json, refuse};
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
-use crate::site::exchange::Exchange;
 use crate::origin::{Origin, write_origin};
+use crate::site::exchange::Exchange;
 use crate::site::state::Site;
 use crate::site::upgraded::{Upgrade, Upgraded};
 
@@ -109,6 +110,10 @@ impl Site {
         if let Err(refused) = self.check_reader(name, &rights) {
             return refuse(&refused, origin, exchange);
         }
+        let wanted = match Wanted::of(exchange.request, query) {
+            Ok(wanted) => wanted,
+            Err(refused) => return refuse(&refused, origin, exchange),
+        };
         // A waiting long poll was already allowed.
         if !self.channels.is_polling(context.id) {
             let asked = (exchange.request, found);
@@ -118,7 +123,6 @@ impl Site {
                 None => return Answer::Wait,
             }
         }
-        let wanted = Wanted::of(exchange.request, query);
         if wants_events(exchange.request) {
             exchange.reply.close();
             exchange.reply.begin(Status::OK);
@@ -158,17 +162,15 @@ struct Wanted {
 
 impl Wanted {
     /// From the query. `Last-Event-ID`, which a browser sends when it reconnects, takes precedence (HTML, section 9.2.4).
-    fn of(request: &Request<'_>, query: Option<&[u8]>) -> Self {
+    fn of(request: &Request<'_>, query: Option<&[u8]>) -> Result<Self, Refused> {
         let mut wanted = Self { since: None, wait_ms: POLL_MS };
         let position = |text: &[u8]| str::from_utf8(text).ok().and_then(|text| text.parse().ok());
         for (name, value) in query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM) {
             match &*name {
                 b"since" => wanted.since = Some(position(&value).unwrap_or(Position::UNKNOWN)),
                 b"wait" => {
-                    let seconds =
-                        str::from_utf8(&value).ok().and_then(|text| text.parse::<u64>().ok());
-                    let wait_ms = seconds.map_or(POLL_MS, |seconds| seconds.saturating_mul(1000));
-                    wanted.wait_ms = wait_ms.min(POLL_MS_MAX);
+                    let why = "`wait` is a number of seconds, such as 25 or 0.5".to_owned();
+                    wanted.wait_ms = wait_ms(&value).ok_or(Refused::Query(why))?;
                 }
                 _ => {}
             }
@@ -176,19 +178,24 @@ impl Wanted {
         if let Some(id) = request.field("last-event-id").filter(|id| !id.is_empty()) {
             wanted.since = Some(position(id).unwrap_or(Position::UNKNOWN));
         }
-        wanted
+        Ok(wanted)
     }
 }
 
+/// An event stream must be asked for by its name. A client that likes JSON better gets that.
 fn wants_events(request: &Request<'_>) -> bool {
-    let mut accepted = request.head.fields.all("accept");
-    accepted.any(|value| {
-        let mut types = value.split(|byte| *byte == b',');
-        types.any(|media| {
-            let media = media.split(|byte| *byte == b';').next().unwrap_or_default();
-            media.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
-        })
-    })
+    let fit = |media| accept::fit(request.head.fields.all("accept"), media);
+    let (events, json) = (fit(("text", "event-stream")), fit(("application", "json")));
+    events.is_asked_for() && !(json.is_asked_for() && json.weight > events.weight)
+}
+
+/// A number of seconds, perhaps with a fraction, in milliseconds; at most as long as a long poll may wait.
+fn wait_ms(text: &[u8]) -> Option<u64> {
+    let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let text =
+        str::from_utf8(text).ok().filter(|text| text.bytes().all(|byte| is_number(&byte)))?;
+    let seconds: f64 = text.parse().ok()?;
+    Some(((seconds * 1000.0).ceil() as u64).min(POLL_MS_MAX))
 }
 
 fn offers_json(request: &Request<'_>) -> bool {

@@ -6,6 +6,7 @@
 use http::{Answer, AnswerContext};
 use store::limits::PAGE_KEYS;
 use store::{Database, Failure, Outcome, PageOf, Query, Snapshot, With};
+use wire::http::accept::fit;
 use wire::http::status::Status;
 
 use super::{Given, Refused, Site, answer, argument, number};
@@ -47,8 +48,10 @@ impl Site {
             .snapshot()
             .and_then(|snapshot| list(&snapshot, (database, page), context.now.unix_ms()));
         let listed = listed.map_err(Refused::Failure)?;
-        let accepted = exchange.request.field("accept").unwrap_or_default();
-        let is_lines = accepted.starts_with(b"application/x-ndjson");
+        let fit =
+            |subtype| fit(exchange.request.head.fields.all("accept"), ("application", subtype));
+        let (asked_lines, asked_json) = (fit("x-ndjson"), fit("json"));
+        let is_lines = asked_lines.is_asked_for() && asked_lines.weight >= asked_json.weight;
         let (media_type, text) = match is_lines {
             true => ("application/x-ndjson", listed.lines()),
             false => ("application/json", listed.object()),

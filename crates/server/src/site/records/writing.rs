@@ -95,6 +95,7 @@ fn put(
         Kind::Bytes
     };
     let expiry = match number::<u64>(query, "expires_in")? {
+        Some(0) => return Err(Refused::Query("`expires_in` is at least 1 second".to_owned())),
         Some(seconds) => Expiry::At(now_ms.saturating_add(seconds.saturating_mul(1000))),
         None => Expiry::Never,
     };
