@@ -86,3 +86,12 @@ fn fields_of_a_form_are_read_by_all() {
     let answer = send(&server, "/plain", body, ("Content-Length", &length));
     assert_eq!((answer.status, text(&answer)), (200, "First"));
 }
+
+#[test]
+fn a_part_with_an_extended_name_alone_is_a_file() {
+    let server = server();
+    let body = "--X\r\nContent-Disposition: form-data; name=\"f\"; filename*=UTF-8''%e2%82%ac.txt\r\n\r\nDATA\r\n--X--\r\n";
+    let length = body.len().to_string();
+    let answer = send(&server, "/page", body, ("Content-Length", &length));
+    assert_eq!((answer.status, text(&answer)), (200, "1 files"));
+}

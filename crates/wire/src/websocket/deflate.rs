@@ -60,7 +60,7 @@ fn answer(offer: &str) -> Option<&'static str> {
             return None;
         }
         seen.push(name);
-        let bits = || value?.parse().ok().filter(|bits: &u8| (8..=15).contains(bits));
+        let bits = || value.and_then(window_bits);
         match name {
             "server_no_context_takeover" | "client_no_context_takeover" if value.is_none() => {}
             // A maximum for the client's window: it may use the largest.
@@ -71,6 +71,12 @@ fn answer(offer: &str) -> Option<&'static str> {
         }
     }
     Some(accepted)
+}
+
+/// A window as it has to be written: from 8 to 15, without a leading zero (section 7.1.2.1).
+fn window_bits(text: &str) -> Option<u8> {
+    let is_plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|bits| is_plain && (8..=15).contains(bits))
 }
 
 /// Writes a whole message, compressed if that is shorter.
@@ -182,6 +188,9 @@ mod tests {
             "permessage-deflate; nope",
             "permessage-deflate; server_max_window_bits",
             "permessage-deflate; server_max_window_bits=16",
+            "permessage-deflate; server_max_window_bits=015",
+            "permessage-deflate; server_max_window_bits=+15",
+            "permessage-deflate; client_max_window_bits=08",
             "permessage-deflate; client_max_window_bits=7",
             "permessage-deflate; server_no_context_takeover=1",
             "permessage-deflate; client_max_window_bits; client_max_window_bits",

@@ -150,6 +150,10 @@ fn names_are_read_as_each_sender_writes_them() {
     // A token, other parameters, a semicolon at the end, UTF-8.
     assert_eq!(file_name_of("NAME=a;FileName=plain.txt;x=\"y\";"), "plain.txt");
     assert_eq!(file_name_of("name=a; filename=\"größe ✓.txt\"; filename*=UTF-8''b"), "größe ✓.txt");
+    // urllib3 before 1.25 and others: the extended form alone (RFC 8187).
+    assert_eq!(file_name_of("name=a; filename*=UTF-8''%e2%82%ac%20a.txt"), "€ a.txt");
+    assert_eq!(file_name_of("name=a; filename*=\"utf-8'en'b.txt\""), "b.txt");
+    assert_eq!(file_name_of("filename*=ISO-8859-1''gr%fc%DFe; name=a"), "grüße");
     let part = part_of("content-disposition:FORM-DATA;name=\"\"\r\nX-Other: 1").unwrap();
     assert_eq!((part.name.len(), part.file_name), (0, None));
 }
@@ -175,6 +179,12 @@ fn heads_that_break_the_rules_are_refused() {
         "Content-Disposition: form-data; name=a; name=b",
         "Content-Disposition: form-data; =a",
         "Content-Disposition: form-data; a",
+        "Content-Disposition: form-data; name=a; filename*=b",
+        "Content-Disposition: form-data; name=a; filename*=UTF-8''%f",
+        "Content-Disposition: form-data; name=a; filename*=UTF-8''%+1",
+        "Content-Disposition: form-data; name=a; filename*=UTF-8''%ff",
+        "Content-Disposition: form-data; name=a; filename*=koi8-r''b",
+        "Content-Disposition: form-data; name=a; filename*=UTF-8''b; filename*=UTF-8''c",
         &format!("{disposition}\r\n folded"),
         &format!("{disposition}\r\n{disposition}"),
         &format!("{disposition}\r\nContent-Type: a/b\r\nContent-Type: a/b"),

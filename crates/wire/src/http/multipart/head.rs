@@ -2,7 +2,7 @@
 //!
 //! Owns the rules of a part's fields. Only `Content-Disposition` and `Content-Type` mean something (RFC 7578 section 4.8).
 
-use super::parameters::{Parameters, decode, split_value};
+use super::parameters::{Parameters, decode, decode_extended, split_value};
 use super::{MultipartError, find_head_end};
 use crate::limits;
 
@@ -90,19 +90,26 @@ impl Head {
         })
     }
 
-    /// Returns whether there are a name and a file name. `filename*` is ignored: RFC 7578 section 4.2 forbids it.
+    /// Returns whether there are a name and a file name. RFC 7578 section 4.2 forbids `filename*`, but some clients send it instead of
+    /// `filename`: a file must not become a field then. Beside a `filename` it is ignored.
     fn read_disposition(&mut self, value: &[u8]) -> Result<(bool, bool), MultipartError> {
         let (kind, parameters) = split_value(value);
         if !kind.eq_ignore_ascii_case(b"form-data") {
             return Err(MultipartError::UnnamedPart);
         }
         let (mut has_name, mut has_file_name) = (false, false);
+        let mut extended = None;
         for parameter in Parameters::of(parameters) {
             let (name, value) = parameter.ok_or(MultipartError::InvalidPartHead)?;
             let (known, text) = if name.eq_ignore_ascii_case(b"name") {
                 (&mut has_name, &mut self.name)
             } else if name.eq_ignore_ascii_case(b"filename") {
                 (&mut has_file_name, &mut self.file_name)
+            } else if name.eq_ignore_ascii_case(b"filename*") {
+                if extended.replace(value).is_some() {
+                    return Err(MultipartError::InvalidPartHead);
+                }
+                continue;
             } else {
                 continue;
             };
@@ -110,6 +117,10 @@ impl Head {
                 return Err(MultipartError::InvalidPartHead);
             }
             decode(value, text);
+        }
+        if let Some(value) = extended.filter(|_| !has_file_name) {
+            decode_extended(value, &mut self.file_name).ok_or(MultipartError::InvalidPartHead)?;
+            has_file_name = true;
         }
         Ok((has_name, has_file_name))
     }

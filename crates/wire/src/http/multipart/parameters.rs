@@ -169,3 +169,32 @@ pub(super) fn decode(written: Written<'_>, out: &mut Vec<u8>) {
         rest = if decoded.is_some() { behind.get(2..).unwrap_or_default() } else { behind };
     }
 }
+
+/// Appends an extended value, as in `UTF-8'en'%e2%82%ac.txt` (RFC 8187 section 3.2), in UTF-8. `None` if it is not one.
+pub(super) fn decode_extended(written: Written<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let (Written::Token(text) | Written::Quoted(text)) = written;
+    let mut parts = text.splitn(3, |byte| *byte == b'\'');
+    let (charset, _language, value) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        bytes.push(match byte {
+            b'%' => {
+                let digits = str::from_utf8(behind.get(..2)?).ok()?;
+                rest = behind.get(2..)?;
+                u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?
+            }
+            byte => *byte,
+        });
+    }
+    if charset.eq_ignore_ascii_case(b"iso-8859-1") {
+        out.extend(bytes.into_iter().flat_map(|byte| {
+            let mut place = [0; 2];
+            char::from(byte).encode_utf8(&mut place).as_bytes().to_vec()
+        }));
+        return Some(());
+    }
+    let is_text = charset.eq_ignore_ascii_case(b"utf-8") && str::from_utf8(&bytes).is_ok();
+    is_text.then(|| out.extend_from_slice(&bytes))
+}
