@@ -25,6 +25,35 @@ fn a_page_answers_with_and_without_its_extension_and_never_as_source() {
 }
 
 #[test]
+fn a_field_has_one_spelling_however_it_was_written() {
+    let page = "<% response.headers['x-lap'] = 1 response.headers['etag'] = '\"a\"' \
+        response.headers['X-API-Key'] = 'k' response.headers['CACHE-CONTROL'] = 'no-store' \
+        response:cookie('a', 'b') request.session.user = 'Ada' %>text";
+    let plan = Plan::new()
+        .config("[headers]\nx-frame-options = \"DENY\"\nReferrer-policy = \"no-referrer\"\n");
+    let server = plan.file("a.page.txt", page).start();
+    let answer = server.get("/a");
+    let mut names: Vec<&str> = answer.fields.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(
+        names,
+        [
+            "Cache-Control",
+            "Content-Length",
+            "Content-Type",
+            "Date",
+            "ETag",
+            "Referrer-Policy",
+            "Set-Cookie",
+            "X-API-Key",
+            "X-Frame-Options",
+            "X-Lap"
+        ]
+    );
+}
+
+#[test]
 fn the_type_follows_the_extension_and_so_does_escaping() {
     let page = "<%= '<' %>";
     let server = start(&[("a.page.xml", page), ("b.page.txt", page), ("_c.page.html", page)]);

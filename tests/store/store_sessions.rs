@@ -102,7 +102,7 @@ fn a_session_that_was_revoked_does_not_come_back() {
     say(&mut redis, b"SET go 1\r\n", b"+OK\r\n");
     let answer = say(&mut slow, b"", b"slow");
     let answer = String::from_utf8(answer).unwrap();
-    assert!(answer.contains("set-cookie: session=; Path=/; Max-Age=0"), "{answer}");
+    assert!(answer.contains("Set-Cookie: session=; Path=/; Max-Age=0"), "{answer}");
     assert_eq!(text(&get(&server, "/who", &session)), "nobody");
     assert_eq!(say(&mut redis, b"DBSIZE\r\n", b"\r\n"), b":1\r\n", "what lets the page go on");
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use wire::http::method::Method;
-use wire::http::response::append_field;
+use wire::http::response::append_field_as_spelt;
 
 use super::failure::Failure;
 use super::url::{self, Host, Target};
@@ -139,13 +139,13 @@ fn write_fields(out: &mut Vec<u8>, asked: &Asked, target: &Target) -> Result<(),
     ];
     for (name, value) in own {
         if !fields(&asked.fields).any(|(asked, _)| asked.eq_ignore_ascii_case(name.as_bytes())) {
-            append_field(out, name, value.as_bytes()).map_err(|_| Failure::Field)?;
+            append_field_as_spelt(out, name, value.as_bytes()).map_err(|_| Failure::Field)?;
         }
     }
     for (name, value) in fields(&asked.fields) {
         let name = str::from_utf8(name).map_err(|_| Failure::Field)?;
         if !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
-            append_field(out, name, value).map_err(|_| Failure::Field)?;
+            append_field_as_spelt(out, name, value).map_err(|_| Failure::Field)?;
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ pub mod range;
 pub mod received;
 pub mod refusal;
 pub mod response;
+mod spelling;
 pub mod status;
 pub mod target;
 pub mod url;

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::head::{Version, scan};
+use super::spelling::write_name;
 use super::status::Status;
 
 /// A field that cannot be written without changing the meaning of the message.
@@ -128,13 +129,28 @@ fn write_status_line(out: &mut Vec<u8>, status: Status) {
     out.extend_from_slice(b" \r\n");
 }
 
-/// Appends a field to a head that is being written, after checking every byte of it.
+/// Appends a field to the head of an answer, after checking every byte of it. All answers have one spelling of a name.
 ///
 /// # Errors
 /// If the name or value cannot be in a head. Then nothing is written.
 pub fn append_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), InvalidField> {
     check_field(name, value)?;
     write_field(out, name, value);
+    Ok(())
+}
+
+/// The same with the name as it is spelt, for a request.
+///
+/// # Errors
+/// If the name or value cannot be in a head. Then nothing is written.
+pub fn append_field_as_spelt(
+    out: &mut Vec<u8>,
+    name: &str,
+    value: &[u8],
+) -> Result<(), InvalidField> {
+    check_field(name, value)?;
+    out.extend_from_slice(name.as_bytes());
+    write_value(out, value);
     Ok(())
 }
 
@@ -151,7 +167,11 @@ pub(super) fn check_field(name: &str, value: &[u8]) -> Result<(), InvalidField> 
 
 /// Writes a field that was checked.
 pub(super) fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    out.extend_from_slice(name.as_bytes());
+    write_name(out, name);
+    write_value(out, value);
+}
+
+fn write_value(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
