@@ -177,7 +177,7 @@ fn who_goes_away_leaves_nothing_behind() {
 
 #[test]
 fn a_page_that_fails_after_it_sent_a_part_leaves_nothing_behind() {
-    let page = "<% response:flush() error('no') %>";
+    let page = "<% local _ = request.files response:flush() error('no') %>";
     let server = plan().file("late.page.txt", page).start();
     let form = part("name=file; filename=a", "data") + "--B--";
     let mut client = server.client();
