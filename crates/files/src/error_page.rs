@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("error_page.css");
 const FOOT: &str = "</main>\n</body>\n</html>\n";
 
 /// The sentence on a page besides its status.
-const SENTENCES: [(u16, &str); 23] = [
+const SENTENCES: [(u16, &str); 25] = [
     (301, "This address has moved."),
     (302, "This address is elsewhere for now."),
     (303, "The answer is at another address."),
@@ -29,6 +29,7 @@ const SENTENCES: [(u16, &str); 23] = [
     (412, "Something has changed since you last saw it."),
     (413, "The request is larger than this address accepts."),
     (414, "The address is too long."),
+    (415, "This address does not take data of this kind."),
     (416, "The file has no such part."),
     (417, "The server cannot meet the expectation of the request."),
     (426, "This address speaks another protocol."),
@@ -38,6 +39,7 @@ const SENTENCES: [(u16, &str); 23] = [
     (501, "The server does not know how to do that."),
     (503, "The server is busy. Please try again in a moment."),
     (505, "The server does not speak this version of HTTP."),
+    (507, "There is no room left to keep this."),
 ];
 
 /// The media type of a JSON error.
