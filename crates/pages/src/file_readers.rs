@@ -51,8 +51,9 @@ impl FileReaders {
     /// The pages that these names may mean.
     fn meant<'n>(&'n self, names: &'n Names, kind: PageKind) -> impl Iterator<Item = usize> + 'n {
         let all = if names.any { 0..self.mentions.len() } else { 0..0 };
-        let found = move |name: &Box<str>| self.named.get(last_part(name, kind));
-        let written = names.written.iter().filter_map(found).flatten().copied();
+        let written = names.written.iter();
+        let written = written.filter_map(move |name| self.named.get(last_part(name, kind)));
+        let written = written.flatten().copied();
         written.chain(all)
     }
 }
