@@ -238,6 +238,9 @@ fn callers_without_listeners_reach_a_service_and_stop_by_themselves() {
     assert_eq!(echoed.iter().map(|stats| stats.accepts).sum::<u64>(), 2 * CALLS);
 }
 
+/// Alarms that are set in any case.
+const SOME: usize = 20;
+
 /// Sets an alarm repeatedly, this many nanoseconds apart, and records how late each was; until one is punctual.
 struct Clockwork {
     period_ns: u64,
@@ -287,8 +290,10 @@ impl Service for Clockwork {
             self.due_ns = now_ns + self.period_ns;
         }
         context.wake_at_ns(self.due_ns);
+        // One of the first may be punctual by chance.
+        let is_enough = self.late_ns.len() >= self.calls.min(SOME);
         let is_punctual = self.late_ns.last().is_some_and(|late_ns| *late_ns < self.punctual_ns);
-        if is_punctual || self.late_ns.len() == self.calls {
+        if is_enough && is_punctual || self.late_ns.len() >= self.calls {
             context.command(STOP);
         }
     }
@@ -298,7 +303,7 @@ impl Service for Clockwork {
     }
 }
 
-/// Sets alarms until one is punctual, that is less late than this, but at most so many. How late the last one was, with the scheduler's counters.
+/// Sets alarms until one is punctual, that is less late than this, but at most so many. How late the best was, with the scheduler's counters.
 fn lateness_ns(
     punctuality: Punctuality,
     [period_ns, punctual_ns]: [u64; 2],
@@ -313,7 +318,7 @@ fn lateness_ns(
     let mut launched = launch(&plan(Vec::new(), punctuality), seats, make).unwrap();
     launched.start();
     let stats = launched.join().unwrap().remove(0);
-    (ended.recv().unwrap().pop().unwrap(), stats)
+    (ended.recv().unwrap().into_iter().min().unwrap(), stats)
 }
 
 /// 300 us between two alarms: in milliseconds each is 700 us late. A loaded machine delays most, so many are tried: half a minute.
