@@ -1,5 +1,4 @@
 //! Goal: `velodrome profile` reads files of folded stacks, also those of other tools, and writes what other tools read. Method: small files with known shares.
-#![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 use std::process::{Command, Output};
 
