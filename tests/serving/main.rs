@@ -63,6 +63,7 @@ mod serve;
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;
 mod site_processes;
+mod sleeping;
 mod slow;
 mod systemd;
 mod unread;

@@ -79,19 +79,14 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
         }
         // If the handler panics here, it rests until the next message, which calls it again.
         let rest = catch_unwind(AssertUnwindSafe(|| handler.on_rest(&mut mailbox)));
-        mailbox.flush();
-        if mailbox.prepare_to_sleep() {
-            wake.wait(rest.unwrap_or(None));
-            mailbox.wake_up();
-            wake.drain();
-        }
+        mailbox.sleep(|| wake.wait(rest.unwrap_or(None)));
+        wake.drain();
     }
 }
 
 /// Handles every waiting message. A handler that panics loses its message, not its thread.
 fn drain<M: Send, H: Handle<M>>(mailbox: &mut Mailbox<M>, handler: &mut H) -> Onward {
-    let mut from = 0;
-    while let Some((sender, message)) = mailbox.take(&mut from) {
+    while let Some((sender, message)) = mailbox.take() {
         let handled =
             catch_unwind(AssertUnwindSafe(|| handler.on_message(sender, message, mailbox)));
         mailbox.flush();

@@ -4,14 +4,19 @@
 //! Owns the rings and the wake descriptors of one endpoint. Messages are visible when they are
 //! sent; wake-ups wait for [`Mailbox::flush`] at the end of the turn, so many messages cost one,
 //! and only a sleeping endpoint is woken. Never blocks: a full ring returns the message.
+//!
+//! Messages from different endpoints are taken in the order in which they were sent: a message that
+//! was sent before another, as far as anybody can tell, is taken before it. So what one scheduler
+//! tells another never arrives after its consequences. `incoming` has the reason.
 
 use std::io;
 use std::sync::Arc;
 
-use sys::ring::{Consumer, Producer, ring};
-use sys::wake::{SleepMark, WakeSource, Waker};
-
+use crate::incoming::{Incoming, Stamped};
 use crate::limits::{ENDPOINTS, MAILBOX_MESSAGES};
+use crate::threads::{
+    AtomicU64, Ordering, Producer, SleepMark, WakeSource, Waker, ring, wake_pair,
+};
 
 /// One member of the mesh, a scheduler or a helper thread, by its number in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,8 +67,8 @@ metric::counted! {
 
 struct Neighbour<M> {
     role: Role,
-    outgoing: Option<Producer<M>>,
-    incoming: Option<Consumer<M>>,
+    outgoing: Option<Producer<Stamped<M>>>,
+    incoming: Option<Incoming<M>>,
     mark: Arc<SleepMark>,
     waker: Option<Waker>,
     /// Something was sent since the last flush.
@@ -79,7 +84,7 @@ struct Neighbour<M> {
 /// let mut mailboxes = seats.into_iter().map(|seat| seat.mailbox);
 /// let (mut one, mut other) = (mailboxes.next().unwrap(), mailboxes.next().unwrap());
 /// assert_eq!(one.send(Endpoint(1), "hello"), Ok(()));
-/// assert_eq!(other.take(&mut 0), Some((Endpoint(0), "hello")));
+/// assert_eq!(other.take(), Some((Endpoint(0), "hello")));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Mailbox<M> {
@@ -87,6 +92,8 @@ pub struct Mailbox<M> {
     neighbours: Vec<Neighbour<M>>,
     any_touched: bool,
     own_mark: Arc<SleepMark>,
+    /// The number of the next sending, of all endpoints of the mesh.
+    next_stamp: Arc<AtomicU64>,
     counters: MailCounters,
 }
 
@@ -116,7 +123,7 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
                 sources.push(None);
             }
             Waking::Descriptors => {
-                let (waker, source) = sys::wake::wake_pair()?;
+                let (waker, source) = wake_pair()?;
                 wakers.push(Some(waker));
                 sources.push(Some(source));
             }
@@ -142,15 +149,18 @@ pub fn mesh<M: Send>(roles: &[Role], waking: Waking) -> io::Result<Vec<Seat<M>>>
             if from != to && (*from_role == Role::Scheduler || *to_role == Role::Scheduler) {
                 let (producer, consumer) = ring(MAILBOX_MESSAGES);
                 rows[from][to].outgoing = Some(producer);
-                rows[to][from].incoming = Some(consumer);
+                rows[to][from].incoming = Some(Incoming::new(consumer));
             }
         }
     }
+    let next_stamp = Arc::new(AtomicU64::new(0));
     let mailbox = |(index, (neighbours, source))| {
+        let next_stamp = Arc::clone(&next_stamp);
         let own_mark = Arc::clone(&marks[index]);
         let endpoint = Endpoint(u16::try_from(index).expect("ENDPOINTS fits u16"));
         let counters = MailCounters::default();
-        let mailbox = Mailbox { endpoint, neighbours, any_touched: false, own_mark, counters };
+        let any_touched = false;
+        let mailbox = Mailbox { endpoint, neighbours, any_touched, own_mark, next_stamp, counters };
         Seat { mailbox, wake: source }
     };
     Ok(rows.into_iter().zip(sources).enumerate().map(mailbox).collect())
@@ -196,16 +206,17 @@ impl<M: Send> Mailbox<M> {
     pub fn send(&mut self, to: Endpoint, message: M) -> Result<(), M> {
         let Some(neighbour) = self.neighbours.get_mut(to.index()) else { return Err(message) };
         let Some(outgoing) = &mut neighbour.outgoing else { return Err(message) };
-        match outgoing.push(message) {
+        let stamp = self.next_stamp.fetch_add(1, Ordering::AcqRel);
+        match outgoing.push(Stamped { stamp, message }) {
             Ok(()) => {
                 neighbour.touched = true;
                 self.any_touched = true;
                 self.counters.sent += 1;
                 Ok(())
             }
-            Err(message) => {
+            Err(returned) => {
                 self.counters.full += 1;
-                Err(message)
+                Err(returned.message)
             }
         }
     }
@@ -235,17 +246,43 @@ impl<M: Send> Mailbox<M> {
         }
     }
 
-    /// Takes one message. Endpoints are visited from number `from` on, and `from` is set to the sender's number.
-    pub fn take(&mut self, from: &mut usize) -> Option<(Endpoint, M)> {
-        while let Some(neighbour) = self.neighbours.get_mut(*from) {
-            if let Some(message) = neighbour.incoming.as_mut().and_then(Consumer::pop) {
+    /// Takes the message that was sent first among those that wait.
+    pub fn take(&mut self) -> Option<(Endpoint, M)> {
+        loop {
+            let Some(first) = self.first() else {
+                if self.look() == 0 {
+                    return None;
+                }
+                continue;
+            };
+            let incoming = self.neighbours.get_mut(first).and_then(|of| of.incoming.as_mut())?;
+            if let Some(message) = incoming.take_sure() {
                 self.counters.received += 1;
-                let sender = Endpoint(u16::try_from(*from).expect("ENDPOINTS fits u16"));
+                let sender = Endpoint(u16::try_from(first).expect("ENDPOINTS fits u16"));
                 return Some((sender, message));
             }
-            *from += 1;
+            // What was sent before it can be seen by now.
+            self.look();
         }
-        None
+    }
+
+    /// The sender of the message with the smallest stamp among those that were seen.
+    fn first(&mut self) -> Option<usize> {
+        let mut first: Option<(u64, usize)> = None;
+        for (index, neighbour) in self.neighbours.iter_mut().enumerate() {
+            if let Some(stamp) = neighbour.incoming.as_mut().and_then(Incoming::stamp)
+                && first.is_none_or(|(known, _)| stamp < known)
+            {
+                first = Some((stamp, index));
+            }
+        }
+        first.map(|(_, index)| index)
+    }
+
+    /// Looks into all rings; returns how many messages wait.
+    fn look(&mut self) -> usize {
+        let incoming = self.neighbours.iter_mut().filter_map(|of| of.incoming.as_mut());
+        incoming.map(Incoming::look).sum()
     }
 
     /// Records how many messages one turn took.
@@ -256,24 +293,19 @@ impl<M: Send> Mailbox<M> {
     /// Whether a message waits.
     #[inline]
     pub fn has_messages(&self) -> bool {
-        self.neighbours.iter().any(|neighbour| {
-            neighbour.incoming.as_ref().is_some_and(|incoming| !incoming.is_empty())
-        })
+        self.neighbours
+            .iter()
+            .any(|neighbour| neighbour.incoming.as_ref().is_some_and(Incoming::has_messages))
     }
 
-    /// Announces that this endpoint is about to sleep. `false`: a message has arrived, so do not.
-    pub fn prepare_to_sleep(&mut self) -> bool {
+    /// Sleeps in this call of the kernel, which a wake-up ends; `None`: a message has arrived, so it did not. Those who were sent something
+    /// are woken first: while this endpoint sleeps, nobody else would do it.
+    pub fn sleep<T>(&mut self, wait: impl FnOnce() -> T) -> Option<T> {
+        self.flush();
         self.own_mark.raise();
-        if self.has_messages() {
-            self.own_mark.lower();
-            return false;
-        }
-        true
-    }
-
-    /// Announces that this endpoint is awake.
-    pub fn wake_up(&mut self) {
+        let slept = if self.has_messages() { None } else { Some(wait()) };
         self.own_mark.lower();
+        slept
     }
 }
 
@@ -293,11 +325,8 @@ mod tests {
             boxes[1].send(Endpoint(0), number).unwrap();
         }
         boxes[2].send(Endpoint(0), 100).unwrap();
-        let mut from = 0;
-        let mut got = Vec::new();
-        while let Some((sender, message)) = boxes[0].take(&mut from) {
-            got.push((sender.0, message));
-        }
+        let taken = std::iter::from_fn(|| boxes[0].take());
+        let got: Vec<_> = taken.map(|(sender, message)| (sender.0, message)).collect();
         assert_eq!(got, vec![(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (2, 100)]);
     }
 
@@ -321,15 +350,40 @@ mod tests {
     #[test]
     fn many_messages_to_a_sleeper_cost_one_wake_up() {
         let mut boxes = three();
-        assert!(boxes[0].prepare_to_sleep());
-        for round in 0..3 {
-            boxes[1].send(Endpoint(0), round).unwrap();
-            boxes[1].send(Endpoint(0), round).unwrap();
-            boxes[1].flush();
-        }
-        let counters = boxes[1].counters();
+        let [sleeper, sender, _] = boxes.as_mut_slice() else { panic!("three") };
+        let slept = sleeper.sleep(|| {
+            for round in 0..3 {
+                sender.send(Endpoint(0), round).unwrap();
+                sender.send(Endpoint(0), round).unwrap();
+                sender.flush();
+            }
+        });
+        assert_eq!(slept, Some(()));
+        let counters = sender.counters();
         assert_eq!((counters.wakes_issued, counters.wakes_coalesced), (1, 2));
-        boxes[0].wake_up();
-        assert!(!boxes[0].prepare_to_sleep(), "messages wait");
+        assert_eq!(sleeper.sleep(|| ()), None, "messages wait");
+    }
+
+    #[test]
+    fn messages_of_different_senders_are_taken_in_the_order_of_sending() {
+        let mut boxes = three();
+        for number in 0..9 {
+            let sender = 1 + number as usize % 2;
+            boxes[sender].send(Endpoint(0), number).unwrap();
+        }
+        let taken = std::iter::from_fn(|| boxes[0].take());
+        let got: Vec<_> = taken.map(|(_, message)| message).collect();
+        assert_eq!(got, (0..9).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nobody_sleeps_before_those_it_has_written_to_are_woken() {
+        let mut boxes = three();
+        let [sleeper, sender, _] = boxes.as_mut_slice() else { panic!("three") };
+        let slept = sleeper.sleep(|| {
+            sender.send(Endpoint(0), 1).unwrap();
+            sender.sleep(|| ());
+        });
+        assert_eq!((slept, sender.counters().wakes_issued), (Some(()), 1));
     }
 }

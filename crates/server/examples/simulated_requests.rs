@@ -177,8 +177,7 @@ fn site() -> io::Result<Stage<Connections>> {
         Stage::new(Connections::new(Site::open(Arc::clone(&data), helpers, 0)?, &data, None))?;
     let client = stage.connect()?;
     stage.exchange(client, FILE)?;
-    let mut from = 0;
-    let asked = stage.helper.take(&mut from);
+    let asked = stage.helper.take();
     let found = asked.and_then(|(to, message): (Endpoint, Message)| {
         Some((to, FileHelper::new().answer(message)?))
     });

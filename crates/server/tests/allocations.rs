@@ -180,8 +180,7 @@ fn a_cached_file_allocates_nothing() {
                            Accept: */*\r\nAccept-Encoding: identity\r\n\r\n";
     let first = bench.world.connect(&address()).unwrap();
     bench.ask(first, request, 0);
-    let mut from = 0;
-    let (asking, look_up) = bench.helper.take(&mut from).expect("a look-up");
+    let (asking, look_up) = bench.helper.take().expect("a look-up");
     let found = FileHelper::new().answer(look_up).expect("an answer");
     assert!(matches!(found, Message::Scheduler(ToScheduler::Found(_))));
     bench.helper.send(asking, found).unwrap();

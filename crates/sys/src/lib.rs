@@ -7,6 +7,7 @@
 
 pub mod accounting;
 pub mod allocation;
+mod atomic;
 pub mod clock;
 pub mod connect;
 pub mod cpu;
@@ -24,6 +25,7 @@ pub mod pollset;
 pub mod ring;
 pub mod sampling;
 pub mod signal;
+mod sleep_mark;
 pub mod socket;
 pub mod spool;
 pub mod terminal;

@@ -12,12 +12,14 @@
 //! Acquire before it reads them; `head` does the same in the other direction for free slots. Each
 //! side keeps the last value it saw of the other's counter and loads it again only if that value is not
 //! enough, so while the ring is neither full nor empty the two sides do not touch each other's cache line.
+#![allow(unsafe_code, reason = "as in the whole crate; `crates/model` compiles this file, too")]
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::atomic::{AtomicUsize, Ordering};
 
 /// Alone on its cache line: twice 64 bytes, because processors fetch lines in pairs.
 #[repr(align(128))]
@@ -48,8 +50,9 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        let tail = *self.tail.0.get_mut();
-        let mut head = *self.head.0.get_mut();
+        // Both sides are gone, so nobody writes the counters any more.
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        let mut head = self.head.0.load(Ordering::Relaxed);
         while head != tail {
             // SAFETY: both sides are gone (this is the last reference), and every slot in head..tail holds a
             // published message that nobody took.
@@ -178,10 +181,26 @@ impl<T: Send> Consumer<T> {
     /// Takes the oldest message.
     pub fn pop(&mut self) -> Option<T> {
         if self.head == self.tail_seen {
-            self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
-            if self.head == self.tail_seen {
-                return None;
-            }
+            self.look();
+        }
+        self.pop_seen()
+    }
+
+    /// Looks for messages; returns how many wait. [`pop_seen`](Self::pop_seen) takes those that were there.
+    pub fn look(&mut self) -> usize {
+        self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
+        self.seen()
+    }
+
+    /// How many messages the last [`look`](Self::look) saw that were not taken.
+    pub fn seen(&self) -> usize {
+        self.tail_seen.wrapping_sub(self.head)
+    }
+
+    /// Takes the oldest message that the last [`look`](Self::look) saw.
+    pub fn pop_seen(&mut self) -> Option<T> {
+        if self.head == self.tail_seen {
+            return None;
         }
         // SAFETY: head is before the tail that was seen.
         let message = unsafe { self.take() };

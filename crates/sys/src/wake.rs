@@ -1,7 +1,7 @@
-//! Waking a sleeping scheduler: the wake descriptor that ends its wait, and the mark that says it is asleep.
+//! Waking a sleeping scheduler: the wake descriptor that ends its wait. [`SleepMark`] says that it is asleep.
 //!
-//! Owns the eventfd pair and the protocol of the sleeping mark. Never carries a message ([`crate::ring`] does) and
-//! never waits (the pollset does).
+//! Owns the eventfd pair. Never carries a message ([`crate::ring`] does) and never decides whether to wake (the
+//! mark does).
 //!
 //! # Life of a wake descriptor
 //! A wake descriptor is created before the descriptor tables are separated, so its number means the same file in every
@@ -9,32 +9,15 @@
 //! it could only close the number in the dropping thread's table. A thread that closes what it inherited
 //! ([`crate::thread::PrivateTable::close_all_except`]) has to keep the numbers of all wakers it may use and of
 //! its own source; a waker used after its number was closed would write to whatever file has the number then.
-//!
-//! # The protocol, and why no wake-up is lost
-//! The sleeper: `mark.raise()`, check all mailboxes again, wait only if all are empty, `mark.lower()`, drain
-//! the wake source, check the mailboxes. The sender: publish, then `mark.is_asleep_then_take()`, and wake
-//! only if that returns true.
-//!
-//! This is Dekker's pattern: each side writes one place and then reads the other's. `raise` stores the mark and
-//! fences, and the sleeper loads the ring's tail; the sender stores the tail, fences (inside
-//! `is_asleep_then_take`), and loads the mark. Both fences are sequentially consistent, so one of them comes
-//! first in their single order. If the sleeper's is first, the sender sees the mark and wakes. If the sender's
-//! is first, the sleeper sees the message and does not wait. With Release and Acquire alone, both loads could
-//! happen before both stores, and the message would wait until something else ends the sleep.
-//!
-//! The mark is taken by an exchange, so among many senders one wakes and the rest save the system call. The sender that
-//! takes the mark always writes to the descriptor, and the descriptor stays readable until it is drained: a
-//! wake-up that arrives late, in a later sleep, ends that sleep early and does no other harm. The source must
-//! only be drained while the mark is lowered and before the mailboxes are checked; drained between `raise` and
-//! the wait, it could swallow the wake-up for a message published after the check.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
+
+pub use crate::sleep_mark::SleepMark;
 
 /// Creates a wake descriptor and returns its two ends. Call it before any thread separates its descriptor table.
 ///
@@ -132,40 +115,5 @@ impl AsRawFd for WakeSource {
 impl AsFd for WakeSource {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.number.as_fd()
-    }
-}
-
-/// Says that a scheduler sleeps or is about to. One for each scheduler, shared in an `Arc` with all senders,
-/// and alone on its cache lines, so that senders that find it lowered share the line without contention.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct SleepMark {
-    raised: AtomicBool,
-}
-
-impl SleepMark {
-    /// A lowered mark.
-    pub const fn new() -> Self {
-        Self { raised: AtomicBool::new(false) }
-    }
-
-    /// For the sleeper: from now on senders will wake it. Check the mailboxes after this and before waiting.
-    pub fn raise(&self) {
-        self.raised.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-    }
-
-    /// For the sleeper: it is awake again, and sees messages without a wake-up.
-    pub fn lower(&self) {
-        self.raised.store(false, Ordering::Relaxed);
-    }
-
-    /// For a sender, after publishing: whether it has to wake the sleeper. True for one sender for
-    /// each time the mark was raised; that sender must call [`Waker::wake`].
-    #[must_use = "the mark is taken: whoever is told true has to wake the sleeper"]
-    pub fn is_asleep_then_take(&self) -> bool {
-        fence(Ordering::SeqCst);
-        // The plain load comes first, because the exchange would take the cache line away from the sleeper for every message.
-        self.raised.load(Ordering::Relaxed) && self.raised.swap(false, Ordering::Relaxed)
     }
 }

@@ -33,6 +33,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-channels", "velodrome-metric", Use::Always),
     ("velodrome-channels", "velodrome-world", Use::TestsOnly),
     ("velodrome-server", "velodrome-channels", Use::Always),
+    // The counters of a mailbox, which the model compiles.
+    ("velodrome-model", "velodrome-metric", Use::Always),
     // `velodrome store import` reads commands of Redis.
     ("velodrome", "velodrome-wire", Use::Always),
     // `velodrome store` works on a store without a server.

@@ -34,6 +34,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             gate.note_room();
         }
         self.executor.stats.count_close(kind, reason);
+        self.recalled |= self.is_settled;
         self.executor.service.on_close(process.state, reason);
     }
 

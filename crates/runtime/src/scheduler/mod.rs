@@ -66,6 +66,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     connects: VecDeque<Connect>,
     /// What the service did at the end of the turn may need another call of it before the scheduler sleeps.
     recalled: bool,
+    /// The service has ended the turn: what it learns from now on waits for the next one.
+    is_settled: bool,
     /// The last turn had something to do.
     busy: bool,
     /// Since when the current wait lasts, which may have been a sleep.
@@ -89,6 +91,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             commands: Vec::new(),
             connects: VecDeque::new(),
             recalled: false,
+            is_settled: false,
             busy: true,
             waits_since_ns: None,
             alarm_ns: None,
@@ -146,7 +149,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         self.pulse.rest();
         let count = self.wait(waiting)?;
-        self.recalled = false;
+        (self.recalled, self.is_settled) = (false, false);
         let started = self.executor.clock.read(&mut self.executor.pollset);
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
@@ -299,10 +302,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn take_messages(&mut self) -> bool {
-        let mut from = 0;
         let mut taken = 0;
         while taken < limits::MESSAGES_PER_TURN {
-            let Some((sender, message)) = self.executor.mailbox.take(&mut from) else { break };
+            let Some((sender, message)) = self.executor.mailbox.take() else { break };
             taken += 1;
             self.executor.read_clock_for_run();
             self.guarded(|scheduler| {
@@ -327,6 +329,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let (service, mut context) = scheduler.service_context();
             service.on_turn_end(&mut context);
         });
+        self.is_settled = true;
         if !self.commands.is_empty() {
             self.obey_commands();
         }

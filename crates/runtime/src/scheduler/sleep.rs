@@ -1,12 +1,13 @@
 //! Waiting: poll once, perhaps poll longer, then sleep.
 //!
-//! Owns the steps from "nothing to do" to "an event". Before it sleeps, it sets its mark and checks
-//! the mailboxes once more, so that no message waits for a sleeper.
+//! Owns the steps from "nothing to do" to "an event". It sleeps through its mailbox, which makes
+//! sure that no message waits for a sleeper.
 
 use std::io;
 
 use sys::pollset::{Patience, Pollset};
 
+use super::executor::Executor;
 use super::{Punctuality, Scheduler, Waiting};
 use crate::service::Service;
 
@@ -31,6 +32,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// The blocking call is made at once, even after work: if an event is already there it returns immediately,
     /// and a check beforehand would add a call to every sleep.
     pub(super) fn wait(&mut self, waiting: Waiting) -> io::Result<usize> {
+        // Work after the end of the last turn may have sent something, and its receiver must not wait while this scheduler polls.
+        self.executor.mailbox.flush();
         let must_not_block = waiting == Waiting::Forbidden || self.has_more_to_do();
         if must_not_block || self.executor.mailbox.has_messages() {
             return self.look();
@@ -122,14 +125,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn sleep(&mut self, since_ns: u64) -> io::Result<usize> {
-        if !self.executor.mailbox.prepare_to_sleep() {
-            return self.look();
-        }
         let patience = self.patience();
-        let waited = self.executor.pollset.wait(patience);
-        self.executor.mailbox.wake_up();
-        self.waits_since_ns = Some(since_ns);
-        waited
+        let Executor { mailbox, pollset, .. } = &mut self.executor;
+        match mailbox.sleep(|| pollset.wait(patience)) {
+            Some(waited) => {
+                self.waits_since_ns = Some(since_ns);
+                waited
+            }
+            None => self.look(),
+        }
     }
 
     /// Records how long the wait before this turn was. If an event was already there, it was no sleep.

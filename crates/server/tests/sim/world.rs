@@ -170,8 +170,7 @@ impl<S: Service> Stage<S> {
 
     /// Takes what was sent to the main thread.
     pub(crate) fn mail_to_control(&mut self) -> Vec<S::Message> {
-        let mut from = 0;
-        std::iter::from_fn(|| self.control.take(&mut from).map(|(_, message)| message)).collect()
+        std::iter::from_fn(|| self.control.take().map(|(_, message)| message)).collect()
     }
 
     /// One round: all that have something to do run, in any order. Returns whether any had.
@@ -225,8 +224,7 @@ impl<S: Service> Stage<S> {
     fn help(&mut self, number: usize) -> bool {
         let now_ns = self.now_ns();
         let helper = &mut self.helpers[number];
-        let mut from = 0;
-        let taken = helper.mailbox.take(&mut from);
+        let taken = helper.mailbox.take();
         let took = taken.is_some();
         if let Some((sender, message)) = taken
             && let Some(answer) = (helper.errand)(message)
