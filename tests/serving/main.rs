@@ -11,6 +11,7 @@ mod browser_client;
 mod channel_browsers;
 mod channel_commands;
 mod channel_modules;
+mod channel_slow;
 mod channel_pages;
 mod channel_programs;
 mod channel_reconnects;

@@ -14,7 +14,8 @@ use crate::site::Site;
 #[derive(Debug)]
 pub struct EventStream {
     name: Box<str>,
-    subscription: Subscription,
+    /// `None` once the stream is over.
+    subscription: Option<Subscription>,
     lease: Lease,
 }
 
@@ -32,7 +33,7 @@ impl EventStream {
         let out = context.output.buffer();
         let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
-        Ok(Self { name, subscription, lease })
+        Ok(Self { name, subscription: Some(subscription), lease })
     }
 
     /// Input from the client has no meaning.
@@ -46,7 +47,7 @@ impl EventStream {
         event: Event,
         context: &mut Context<'_, Message>,
     ) -> Next {
-        let own = std::slice::from_ref(&self.subscription);
+        let own = self.subscription.as_slice();
         match event {
             Event::OutputDrained => {
                 site.channels.on_drained(own);
@@ -82,7 +83,14 @@ impl EventStream {
         }
     }
 
-    pub(super) fn on_close(self, site: &mut Site) {
-        site.channels.unsubscribe(self.subscription);
+    /// Ends the subscription: from now on the client does not count as a subscriber.
+    pub(super) fn leave(&mut self, site: &mut Site) {
+        if let Some(subscription) = self.subscription.take() {
+            site.channels.unsubscribe(subscription);
+        }
+    }
+
+    pub(super) fn on_close(mut self, site: &mut Site) {
+        self.leave(site);
     }
 }

@@ -83,7 +83,7 @@ impl Process {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
-        match self {
+        let progress = match self {
             Self::Http(connection) => {
                 let progress = connection.on_input(&mut connections.http, input, context);
                 if progress.next == Next::Changed {
@@ -101,7 +101,9 @@ impl Process {
                 let site = connections.http.application_mut();
                 session.on_input(&mut connections.clients, site, input, context)
             }
-        }
+        };
+        self.leave_at_end(progress.next, connections);
+        progress
     }
 
     pub(super) fn on_event(
@@ -110,7 +112,7 @@ impl Process {
         event: Event,
         context: &mut Context<'_, Message>,
     ) -> Next {
-        match self {
+        let next = match self {
             Self::Http(connection) => {
                 let next = connection.on_event(&mut connections.http, event, context);
                 if next == Next::Changed { self.change(connections, context) } else { next }
@@ -126,6 +128,23 @@ impl Process {
             Self::Resp(session) => {
                 session.on_event(connections.http.application_mut(), event, context)
             }
+        };
+        self.leave_at_end(next, connections);
+        next
+    }
+
+    /// A subscriber that will only send what is queued, and be closed, is one no longer. A client that does not read may keep it for
+    /// half a minute.
+    fn leave_at_end(&mut self, next: Next, connections: &mut Connections) {
+        if !matches!(next, Next::Finish | Next::Linger) {
+            return;
+        }
+        let site = connections.http.application_mut();
+        match self {
+            Self::Http(_) | Self::Outbound(_) => {}
+            Self::Socket(socket) => socket.leave_all(site),
+            Self::Events(stream) => stream.leave(site),
+            Self::Resp(session) => session.leave(site),
         }
     }
 

@@ -297,9 +297,9 @@ impl Socket {
         }
     }
 
-    pub(super) fn on_close(self, sockets: &mut Sockets, site: &mut Site) {
+    pub(super) fn on_close(mut self, sockets: &mut Sockets, site: &mut Site) {
         sockets.partial_bytes -= self.held_bytes();
-        if let Some(asked) = self.asked {
+        if let Some(asked) = &self.asked {
             site.channels.forget(asked.process);
         }
         if self.held.is_some() {
@@ -308,9 +308,7 @@ impl Socket {
         if matches!(self.speaks, Speaks::Talk(_)) {
             site.end_talk(self.process, self.end, "");
         }
-        for subscription in self.subscriptions {
-            site.channels.unsubscribe(subscription);
-        }
+        self.leave_all(site);
     }
 
     /// Something has arrived for the process from another part of the server.

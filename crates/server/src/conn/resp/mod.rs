@@ -283,6 +283,11 @@ impl Session {
         if self.asks {
             site.forget_question(self.process);
         }
+        self.leave(site);
+    }
+
+    /// Ends all subscriptions: from now on the client does not count as a subscriber.
+    pub(super) fn leave(&mut self, site: &mut Site) {
         for (_, subscription) in self.listening.take() {
             site.channels.unsubscribe(subscription);
         }

@@ -56,6 +56,16 @@ impl Socket {
         }
     }
 
+    /// Ends all subscriptions: from now on the client does not count as a subscriber.
+    pub(in crate::conn) fn leave_all(&mut self, site: &mut Site) {
+        if let Speaks::Json(names) | Speaks::Talk(names) = &mut self.speaks {
+            names.clear();
+        }
+        for subscription in self.subscriptions.drain(..) {
+            site.channels.unsubscribe(subscription);
+        }
+    }
+
     /// Ends subscriptions. A socket that can have only one ends too.
     fn end(
         &mut self,
