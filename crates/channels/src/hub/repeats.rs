@@ -31,10 +31,8 @@ impl Repeats {
     /// A message with this key was published.
     pub(super) fn keep(&mut self, channel: &str, key: Arc<str>, published: Published, now_ms: u64) {
         if self.by_channel.len() >= KEYED_CHANNELS && !self.by_channel.contains_key(channel) {
-            self.forget_old(now_ms);
-            let one =
-                self.by_channel.keys().next().filter(|_| self.by_channel.len() >= KEYED_CHANNELS);
-            if let Some(one) = one.cloned() {
+            // A search for old ones would cost as much for each new channel.
+            if let Some(one) = self.by_channel.keys().next().cloned() {
                 self.by_channel.remove(&one);
             }
         }
