@@ -1,11 +1,13 @@
 //! The subscribers of one channel that receive the same bytes.
 //!
 //! Owns their seats and the bytes of this turn: messages are joined, so each subscriber gets one
-//! piece. A subscriber that joins in the middle of a turn gets what is added afterwards. Never
-//! knows a channel's rules.
+//! piece, unless it has to get messages of other audiences in between (`hub/ordering.rs`). A
+//! subscriber that joins in the middle of a turn gets what is added afterwards. Never knows a
+//! channel's rules.
 
 use std::rc::Rc;
 
+use ahash::HashSet;
 use runtime::post::Refused;
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
@@ -13,6 +15,35 @@ use runtime::slots::ProcessId;
 use crate::format::Format;
 use crate::limits::KEPT_BUFFER_BYTES;
 use crate::position::Position;
+
+/// The end of a message, or of an event, in the bytes of a turn.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Its place among all messages of the turn on this scheduler.
+    order: u32,
+    end: u32,
+    /// The messages up to here.
+    messages: u32,
+}
+
+/// The part of an audience's bytes that one message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) order: u32,
+    pub(crate) begin: u32,
+    pub(crate) end: u32,
+    /// The messages before it, and with it.
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+/// A subscriber that gets the bytes of a turn from one of them on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) process: ProcessId,
+    pub(crate) seat: Seat,
+    pub(crate) from: u32,
+}
 
 /// The place of a subscriber in its audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +58,7 @@ enum Sitter {
     Live(ProcessId),
     /// One that joined in this turn, when this many bytes were there already.
     Late(ProcessId, u32),
-    /// One that waits for the channel's home, with the position it knows.
+    /// One that waits for other schedulers, with the position it knows.
     Joining(ProcessId, Option<Position>),
     /// One that was too slow, and did not get this message and those after it.
     Behind(ProcessId, u64),
@@ -45,6 +76,7 @@ pub(crate) struct Audience {
     late: Vec<u32>,
     /// The messages of this turn.
     bytes: Vec<u8>,
+    marks: Vec<Mark>,
     messages: u32,
     /// The number of the first message of this turn.
     first: u64,
@@ -67,6 +99,7 @@ impl Audience {
             free: Vec::new(),
             late: Vec::new(),
             bytes: Vec::new(),
+            marks: Vec::new(),
             messages: 0,
             first: 0,
         }
@@ -90,7 +123,7 @@ impl Audience {
         seat
     }
 
-    /// A subscriber waits for the channel's home.
+    /// A subscriber waits for other schedulers.
     pub(crate) fn wait(&mut self, process: ProcessId, since: Option<Position>) -> Seat {
         self.seat(Sitter::Joining(process, since))
     }
@@ -119,7 +152,6 @@ impl Audience {
 
     /// A subscriber leaves.
     pub(crate) fn leave(&mut self, Seat(seat): Seat) {
-        self.late.retain(|late| *late != seat);
         self.seats[seat as usize] = Sitter::Nobody;
         self.free.push(seat);
     }
@@ -153,7 +185,7 @@ impl Audience {
         self.note_late(seat);
     }
 
-    /// The channel's home has answered: returns the waiting subscribers, which now join.
+    /// The other schedulers have answered: returns the waiting subscribers, which now join.
     pub(crate) fn let_in(&mut self) -> Vec<(ProcessId, Option<Position>)> {
         let mut waited = Vec::new();
         for at in 0..self.seats.len() {
@@ -166,8 +198,13 @@ impl Audience {
         waited
     }
 
-    /// Adds a message.
-    pub(crate) fn put(&mut self, offset: u64, encode: impl FnOnce(Format, &mut Vec<u8>)) {
+    /// Adds a message; `order` is its place among those of the turn.
+    pub(crate) fn put(
+        &mut self,
+        order: u32,
+        offset: u64,
+        encode: impl FnOnce(Format, &mut Vec<u8>),
+    ) {
         if self.len() == 0 {
             return;
         }
@@ -176,10 +213,16 @@ impl Audience {
         }
         self.messages += 1;
         encode(self.format, &mut self.bytes);
+        self.mark(order);
     }
 
     /// Adds an event, which is not a message: it comes before the message with this number.
-    pub(crate) fn put_event(&mut self, next: u64, encode: impl FnOnce(Format, &mut Vec<u8>)) {
+    pub(crate) fn put_event(
+        &mut self,
+        order: u32,
+        next: u64,
+        encode: impl FnOnce(Format, &mut Vec<u8>),
+    ) {
         if self.len() == 0 {
             return;
         }
@@ -187,42 +230,118 @@ impl Audience {
             self.first = next;
         }
         encode(self.format, &mut self.bytes);
+        self.mark(order);
     }
 
-    /// Queues the messages for every subscriber at the end of the turn. Returns how many were queued, and which subscribers did not get them.
+    fn mark(&mut self, order: u32) {
+        let end = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        self.marks.push(Mark { order, end, messages: self.messages });
+    }
+
+    /// The places of the first and the last message of the turn.
+    pub(crate) fn span(&self) -> Option<(u32, u32)> {
+        Some((self.marks.first()?.order, self.marks.last()?.order))
+    }
+
+    /// The messages of the turn, in order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> {
+        let begins = std::iter::once((0, 0));
+        let begins = begins.chain(self.marks.iter().map(|mark| (mark.end, mark.messages)));
+        self.marks.iter().zip(begins).map(|(mark, (begin, before))| Part {
+            order: mark.order,
+            begin,
+            end: mark.end,
+            before,
+            after: mark.messages,
+        })
+    }
+
+    /// The subscribers that get something of this turn.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = Receiver> {
+        self.seats.iter().enumerate().filter_map(|(at, sitter)| {
+            let seat = Seat(at as u32);
+            match *sitter {
+                Sitter::Live(process) => Some(Receiver { process, seat, from: 0 }),
+                Sitter::Late(process, from) => Some(Receiver { process, seat, from }),
+                Sitter::Nobody | Sitter::Joining(..) | Sitter::Behind(..) | Sitter::Over => None,
+            }
+        })
+    }
+
+    /// The processes of these subscribers.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = ProcessId> {
+        self.receivers().map(|receiver| receiver.process)
+    }
+
+    /// The subscribers that wait for other schedulers.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> {
+        self.seats.iter().filter_map(|sitter| match sitter {
+            Sitter::Joining(process, _) => Some(*process),
+            _ => None,
+        })
+    }
+
+    /// Bytes of the turn.
+    pub(crate) fn cut(&self, begin: u32, end: u32) -> Rc<[u8]> {
+        self.bytes.get(begin as usize..end as usize).unwrap_or_default().into()
+    }
+
+    /// A subscriber that did not get the messages behind this many.
+    pub(crate) fn slowed(&self, receiver: Receiver, before: u32) -> Slowed {
+        let Receiver { process, seat, .. } = receiver;
+        let first = self.first + u64::from(before);
+        Slowed { seat, process, first, messages: self.messages.saturating_sub(before) }
+    }
+
+    /// Queues the messages for every subscriber at the end of the turn, but not for these processes. Returns how many were queued, and which
+    /// subscribers did not get them.
     pub(crate) fn send<M>(
-        &mut self,
+        &self,
         context: &mut ServiceContext<'_, M>,
         bound: usize,
+        without: &HashSet<ProcessId>,
     ) -> (u64, Vec<Slowed>) {
         let (mut delivered, mut slowed) = (0, Vec::new());
         if self.bytes.is_empty() {
             return (delivered, slowed);
         }
-        let (first, messages) = (self.first, self.messages);
         let bytes: Rc<[u8]> = self.bytes.as_slice().into();
-        for (at, sitter) in self.seats.iter().enumerate() {
-            let Sitter::Live(process) = *sitter else { continue };
-            match context.queue(process, &bytes, bound) {
+        for receiver in self.receivers() {
+            if !without.is_empty() && without.contains(&receiver.process) {
+                continue;
+            }
+            let (sent, messages) = match receiver.from {
+                0 => (context.queue(receiver.process, &bytes, bound), self.messages),
+                // What was there when it joined is not for it.
+                from => match self.bytes.get(from as usize..) {
+                    None | Some([]) => continue,
+                    Some(rest) => (context.queue(receiver.process, &rest.into(), usize::MAX), 1),
+                },
+            };
+            match sent {
                 Ok(()) => delivered += u64::from(messages),
                 // Its end is about to be reported.
                 Err(Refused::Gone) => {}
-                Err(Refused::Behind) => {
-                    slowed.push(Slowed { seat: Seat(at as u32), process, first, messages });
-                }
+                Err(Refused::Behind) => slowed.push(self.slowed(receiver, 0)),
             }
         }
+        (delivered, slowed)
+    }
+
+    /// Ends the turn.
+    pub(crate) fn end_turn(&mut self) {
         for late in std::mem::take(&mut self.late) {
-            let Sitter::Late(process, from) = self.seats[late as usize] else { continue };
-            self.seats[late as usize] = Sitter::Live(process);
-            let rest = self.bytes.get(from as usize..).unwrap_or_default();
-            if !rest.is_empty() && context.queue(process, &rest.into(), usize::MAX).is_ok() {
-                delivered += 1;
+            if let Sitter::Late(process, _) = self.seats[late as usize] {
+                self.seats[late as usize] = Sitter::Live(process);
             }
         }
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BUFFER_BYTES);
+        self.marks.clear();
+        self.marks.shrink_to(KEPT_MARKS);
         self.messages = 0;
-        (delivered, slowed)
     }
 }
+
+/// Marks that an audience keeps room for between turns.
+const KEPT_MARKS: usize = 16;

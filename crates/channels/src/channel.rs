@@ -4,6 +4,7 @@
 //! with subscribers have a copy of the history. Never sends: bytes are added to audiences, and
 //! `hub` sends them at the end of the turn.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
@@ -59,7 +60,7 @@ pub(crate) struct Channel {
     /// Requests for messages that are not answered yet.
     pub(crate) polls: u32,
     /// Those of them that wait for the next message.
-    pub(crate) waiting: Vec<ProcessId>,
+    pub(crate) waiting: BTreeSet<ProcessId>,
     /// Whether there is something for them.
     pub(crate) news: News,
     /// Since when it has had neither subscribers nor messages.
@@ -67,7 +68,7 @@ pub(crate) struct Channel {
     /// Whether it is in the list of channels that have something to send in this turn.
     pub(crate) is_noted: bool,
     /// Subscribers within the server.
-    pub(crate) listeners: Vec<u64>,
+    pub(crate) listeners: BTreeSet<u64>,
     /// The users here, for presence.
     pub(crate) members: Here,
     /// The users on all schedulers, if this is the home.
@@ -86,10 +87,10 @@ impl Channel {
             place,
             audiences: Vec::new(),
             polls: 0,
-            waiting: Vec::new(),
+            waiting: BTreeSet::new(),
             news: News::None,
             unused_since_ms: None,
-            listeners: Vec::new(),
+            listeners: BTreeSet::new(),
             members: Here::default(),
             everywhere: Everywhere::default(),
             is_noted: false,
@@ -155,14 +156,14 @@ impl Channel {
     }
 
     /// Numbers a message, and adds it to all audiences.
-    pub(crate) fn accept(&mut self, body: &Body, now_ms: u64) -> u64 {
+    pub(crate) fn accept(&mut self, order: u32, body: &Body, now_ms: u64) -> u64 {
         let offset = self.history.push(body, now_ms, &self.rules.history);
         self.news = News::Some;
         let (position, has_history) =
             (Position { epoch: self.epoch, offset }, self.rules.history.keeps());
         let message = Numbered { channel: &self.name, position, has_history, body };
         for audience in &mut self.audiences {
-            audience.put(offset, |format, out| format.encode(message, out));
+            audience.put(order, offset, |format, out| format.encode(message, out));
         }
         offset
     }

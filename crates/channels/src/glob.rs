@@ -95,7 +95,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
 }
 
 /// A class after its bracket: its length, and whether it contains the byte. An unclosed class extends to the end of the pattern.
-fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
+pub(crate) fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
     let is_negated = pattern.first() == Some(&b'^');
     let mut at = usize::from(is_negated);
     let mut is_member = false;

@@ -1,6 +1,6 @@
 //! What crosses schedulers for channels.
 //!
-//! Owns the closed set of it. Everything that a turn has for another scheduler goes in one letter.
+//! Owns the closed set of it, and which of it is sent first.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct Receipt {
     pub result: Result<Published, Refusal>,
 }
 
-/// Everything that one scheduler has for another in a turn.
+/// What one scheduler has for another in a turn: its deliveries, or everything else.
 #[derive(Debug)]
 pub struct Letter(pub(crate) Vec<Item>);
 
@@ -55,8 +55,8 @@ pub(crate) enum Item {
     Joined { name: Arc<str>, ticket: u64, epoch: u64, next: u64, history: Vec<(Body, u64)> },
     /// To a channel's home: the number of subscribers here. If it is 0, send no more messages.
     Count { name: Arc<str>, subscribers: u32 },
-    /// From a channel's home: a message for subscribers.
-    Deliver { name: Arc<str>, epoch: u64, offset: u64, body: Body },
+    /// From a channel's home: a message for subscribers, and for those of these patterns.
+    Deliver { name: Arc<str>, epoch: u64, offset: u64, body: Body, patterns: Arc<[Arc<str>]> },
     /// To all schedulers: which subscribers are there? For a process of the sender.
     Ask { process: ProcessId, number: u64, question: Arc<Question> },
     /// The answer.
@@ -65,8 +65,10 @@ pub(crate) enum Item {
     Member { name: Arc<str>, member: Member, step: Step },
     /// From a channel's home, for its subscribers: a user has joined or left.
     Presence { name: Arc<str>, member: Member, step: Step },
-    /// To all schedulers: the number of subscribers of this pattern here.
-    Pattern { glob: Arc<str>, subscribers: u32 },
+    /// To all schedulers: the number of subscribers of this pattern here. If it is new here, the ticket asks for an answer.
+    Pattern { glob: Arc<str>, subscribers: u32, ticket: Option<u64> },
+    /// The answer: messages will be sent from now on, or there is no room for the pattern.
+    Noted { glob: Arc<str>, ticket: u64, has_room: bool },
 }
 
 impl Item {
@@ -84,7 +86,14 @@ impl Item {
             | Self::Join { .. }
             | Self::Count { .. }
             | Self::Ask { .. }
+            | Self::Noted { .. }
             | Self::Pattern { .. } => 0,
         }
+    }
+
+    /// Whether it is part of what subscribers get. These items are sent to all schedulers before anything else is sent to any: a
+    /// publisher that has been answered may publish to another channel, whose message must not overtake this one.
+    pub(crate) fn is_delivery(&self) -> bool {
+        matches!(self, Self::Joined { .. } | Self::Deliver { .. } | Self::Presence { .. })
     }
 }

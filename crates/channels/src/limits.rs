@@ -19,11 +19,30 @@ pub const UNUSED_MS: u64 = 60_000;
 /// is long times the pattern.
 pub const PATTERN_SIZE: usize = 1024;
 
-/// Channels compared with the pattern of a query in one turn (1,024). Beyond: the query goes on in the next turn.
-pub const CHANNELS_PER_QUERY: usize = 1_024;
+/// Different patterns (`PSUBSCRIBE`) with subscribers on any scheduler, because each is known to all of them. Beyond: refused.
+pub const PATTERNS: usize = 10_000;
 
-/// Patterns (`PSUBSCRIBE`) of one scheduler, because each is compared with every message. Beyond: refused.
-pub const PATTERNS: usize = 1_000;
+/// Steps of comparing one name with all patterns, in the worst case (well below a millisecond); a step is one element of a pattern, or eight
+/// literal bytes. A pattern like `news.*` takes a few more than [`STEPS_PER_PATTERN`], one with many classes between stars up to 16,000.
+/// Beyond: a further pattern is refused.
+pub const PATTERN_STEPS: usize = 200_000;
+
+/// Steps of comparing a name with a pattern, in addition to its elements.
+pub const STEPS_PER_PATTERN: usize = 8;
+
+/// Steps of comparing and copying that the messages of one turn take together (well below a millisecond). Beyond: further messages of
+/// channels whose home this scheduler is wait for the next turn, and with them their publishers.
+pub const STEPS_PER_TURN: usize = 100_000;
+
+/// Steps of comparing names in the searches of a turn (`PUBSUB CHANNELS`, well below a millisecond). Beyond: a search goes on in the next
+/// turn.
+pub const SEARCH_STEPS_PER_TURN: usize = 100_000;
+
+/// Steps of a message in addition to its comparisons and copies.
+pub const STEPS_PER_MESSAGE: usize = 32;
+
+/// Bytes copied in one step.
+pub const BYTES_PER_STEP: usize = 64;
 
 /// Subscriptions of one connection. Beyond: refused.
 pub const SUBSCRIPTIONS_PER_CONNECTION: usize = 1_000;
@@ -38,8 +57,8 @@ pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 /// Channels among which the one with the largest history loses messages (16); with more, publishing would take longer.
 pub const HISTORY_COMPARED: usize = 16;
 
-/// Bytes that wait for room in the mailbox of another scheduler (16 MiB). Beyond: publishing is refused, and so is subscribing to a
-/// channel whose home that scheduler is.
+/// Bytes that wait for room in the mailbox of another scheduler, or for a later turn of their channels' home (16 MiB). Beyond: publishing
+/// is refused, and so is subscribing to a channel whose home that scheduler is.
 pub const UNSENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of messages for the subscribers of a channel that wait for the end of a turn (16 MiB). Beyond: publishing is refused.

@@ -1,209 +1,247 @@
-//! A pattern prepared to be compared with many texts.
+//! A pattern of channel names, prepared for many comparisons.
 //!
-//! Owns the comparison: it remembers, as bits, after how many elements of the pattern each text may
-//! be, so a byte of text costs one step for 64 elements, whatever the pattern is. Means the same as
-//! [`fits_glob`](crate::fits_glob), which needs no preparation.
+//! Owns the pieces between stars. The first piece must be at the beginning of a name, the last at its
+//! end, and each of the others is searched behind the one before it. The first place that fits is
+//! always right, so nothing is tried twice, and the steps of a comparison are bounded by the pieces
+//! alone. Accepts what [`fits_glob`](crate::fits_glob) accepts.
 
-use crate::glob::{PatternTooLong, check_pattern};
-use crate::limits::PATTERN_SIZE;
+use crate::glob::class;
+use crate::limits::{NAME_SIZE, STEPS_PER_PATTERN};
 
-/// Words with a bit for each number of elements.
-const WORDS: usize = PATTERN_SIZE / 64 + 1;
+/// Literal bytes that are compared in one step.
+const BYTES_OF_A_STEP: usize = 8;
 
-/// Values of a byte.
-const BYTES: usize = 256;
+/// One element of a pattern other than a star.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Element {
+    Byte(u8),
+    Any,
+    /// The bytes of a class, one bit for each.
+    Class(Box<[u64; 4]>),
+}
+
+impl Element {
+    fn fits(&self, byte: u8) -> bool {
+        match self {
+            Self::Byte(literal) => *literal == byte,
+            Self::Any => true,
+            Self::Class(bits) => bits[usize::from(byte >> 6)] & 1 << (byte & 63) != 0,
+        }
+    }
+}
+
+/// What is between two stars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Literal(Box<[u8]>),
+    Mixed(Box<[Element]>),
+}
+
+impl Piece {
+    fn of(elements: Vec<Element>) -> Self {
+        let literal = |element: &Element| match element {
+            Element::Byte(byte) => Some(*byte),
+            Element::Any | Element::Class(_) => None,
+        };
+        match elements.iter().map(literal).collect::<Option<Vec<u8>>>() {
+            Some(bytes) => Self::Literal(bytes.into()),
+            None => Self::Mixed(elements.into()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Literal(bytes) => bytes.len(),
+            Self::Mixed(elements) => elements.len(),
+        }
+    }
+
+    /// Whether it fits these bytes, of which there are as many.
+    fn fits(&self, bytes: &[u8], steps: &mut usize) -> bool {
+        match self {
+            Self::Literal(literal) => {
+                *steps += literal.len() / BYTES_OF_A_STEP;
+                **literal == *bytes
+            }
+            Self::Mixed(elements) => {
+                let differs = elements.iter().zip(bytes).position(|(of, byte)| !of.fits(*byte));
+                *steps += differs.unwrap_or(elements.len());
+                differs.is_none()
+            }
+        }
+    }
+
+    /// Where it fits first.
+    fn find(&self, bytes: &[u8], steps: &mut usize) -> Option<usize> {
+        if let Self::Literal(literal) = self {
+            *steps += bytes.len() / BYTES_OF_A_STEP;
+            return memchr::memmem::find(bytes, literal);
+        }
+        bytes.windows(self.len()).position(|window| {
+            *steps += 1;
+            self.fits(window, steps)
+        })
+    }
+
+    /// The steps of comparing it at one place.
+    fn most_steps_once(&self) -> usize {
+        match self {
+            Self::Literal(literal) => literal.len() / BYTES_OF_A_STEP,
+            Self::Mixed(elements) => elements.len(),
+        }
+    }
+
+    /// The steps of the longest search for it.
+    fn most_steps(&self) -> usize {
+        match self {
+            Self::Literal(_) => NAME_SIZE / BYTES_OF_A_STEP,
+            Self::Mixed(elements) => {
+                let places = (NAME_SIZE + 1).saturating_sub(elements.len());
+                places * (1 + elements.len())
+            }
+        }
+    }
+}
 
 /// A prepared pattern.
-#[derive(Clone, Debug)]
-pub struct Matcher {
-    /// Words in use.
-    width: usize,
-    /// Elements that stand for one byte each.
-    elements: usize,
-    /// For each byte, the elements that it fits.
-    fits: Vec<u64>,
-    /// The numbers of elements behind which a star is.
-    stars: [u64; WORDS],
-    /// The bytes that every matching text begins with.
-    prefix: Vec<u8>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Matcher {
+    first: Piece,
+    /// What follows a star, in order; the last of them is at the end of the name. `None`: there is no star.
+    behind_stars: Option<(Box<[Piece]>, Piece)>,
+    length: usize,
 }
 
 impl Matcher {
-    /// Prepares a pattern.
-    ///
-    /// # Errors
-    /// If it is too long.
-    pub fn new(pattern: &[u8]) -> Result<Self, PatternTooLong> {
-        let mut rest = check_pattern(pattern)?;
-        let mut sets = Vec::new();
-        let mut stars = [0; WORDS];
-        let (mut prefix, mut is_prefix) = (Vec::new(), true);
-        while let Some(first) = rest.first() {
-            if *first == b'*' {
-                stars[sets.len() / 64] |= 1 << (sets.len() % 64);
-                (rest, is_prefix) = (&rest[1..], false);
-                continue;
+    pub(crate) fn new(pattern: &str) -> Self {
+        let mut pieces = vec![Vec::new()];
+        let mut rest = pattern.as_bytes();
+        while let [first, ..] = rest {
+            let (element, length) = match rest {
+                [b'*', ..] => {
+                    // Stars in a row are one.
+                    if pieces.len() == 1 || pieces.last().is_some_and(|last| !last.is_empty()) {
+                        pieces.push(Vec::new());
+                    }
+                    rest = &rest[1..];
+                    continue;
+                }
+                [b'?', ..] => (Element::Any, 1),
+                [b'[', members @ ..] => {
+                    let mut bits = [0_u64; 4];
+                    let mut length = 0;
+                    for byte in 0..=u8::MAX {
+                        let (end, is_member) = class(members, byte);
+                        length = 1 + end;
+                        bits[usize::from(byte >> 6)] |= u64::from(is_member) << (byte & 63);
+                    }
+                    (Element::Class(Box::new(bits)), length)
+                }
+                [b'\\', escaped, ..] => (Element::Byte(*escaped), 2),
+                _ => (Element::Byte(*first), 1),
+            };
+            if let Some(last) = pieces.last_mut() {
+                last.push(element);
             }
-            let (set, length) = element(rest);
-            is_prefix &= set.literal.is_some();
-            prefix.extend(set.literal.filter(|_| is_prefix));
-            sets.push(set);
             rest = &rest[length..];
         }
-        let width = sets.len() / 64 + 1;
-        let mut fits = vec![0; BYTES * width];
-        for (at, set) in sets.iter().enumerate() {
-            let mut put = |byte: usize| fits[byte * width + at / 64] |= 1 << (at % 64);
-            match set.literal {
-                Some(byte) => put(usize::from(byte)),
-                None => (0..BYTES).filter(|byte| set.has(*byte)).for_each(put),
-            }
+        let mut pieces = pieces.into_iter().map(Piece::of);
+        let first = pieces.next().unwrap_or(Piece::Literal(Box::default()));
+        let mut behind: Vec<Piece> = pieces.collect();
+        let behind_stars = behind.pop().map(|last| (behind.into(), last));
+        let mut matcher = Self { first, behind_stars, length: 0 };
+        matcher.length = matcher.pieces().map(Piece::len).sum();
+        matcher
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        let behind = self.behind_stars.iter();
+        let behind = behind.flat_map(|(middle, last)| middle.iter().chain(std::iter::once(last)));
+        std::iter::once(&self.first).chain(behind)
+    }
+
+    /// The bytes with which every name begins that it accepts, for an index.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        match &self.first {
+            Piece::Literal(bytes) => bytes,
+            Piece::Mixed(_) => b"",
         }
-        Ok(Self { width, elements: sets.len(), fits, stars, prefix })
     }
 
-    /// The bytes that every matching text begins with.
-    #[must_use]
-    pub fn prefix(&self) -> &[u8] {
-        &self.prefix
-    }
-
-    /// Whether the pattern matches this text.
-    #[must_use]
-    pub fn matches(&self, text: &[u8]) -> bool {
-        if text.len() < self.elements {
+    /// Whether it accepts a name. Adds its steps.
+    pub(crate) fn accepts(&self, name: &[u8], steps: &mut usize) -> bool {
+        *steps += STEPS_PER_PATTERN;
+        let Some((middle, last)) = &self.behind_stars else {
+            return name.len() == self.length && self.first.fits(name, steps);
+        };
+        if name.len() < self.length {
             return false;
         }
-        let mut may_be = [0; WORDS];
-        may_be[0] = 1;
-        for byte in text {
-            let fits = &self.fits[usize::from(*byte) * self.width..][..self.width];
-            let (mut carried, mut any) = (0, 0);
-            for ((after, fits), star) in may_be.iter_mut().zip(fits).zip(&self.stars) {
-                let moved = *after & fits;
-                *after = moved << 1 | carried | *after & star;
-                carried = moved >> 63;
-                any |= *after;
-            }
-            if any == 0 {
-                return false;
-            }
+        let (begin, name) = name.split_at(self.first.len());
+        let (mut name, end) = name.split_at(name.len() - last.len());
+        if !last.fits(end, steps) || !self.first.fits(begin, steps) {
+            return false;
         }
-        may_be[self.elements / 64] >> (self.elements % 64) & 1 == 1
-    }
-}
-
-/// The bytes that an element fits.
-struct Set {
-    /// The only one.
-    literal: Option<u8>,
-    bits: [u64; BYTES / 64],
-}
-
-impl Set {
-    fn of(byte: u8) -> Self {
-        Self { literal: Some(byte), bits: [0; BYTES / 64] }
-    }
-
-    fn has(&self, byte: usize) -> bool {
-        self.bits[byte / 64] >> (byte % 64) & 1 == 1
-    }
-}
-
-/// The first element of a pattern, which is not a star, and its length.
-fn element(pattern: &[u8]) -> (Set, usize) {
-    match pattern {
-        [b'?', ..] => (Set { literal: None, bits: [u64::MAX; BYTES / 64] }, 1),
-        [b'[', rest @ ..] => {
-            let (bits, length) = class(rest);
-            (Set { literal: None, bits }, 1 + length)
+        for piece in middle {
+            let Some(at) = piece.find(name, steps) else { return false };
+            name = &name[at + piece.len()..];
         }
-        [b'\\', escaped, ..] => (Set::of(*escaped), 2),
-        [literal, ..] => (Set::of(*literal), 1),
-        [] => (Set { literal: None, bits: [0; BYTES / 64] }, 0),
+        true
     }
-}
 
-/// A class after its bracket: its bytes, and its length. An unclosed class extends to the end of the pattern.
-fn class(pattern: &[u8]) -> ([u64; BYTES / 64], usize) {
-    let is_negated = pattern.first() == Some(&b'^');
-    let mut at = usize::from(is_negated);
-    let mut bits = [0; BYTES / 64];
-    loop {
-        let (range, length) = match &pattern[at..] {
-            [] => break,
-            [b']', ..] => {
-                at += 1;
-                break;
-            }
-            [b'\\', escaped, ..] => (*escaped..=*escaped, 2),
-            [first, b'-', last, ..] if *last != b']' => (*first.min(last)..=*first.max(last), 3),
-            [only, ..] => (*only..=*only, 1),
-        };
-        range.for_each(|byte| bits[usize::from(byte) / 64] |= 1 << (byte % 64));
-        at += length;
+    /// The steps of the longest comparison with a name.
+    pub(crate) fn most_steps(&self) -> usize {
+        let last = self.behind_stars.as_ref().map_or(0, |(_, last)| last.most_steps_once());
+        let middle = self.behind_stars.iter().flat_map(|(middle, _)| middle.iter());
+        let middle = middle.map(Piece::most_steps).sum::<usize>();
+        STEPS_PER_PATTERN + self.first.most_steps_once() + middle + last
     }
-    (if is_negated { bits.map(|word| !word) } else { bits }, at)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::fits_glob;
 
-    #[test]
-    fn a_pattern_has_a_bound() {
-        assert!(Matcher::new(&[b'a'; PATTERN_SIZE]).is_ok());
-        assert_eq!(Matcher::new(&[b'a'; PATTERN_SIZE + 1]).err(), Some(PatternTooLong));
+    fn accepts(pattern: &str, name: &str) -> (bool, usize) {
+        let mut steps = 0;
+        (Matcher::new(pattern).accepts(name.as_bytes(), &mut steps), steps)
     }
 
     #[test]
-    fn a_pattern_of_the_largest_size_is_compared_as_any_other() {
-        for pattern in [b"a*".repeat(PATTERN_SIZE / 2), b"?".repeat(PATTERN_SIZE)] {
-            let matcher = Matcher::new(&pattern).unwrap();
-            for length in [0, 1, 511, 512, 1_023, 1_024, 1_025] {
-                let text = vec![b'a'; length];
-                assert_eq!(matcher.matches(&text), fits_glob(&pattern, &text), "{length}");
+    fn the_pieces_of_a_pattern_fit_as_the_pattern_does() {
+        for pattern in [
+            "", "a", "a*", "*a", "a*b", "**", "*a*b*", "a[b-d]*e", "?*?", "[^a]", "[a", "a\\",
+            "\\*", "*\\?*a",
+        ] {
+            for name in [
+                "", "a", "b", "ab", "abe", "aab", "abab", "ace", "*", "a*b", "?a", "a\\", "\\",
+                "aba",
+            ] {
+                let plain = fits_glob(pattern.as_bytes(), name.as_bytes());
+                assert_eq!(accepts(pattern, name).0, plain, "{pattern} {name}");
             }
         }
     }
 
-    #[test]
-    fn its_prefix_is_what_matching_texts_begin_with() {
-        let cases =
-            [("user:*", "user:"), ("a\\*b?c", "a*b"), ("*", ""), ("[a]b", ""), ("abc", "abc")];
-        for (pattern, prefix) in cases {
-            let matcher = Matcher::new(pattern.as_bytes()).unwrap();
-            assert_eq!(matcher.prefix(), prefix.as_bytes(), "{pattern}");
+    proptest! {
+        #[test]
+        fn any_pattern_and_any_name(pattern in "[ab*?\\[\\]^\\\\-]{0,12}", name in "[ab*\\]-]{0,12}") {
+            let plain = fits_glob(pattern.as_bytes(), name.as_bytes());
+            let (accepted, steps) = accepts(&pattern, &name);
+            prop_assert_eq!(accepted, plain);
+            prop_assert!(steps <= Matcher::new(&pattern).most_steps());
         }
     }
 
-    /// All texts of up to that many of these bytes.
-    fn texts(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
-        let mut all = vec![Vec::new()];
-        let mut begin = 0;
-        for _ in 0..most {
-            let end = all.len();
-            for at in begin..end {
-                for byte in bytes {
-                    all.push([&all[at][..], &[*byte]].concat());
-                }
-            }
-            begin = end;
-        }
-        all
-    }
-
     #[test]
-    fn it_means_what_the_plain_comparison_means() {
-        let names = texts(b"ab]-", 3);
-        for pattern in texts(b"ab*?[]^\\-", 4) {
-            let matcher = Matcher::new(&pattern).unwrap();
-            for name in &names {
-                let fits = matcher.matches(name);
-                assert_eq!(fits, fits_glob(&pattern, name), "{pattern:?} {name:?}");
-                assert!(!fits || name.starts_with(matcher.prefix()), "{pattern:?} {name:?}");
-            }
-        }
+    fn a_long_name_takes_a_few_steps() {
+        let name = "a".repeat(NAME_SIZE);
+        assert!(accepts("a*123b", &name).1 < 10);
+        assert!(accepts(&format!("{}b", "a*".repeat(100)), &name).1 < 10);
+        let hard = format!("*{}*", "[ab]".repeat(50) + "c");
+        assert!(accepts(&hard, &name).1 <= Matcher::new(&hard).most_steps());
     }
 }

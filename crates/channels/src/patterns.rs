@@ -1,124 +1,209 @@
-//! Subscriptions to patterns of names.
+//! Subscriptions to patterns of names, on all schedulers.
 //!
-//! Owns which patterns have subscribers, here and on other schedulers. Each message is compared
-//! with all of them, so their number is limited.
+//! Owns which patterns have subscribers, here and elsewhere, and an index of them by the literal
+//! bytes they begin with. A message is compared only with patterns that begin like its channel. One
+//! comparison with all of them together is bounded, so a message never holds up a turn.
 
 use std::sync::Arc;
 
+use ahash::HashMap;
 use runtime::mailbox::Endpoint;
 
 use crate::audience::Audience;
 use crate::format::Numbered;
-use crate::glob::Glob;
-use crate::limits::PATTERNS;
+use crate::limits::{NAME_SIZE, PATTERN_STEPS, PATTERNS};
+use crate::matcher::Matcher;
 
-/// A pattern with subscribers on this scheduler.
+/// Whether all schedulers know that a pattern has subscribers here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It has none here, or they have not been told yet.
+    No,
+    /// They were told under this number; so many have not answered.
+    Told { ticket: u64, left: usize },
+    /// They know it.
+    Yes,
+    /// One of them has no room for it.
+    NoRoom,
+}
+
+/// A pattern.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    pub(crate) glob: Glob,
+    pub(crate) text: Arc<str>,
+    matcher: Matcher,
     pub(crate) audiences: Vec<Audience>,
+    pub(crate) known: Known,
+    /// The other schedulers with subscribers, and how many.
+    elsewhere: Vec<(Endpoint, u32)>,
+    is_recounted: bool,
 }
 
 impl Pattern {
-    fn subscribers(&self) -> usize {
-        self.audiences.iter().map(Audience::len).sum()
+    pub(crate) fn subscribers(&self) -> u32 {
+        self.audiences.iter().map(Audience::len).sum::<usize>() as u32
+    }
+
+    /// Subscribers on other schedulers.
+    pub(crate) fn elsewhere(&self) -> &[(Endpoint, u32)] {
+        &self.elsewhere
+    }
+
+    /// Adds a message to its audiences.
+    pub(crate) fn put(&mut self, order: u32, message: Numbered<'_>) {
+        let text = &self.text;
+        for audience in &mut self.audiences {
+            audience.put(order, message.position.offset, |format, out| {
+                format.encode_for_pattern(text, message, out);
+            });
+        }
     }
 }
 
 /// All patterns.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    own: Vec<Option<Pattern>>,
-    others: Vec<(Endpoint, Glob, u32)>,
+    all: Vec<Option<Pattern>>,
+    free: Vec<u32>,
+    by_text: HashMap<Arc<str>, u32>,
+    /// The patterns that begin with these bytes.
+    by_prefix: HashMap<Box<[u8]>, Vec<u32>>,
+    /// How many prefixes have each length.
+    lengths: Vec<u32>,
+    /// The steps of a comparison with all of them.
+    most_steps: usize,
+    recounted: Vec<u32>,
 }
 
 impl Patterns {
-    /// The index of a pattern, which is added if it is new; `None`: there are too many.
-    pub(crate) fn place(&mut self, glob: &str) -> Option<u32> {
-        let is_it =
-            |own: &Option<Pattern>| own.as_ref().is_some_and(|own| own.glob.as_str() == glob);
-        let known = self.own.iter().position(is_it);
-        let place = known.or_else(|| {
-            let free = self.own.iter().position(Option::is_none).or_else(|| {
-                let has_room = self.own.len() < PATTERNS;
-                has_room.then(|| {
-                    self.own.push(None);
-                    self.own.len() - 1
-                })
-            })?;
-            self.own[free] = Some(Pattern { glob: Glob::new(glob), audiences: Vec::new() });
-            Some(free)
+    /// The index of a pattern, which is added if it is new; `None`: there is no room.
+    pub(crate) fn place(&mut self, text: &str) -> Option<u32> {
+        if let Some(place) = self.by_text.get(text) {
+            return Some(*place);
+        }
+        let matcher = Matcher::new(text);
+        let most_steps = self.most_steps + matcher.most_steps();
+        if self.by_text.len() >= PATTERNS || most_steps > PATTERN_STEPS {
+            return None;
+        }
+        self.most_steps = most_steps;
+        let place = match self.free.pop() {
+            Some(free) => free,
+            None => {
+                self.all.push(None);
+                u32::try_from(self.all.len() - 1).ok()?
+            }
+        };
+        let prefix = matcher.prefix();
+        self.lengths.resize(NAME_SIZE + 1, 0);
+        let those = self.by_prefix.entry(prefix.into()).or_insert_with(|| {
+            self.lengths[prefix.len()] += 1;
+            Vec::new()
         });
-        place.and_then(|place| u32::try_from(place).ok())
+        those.push(place);
+        let text: Arc<str> = text.into();
+        self.by_text.insert(Arc::clone(&text), place);
+        self.all[place as usize] = Some(Pattern {
+            text,
+            matcher,
+            audiences: Vec::new(),
+            known: Known::No,
+            elsewhere: Vec::new(),
+            is_recounted: false,
+        });
+        Some(place)
     }
 
     pub(crate) fn at(&mut self, place: u32) -> Option<&mut Pattern> {
-        self.own.get_mut(place as usize)?.as_mut()
+        self.all.get_mut(place as usize)?.as_mut()
     }
 
-    pub(crate) fn audiences(&self, place: u32) -> Option<&Vec<Audience>> {
-        self.own.get(place as usize)?.as_ref().map(|pattern| &pattern.audiences)
+    pub(crate) fn get(&self, place: u32) -> Option<&Pattern> {
+        self.all.get(place as usize)?.as_ref()
     }
 
-    /// Subscribers joined or left: returns the pattern and its number of subscribers. Without any it is removed.
-    pub(crate) fn recount(&mut self, place: u32) -> Option<(Arc<str>, u32)> {
-        let own = self.own.get_mut(place as usize)?;
-        let pattern = own.as_ref()?;
-        let counted = (pattern.glob.as_str().into(), pattern.subscribers() as u32);
-        if counted.1 == 0 {
-            *own = None;
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.by_text.get(text).copied()
+    }
+
+    /// The patterns that a name fits. Adds the steps that this took.
+    pub(crate) fn matching(&self, name: &str, steps: &mut usize) -> Vec<u32> {
+        let name = name.as_bytes();
+        let mut found = Vec::new();
+        if self.by_text.is_empty() {
+            return found;
         }
-        Some(counted)
-    }
-
-    /// Another scheduler has this many subscribers of a pattern.
-    pub(crate) fn note(&mut self, endpoint: Endpoint, glob: &str, subscribers: u32) {
-        self.others.retain(|(other, known, _)| *other != endpoint || known.as_str() != glob);
-        if subscribers > 0 {
-            self.others.push((endpoint, Glob::new(glob), subscribers));
-        }
-    }
-
-    /// Adds a message to the audiences of the matching patterns; returns how many subscribers they have.
-    pub(crate) fn put(&mut self, message: Numbered<'_>) -> u32 {
-        let mut subscribers = 0;
-        for pattern in self.own.iter_mut().flatten() {
-            if !pattern.glob.matches(message.channel) {
+        for length in 0..=name.len() {
+            if self.lengths.get(length).is_none_or(|prefixes| *prefixes == 0) {
                 continue;
             }
-            subscribers += pattern.subscribers() as u32;
-            let glob = pattern.glob.as_str();
-            for audience in &mut pattern.audiences {
-                audience.put(message.position.offset, |format, out| {
-                    format.encode_for_pattern(glob, message, out);
-                });
-            }
-        }
-        subscribers
-    }
-
-    /// The other schedulers with matching patterns, and how many subscribers each has.
-    pub(crate) fn elsewhere(&self, channel: &str) -> Vec<(Endpoint, u32)> {
-        let mut found: Vec<(Endpoint, u32)> = Vec::new();
-        for (endpoint, glob, subscribers) in &self.others {
-            if !glob.matches(channel) {
-                continue;
-            }
-            match found.iter_mut().find(|(known, _)| known == endpoint) {
-                Some((_, sum)) => *sum += subscribers,
-                None => found.push((*endpoint, *subscribers)),
-            }
+            *steps += 1;
+            let those = self.by_prefix.get(&name[..length]).into_iter().flatten();
+            found.extend(those.copied().filter(|place| {
+                self.get(*place).is_some_and(|pattern| pattern.matcher.accepts(name, steps))
+            }));
         }
         found
     }
 
-    /// All patterns with subscribers here.
-    pub(crate) fn own(&mut self) -> impl Iterator<Item = &mut Pattern> {
-        self.own.iter_mut().flatten()
+    /// Subscribers of a pattern joined or left here.
+    pub(crate) fn recount(&mut self, place: u32) {
+        if let Some(pattern) = self.at(place)
+            && !std::mem::replace(&mut pattern.is_recounted, true)
+        {
+            self.recounted.push(place);
+        }
+    }
+
+    /// Those that were recounted since the last call.
+    pub(crate) fn take_recounted(&mut self) -> Vec<u32> {
+        let recounted = std::mem::take(&mut self.recounted);
+        for place in &recounted {
+            if let Some(pattern) = self.at(*place) {
+                pattern.is_recounted = false;
+            }
+        }
+        recounted
+    }
+
+    /// Another scheduler has this many subscribers of a pattern. `false`: there is no room for it.
+    pub(crate) fn note(&mut self, endpoint: Endpoint, text: &str, subscribers: u32) -> bool {
+        let known = self.find(text);
+        let place = if subscribers > 0 { self.place(text) } else { known };
+        let Some(place) = place else { return subscribers == 0 };
+        if let Some(pattern) = self.at(place) {
+            pattern.elsewhere.retain(|(other, _)| *other != endpoint);
+            if subscribers > 0 {
+                pattern.elsewhere.push((endpoint, subscribers));
+            }
+        }
+        self.forget_unused(place);
+        true
+    }
+
+    /// Removes a pattern without subscribers.
+    pub(crate) fn forget_unused(&mut self, place: u32) {
+        let Some(pattern) = self.get(place) else { return };
+        if pattern.subscribers() > 0 || !pattern.elsewhere.is_empty() || pattern.is_recounted {
+            return;
+        }
+        let Some(pattern) = self.all[place as usize].take() else { return };
+        self.most_steps -= pattern.matcher.most_steps();
+        self.by_text.remove(&pattern.text);
+        let prefix = pattern.matcher.prefix();
+        if let Some(those) = self.by_prefix.get_mut(prefix) {
+            those.retain(|other| *other != place);
+            if those.is_empty() {
+                self.by_prefix.remove(prefix);
+                self.lengths[prefix.len()] -= 1;
+            }
+        }
+        self.free.push(place);
     }
 
     /// The texts of the patterns with subscribers here.
     pub(crate) fn names(&self) -> impl Iterator<Item = Arc<str>> {
-        self.own.iter().flatten().map(|pattern| pattern.glob.as_str().into())
+        let own = self.all.iter().flatten().filter(|pattern| pattern.subscribers() > 0);
+        own.map(|pattern| Arc::clone(&pattern.text))
     }
 }

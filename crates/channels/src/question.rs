@@ -10,8 +10,8 @@ use crate::member::{Member, Members};
 /// A query about subscribers, or an order that each scheduler executes before it answers.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// The channels with subscribers whose names match, from that place in the list of all on.
-    Channels(Glob, usize),
+    /// The channels with subscribers whose names match.
+    Channels(Glob),
     /// The number of subscribers of these channels.
     Subscribers(Vec<Arc<str>>),
     /// The members of this channel, up to this many.
@@ -30,8 +30,6 @@ pub struct Findings {
     pub counts: Vec<(Arc<str>, u64)>,
     /// The requested members.
     pub members: Members,
-    /// The place from which the query goes on, because it is too long for one turn.
-    pub(crate) next: Option<usize>,
 }
 
 impl Findings {

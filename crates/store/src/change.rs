@@ -206,7 +206,9 @@ impl Change {
             Self::Add(key, _) => stored_size(key, NUMBER_SIZE),
             Self::Append(key, bytes) => stored_size(key, bytes.len() + copied),
             Self::AddDecimal(key, bytes) => stored_size(key, NUMBER_SIZE + bytes.len() + copied),
-            Self::Overwrite(key, at, bytes) => stored_size(key, copied.max(at.saturating_add(bytes.len()))),
+            Self::Overwrite(key, at, bytes) => {
+                stored_size(key, copied.max(at.saturating_add(bytes.len())))
+            }
             Self::Copy { to, .. } => stored_size(to, copied),
             Self::Expire { expiry: Expiry::Never, .. } | Self::Touch(_, Expiry::Never) => 0,
             Self::Expire { key, .. } | Self::Touch(key, _) => stored_size(key, copied),

@@ -2,7 +2,9 @@
 //!
 //! Owns their order: everything from one scheduler to another stays in order, so a message is never
 //! delivered to a subscriber that already has it from the history, and none is lost between the
-//! two.
+//! two. Deliveries of a turn are sent to all schedulers before anything else is: whoever learns that
+//! a message was published, and publishes another one to any channel, does so when the first is in
+//! every mailbox that it has to reach, and mailboxes keep that order.
 
 use std::sync::Arc;
 
@@ -10,18 +12,21 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
 use super::Channels;
+use super::backlog::Incoming;
 use crate::channel::{Channel, Joined, News, Place};
 use crate::format::Numbered;
 use crate::history::History;
 use crate::letter::{Item, Letter, Publisher, Receipt, Told};
 use crate::limits::UNSENT_BYTES;
 use crate::message::Body;
+use crate::patterns::Known;
 use crate::position::Position;
 
 /// What has to be sent to one other scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    items: Vec<Item>,
+    deliveries: Vec<Item>,
+    others: Vec<Item>,
     bytes: usize,
 }
 
@@ -29,7 +34,8 @@ impl Outgoing {
     pub(super) fn push(&mut self, item: Item) {
         // Every item takes at least its own size.
         self.bytes += size_of::<Item>() + item.bytes();
-        self.items.push(item);
+        let items = if item.is_delivery() { &mut self.deliveries } else { &mut self.others };
+        items.push(item);
     }
 
     /// Whether so much waits that nothing new should be begun for it.
@@ -54,12 +60,7 @@ impl Channels {
     fn take_item<M>(&mut self, from: Endpoint, item: Item, context: &mut ServiceContext<'_, M>) {
         match item {
             Item::Publish { name, offer, publisher } => {
-                let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
-                let result = self.counted(accepted);
-                if let Some(publisher) = publisher {
-                    let receipt = Receipt { publisher, result };
-                    self.outgoing[usize::from(from.0)].push(Item::Receipt(receipt));
-                }
+                self.on_publish(Incoming { from, name, offer, publisher }, context);
             }
             Item::Receipt(receipt) => self.on_receipt(receipt, context),
             Item::Join { name, ticket } => self.on_join(from, name, ticket),
@@ -68,9 +69,10 @@ impl Channels {
                 self.on_joined(&name, ticket, (epoch, history), context);
             }
             Item::Count { name, subscribers } => self.on_count(from, &name, subscribers),
-            Item::Deliver { name, epoch, offset, body } => {
+            Item::Deliver { name, epoch, offset, body, patterns } => {
                 let position = Position { epoch, offset };
-                self.on_deliver(&name, position, &body, context.now.monotonic_ms());
+                let now_ms = context.now.monotonic_ms();
+                self.on_deliver(&name, position, (&body, &patterns), now_ms);
             }
             Item::Ask { process, number, question } => {
                 self.on_ask(from, process, number, &question);
@@ -80,12 +82,21 @@ impl Channels {
             }
             Item::Member { name, member, step } => self.on_member(from, &name, &member, step),
             Item::Presence { name, member, step } => self.on_presence(&name, &member, step),
-            Item::Pattern { glob, subscribers } => self.patterns.note(from, &glob, subscribers),
+            Item::Pattern { glob, subscribers, ticket } => {
+                let has_room = self.patterns.note(from, &glob, subscribers);
+                if let Some(ticket) = ticket {
+                    let noted = Item::Noted { glob, ticket, has_room };
+                    self.outgoing[usize::from(from.0)].push(noted);
+                }
+            }
+            Item::Noted { glob, ticket, has_room } => {
+                self.on_noted(&glob, ticket, has_room, context);
+            }
         }
     }
 
     /// The home of a channel reports the result of a message.
-    fn on_receipt<M>(&mut self, receipt: Receipt, context: &mut ServiceContext<'_, M>) {
+    pub(super) fn on_receipt<M>(&mut self, receipt: Receipt, context: &mut ServiceContext<'_, M>) {
         let Publisher { process, told } = receipt.publisher;
         match told {
             Told::ByReceipt(_) => self.receipts.push(receipt),
@@ -167,7 +178,14 @@ impl Channels {
     }
 
     /// A message of a channel whose home is another scheduler.
-    fn on_deliver(&mut self, name: &str, position: Position, body: &Body, now_ms: u64) {
+    fn on_deliver(
+        &mut self,
+        name: &str,
+        position: Position,
+        (body, patterns): (&Body, &[Arc<str>]),
+        now_ms: u64,
+    ) {
+        self.order += 1;
         let has_history = self.rulebook.of(name).history.keeps();
         let place = self.by_name.get(name).copied();
         if let Some(place) = place
@@ -177,40 +195,128 @@ impl Channels {
             && channel.history.next() == position.offset
         {
             let before = channel.history.held_bytes();
-            channel.accept(body, now_ms);
+            channel.accept(self.order, body, now_ms);
             self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
             self.tell_listeners(place, position, body);
             self.note(place);
             self.bound_histories();
         }
-        self.patterns.put(Numbered { channel: name, position, has_history, body });
+        let message = Numbered { channel: name, position, has_history, body };
+        for text in patterns {
+            if let Some(place) = self.patterns.find(text) {
+                self.put_for_pattern(place, message);
+            }
+        }
     }
 
-    /// Sends everything that waits for other schedulers.
+    /// Tells the other schedulers how many subscribers patterns have here.
+    fn tell_patterns(&mut self) {
+        for place in self.patterns.take_recounted() {
+            let new = self.ticket();
+            let left = self.outgoing.len() - 1;
+            let Some(pattern) = self.patterns.at(place) else { continue };
+            let (glob, subscribers) = (Arc::clone(&pattern.text), pattern.subscribers());
+            let mut ticket = None;
+            if subscribers == 0 {
+                pattern.known = Known::No;
+            } else if pattern.known == Known::No {
+                ticket = Some(new);
+                pattern.known = Known::Told { ticket: new, left };
+            }
+            for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
+                if other != usize::from(self.here.0) {
+                    let glob = Arc::clone(&glob);
+                    outgoing.push(Item::Pattern { glob, subscribers, ticket });
+                }
+            }
+            self.patterns.forget_unused(place);
+        }
+    }
+
+    /// Another scheduler knows a pattern, or has no room for it. When all have answered, its subscribers are told.
+    fn on_noted<M>(
+        &mut self,
+        glob: &str,
+        of_ticket: u64,
+        has_room: bool,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let place = self.patterns.find(glob);
+        let Some(pattern) = place.and_then(|place| self.patterns.at(place)) else { return };
+        let Known::Told { ticket, left } = &mut pattern.known else { return };
+        if *ticket != of_ticket {
+            // They have all left since.
+            return;
+        }
+        *left -= 1;
+        if has_room && *left > 0 {
+            return;
+        }
+        pattern.known = if has_room { Known::Yes } else { Known::NoRoom };
+        for audience in &mut pattern.audiences {
+            for process in audience.waiting() {
+                context.command(Command::Resume(process));
+            }
+            if has_room {
+                audience.let_in();
+            }
+        }
+    }
+
+    /// Sends everything that waits for other schedulers: deliveries first, and nothing else before all of them are sent.
     pub(super) fn send_letters<M>(&mut self, context: &mut ServiceContext<'_, M>)
     where
         M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
     {
-        for place in std::mem::take(&mut self.recounted_patterns) {
-            let Some((glob, subscribers)) = self.patterns.recount(place) else { continue };
+        self.tell_patterns();
+        let last = self.outgoing.iter().rposition(|outgoing| !outgoing.deliveries.is_empty());
+        let mut is_sent = true;
+        for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
+            if Some(other) != last {
+                is_sent &= send(other, &mut outgoing.deliveries, context);
+            }
+        }
+        if let Some(last) = last {
+            let Outgoing { deliveries, others, .. } = &mut self.outgoing[last];
+            let count = deliveries.len();
+            if is_sent {
+                // After the last deliveries everything else may follow, so it goes in the same letter.
+                deliveries.append(others);
+            }
+            if !send(last, deliveries, context) {
+                is_sent = false;
+                others.extend(deliveries.drain(count..));
+            }
+        }
+        if is_sent {
             for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
-                if other != usize::from(self.here.0) {
-                    outgoing.push(Item::Pattern { glob: Arc::clone(&glob), subscribers });
+                if send(other, &mut outgoing.others, context) {
+                    outgoing.bytes = 0;
+                } else {
+                    is_sent = false;
                 }
             }
         }
-        for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
-            if outgoing.items.is_empty() {
-                continue;
-            }
-            let letter = Box::new(Letter(std::mem::take(&mut outgoing.items)));
-            match context.mail.send_part(Endpoint(other as u16), letter) {
-                Ok(()) => outgoing.bytes = 0,
-                Err(letter) => {
-                    outgoing.items = letter.0;
-                    context.wake_after_ms(1);
-                }
-            }
+        if !is_sent {
+            context.wake_after_ms(1);
+        }
+    }
+}
+
+/// Sends items to a scheduler. `false`: its mailbox is full.
+fn send<M>(other: usize, items: &mut Vec<Item>, context: &mut ServiceContext<'_, M>) -> bool
+where
+    M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+{
+    if items.is_empty() {
+        return true;
+    }
+    let letter = Box::new(Letter(std::mem::take(items)));
+    match context.mail.send_part(Endpoint(other as u16), letter) {
+        Ok(()) => true,
+        Err(letter) => {
+            *items = letter.0;
+            false
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use ahash::HashMap;
 
 use super::Channels;
+use crate::channel::Channel;
 use crate::limits::{LISTENER_MESSAGES, LISTENERS_BYTES};
 use crate::message::Body;
 use crate::outcome::Refusal;
@@ -84,12 +85,21 @@ impl Channels {
         self.check_subscribe(name, &Rights::All)?;
         let place = self.find_or_make(name)?;
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
-        channel.listeners.push(number);
+        channel.listeners.insert(number);
         let (waiting, lost) = (VecDeque::new(), 0);
         self.listeners.of.insert(number, Listener { channel: place, waiting, lost });
         self.subscriptions += 1;
         self.recount(place);
         Ok(())
+    }
+
+    /// Whether a listener's subscription is active, so that it hears every message published from now on. It becomes so in a turn with
+    /// letters.
+    #[must_use]
+    pub fn is_listening(&self, number: ListenerNumber) -> bool {
+        let channel = self.listeners.of.get(&number).map(|listener| listener.channel);
+        let channel = channel.and_then(|place| self.channels[place as usize].as_ref());
+        channel.is_none_or(Channel::is_known)
     }
 
     /// The oldest message that a listener has not taken.
@@ -108,7 +118,7 @@ impl Channels {
             Listeners::drop_oldest(&mut self.listeners.bytes, &mut listener);
         }
         if let Some(channel) = &mut self.channels[listener.channel as usize] {
-            channel.listeners.retain(|known| *known != number);
+            channel.listeners.remove(&number);
         }
         self.subscriptions -= 1;
         self.recount(listener.channel);

@@ -1,17 +1,20 @@
 //! The channels of one scheduler: who subscribes, who publishes.
 //!
 //! Owns the table of channels and their cost. `subscribing` and `publishing` serve clients,
-//! `exchange` talks to other schedulers, `sending` ends a turn, `polling` serves requests that wait
-//! for the next message, `surveys` counts subscribers, `users` knows those with tokens, `repeats`
-//! messages that arrive twice, `rates` how often each client publishes, `listening` subscribers
-//! within the server.
+//! `exchange` talks to other schedulers, `backlog` bounds the work of a turn, `sending` ends it,
+//! `ordering` queues its messages, `polling` serves requests that wait for the next message,
+//! `surveys` counts subscribers, `searches` finds channels, `users` knows those with tokens, `repeats` messages that arrive
+//! twice, `rates` how often each client publishes, `listening` subscribers within the server.
 
+mod backlog;
 mod exchange;
 mod listening;
+mod ordering;
 mod polling;
 mod publishing;
 mod rates;
 mod repeats;
+mod searches;
 mod sending;
 mod subscribing;
 mod surveys;
@@ -35,15 +38,18 @@ use crate::rights::Rights;
 use crate::rules::Rulebook;
 use crate::stats::ChannelStats;
 
+use self::backlog::Backlog;
 use self::exchange::Outgoing;
 use self::listening::Listeners;
 use self::polling::Polls;
 use self::rates::Rates;
 use self::repeats::Repeats;
+use self::searches::Searches;
 use self::surveys::Surveys;
 use self::users::Users;
 
 pub use self::listening::{Heard, ListenerNumber};
+pub use self::subscribing::Standing;
 pub use self::users::Dismissal;
 
 /// A subscription. Its holder ends it with [`Channels::unsubscribe`].
@@ -68,7 +74,7 @@ pub struct Subscriber<'s> {
 }
 
 /// The object of a subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subscribed {
     /// A channel, by its index in the table.
     Channel(u32),
@@ -95,7 +101,11 @@ pub struct Channels {
     with_history: usize,
     /// The channels that have something to send in this turn, or have to be checked at its end.
     noted: Vec<u32>,
-    recounted_patterns: Vec<u32>,
+    /// The patterns with messages of this turn.
+    noted_patterns: Vec<u32>,
+    /// The number of messages so far in this turn.
+    order: u32,
+    backlog: Backlog,
     outgoing: Vec<Outgoing>,
     receipts: Vec<Receipt>,
     /// Processes that are parked until a home answers.
@@ -108,6 +118,7 @@ pub struct Channels {
     behind: usize,
     polls: Polls,
     surveys: Surveys,
+    searches: Searches,
     users: Users,
     repeats: Repeats,
     listeners: Listeners,
@@ -137,7 +148,9 @@ impl Channels {
             history_bytes: 0,
             with_history: 0,
             noted: Vec::new(),
-            recounted_patterns: Vec::new(),
+            noted_patterns: Vec::new(),
+            order: 0,
+            backlog: Backlog::default(),
             outgoing: (0..schedulers).map(|_| Outgoing::default()).collect(),
             receipts: Vec::new(),
             awaited: HashMap::default(),
@@ -146,6 +159,7 @@ impl Channels {
             behind: 0,
             polls: Polls::default(),
             surveys: Surveys::default(),
+            searches: Searches::default(),
             users: Users::default(),
             repeats: Repeats::default(),
             listeners: Listeners::default(),

@@ -91,7 +91,7 @@ impl Channels {
             return Ok(Some(answer));
         }
         if !before.is_some_and(|waiting| waiting.is_listed) {
-            channel.waiting.push(process);
+            channel.waiting.insert(process);
         }
         if before.is_none() {
             // It counts as a subscriber until it is answered, so that the channel stays.
@@ -100,6 +100,32 @@ impl Channels {
         }
         self.polls.waiting.insert(process, Waiting { channel: place, until_ms, is_listed: true });
         Ok(None)
+    }
+
+    /// Whether a channel's home has answered, so that a request which becomes a subscriber now gets every message published from now on.
+    /// `false`: the request waits, and asks again.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, Refusal> {
+        let place = self.find_or_make(name);
+        let place = self.counted(place)?;
+        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        if channel.is_known() {
+            self.note(place);
+            return Ok(true);
+        }
+        let before = self.polls.waiting.get(&process).copied();
+        if !before.is_some_and(|waiting| waiting.is_listed) {
+            channel.waiting.insert(process);
+        }
+        if before.is_none() {
+            channel.polls += 1;
+            self.recount(place);
+        }
+        let waiting = Waiting { channel: place, until_ms: u64::MAX, is_listed: true };
+        self.polls.waiting.insert(process, waiting);
+        Ok(false)
     }
 
     /// The server stops: waiting requests are answered without messages.
@@ -122,7 +148,7 @@ impl Channels {
         if let Some(channel) = &mut self.channels[waiting.channel as usize] {
             channel.polls -= 1;
             if waiting.is_listed {
-                channel.waiting.retain(|waits| *waits != process);
+                channel.waiting.remove(&process);
             }
         }
         self.recount(waiting.channel);

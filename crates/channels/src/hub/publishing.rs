@@ -7,19 +7,21 @@ use std::sync::Arc;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
 
-use super::Channels;
-use crate::audience::Audience;
-use crate::channel::Place;
+use super::backlog::Incoming;
+use super::{Channels, Subscribed};
+use crate::channel::{Channel, Place};
 use crate::format::Numbered;
 use crate::letter::{Item, Publisher, Receipt, Told};
-use crate::limits::TURN_BYTES;
+use crate::limits::{BYTES_PER_STEP, STEPS_PER_MESSAGE, TURN_BYTES};
 use crate::message::{Body, Offer};
 use crate::outcome::{Outcome, Published, Refusal};
+use crate::patterns::Pattern;
 use crate::position::Position;
 use crate::rights::Sender;
 
 impl Channels {
-    /// A client publishes. `None`: the channel's home is another scheduler, which sends a receipt if a publisher is given.
+    /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn. If a publisher is given, it gets
+    /// a receipt.
     ///
     /// # Errors
     /// If the rules do not allow it, or there is no room.
@@ -46,15 +48,22 @@ impl Channels {
             return self.counted(Err(Refusal::TooOften));
         }
         let home = self.home(name);
-        if home == self.here {
+        if home == self.here && self.backlog.is_open() {
             let published = self.accept_once(name, offer, now_ms).map(Some);
             return self.counted(published);
         }
-        let outgoing = &mut self.outgoing[usize::from(home.0)];
-        if outgoing.is_full() {
-            return self.counted(Err(Refusal::Busy));
+        let name = name.into();
+        if home == self.here {
+            let message = Incoming { from: home, name, offer, publisher };
+            let postponed = self.backlog.postpone(message);
+            self.counted(postponed)?;
+        } else {
+            let outgoing = &mut self.outgoing[usize::from(home.0)];
+            if outgoing.is_full() {
+                return self.counted(Err(Refusal::Busy));
+            }
+            outgoing.push(Item::Publish { name, offer, publisher });
         }
-        outgoing.push(Item::Publish { name: name.into(), offer, publisher });
         if let Some(Publisher { process, told: Told::ByResuming }) = publisher {
             self.awaited.insert(process, None);
         }
@@ -80,37 +89,27 @@ impl Channels {
 
     /// Numbers a message and distributes it.
     fn accept(&mut self, name: &str, body: &Body, now_ms: u64) -> Result<Published, Refusal> {
-        let elsewhere = self.patterns.elsewhere(name);
+        let mut steps = STEPS_PER_MESSAGE;
+        let matching = self.patterns.matching(name, &mut steps);
+        self.backlog.steps += steps;
         let keeps = self.rulebook.of(name).history.keeps();
         let place = if keeps || self.by_name.contains_key(name) {
             Some(self.find_or_make(name)?)
         } else {
             None
         };
+        let interested = self.interested(place, &matching);
+        self.check_room(place, &matching, &interested)?;
+        self.order += 1;
         let channel = place.and_then(|place| self.channels[place as usize].as_mut());
-        let mut receivers = elsewhere.iter().map(|(_, subscribers)| subscribers).sum::<u32>();
-        let mut interested: Vec<Endpoint> = elsewhere.iter().map(|(other, _)| *other).collect();
-        if let Some(channel) = &channel {
-            receivers += channel.elsewhere() + channel.subscribers() as u32;
-            if let Place::Home(others) = &channel.place {
-                interested.extend(others.iter().map(|(other, _)| *other));
-            }
-        }
-        interested.sort_unstable();
-        interested.dedup();
-        if interested.iter().any(|other| self.outgoing[usize::from(other.0)].is_full()) {
-            return Err(Refusal::Busy);
-        }
-        let is_much = |audience: &Audience| audience.waiting_bytes() > TURN_BYTES;
-        if channel.as_ref().is_some_and(|channel| channel.audiences.iter().any(is_much))
-            || self.patterns.own().any(|pattern| pattern.audiences.iter().any(is_much))
-        {
-            return Err(Refusal::Busy);
-        }
+        let mut receivers = 0;
         let position = match channel {
             Some(channel) => {
+                receivers += channel.elsewhere() + channel.subscribers() as u32;
+                self.backlog.steps +=
+                    channel.audiences.len() * (1 + body.bytes().len() / BYTES_PER_STEP);
                 let before = channel.history.held_bytes();
-                let offset = channel.accept(body, now_ms);
+                let offset = channel.accept(self.order, body, now_ms);
                 self.history_bytes = self.history_bytes + channel.history.held_bytes() - before;
                 Position { epoch: channel.epoch, offset }
             }
@@ -118,17 +117,24 @@ impl Channels {
             None => Position { epoch: 0, offset: 0 },
         };
         let message = Numbered { channel: name, position, has_history: keeps, body };
-        receivers += self.patterns.put(message);
+        for place in &matching {
+            receivers += self.put_for_pattern(*place, message);
+        }
         if !interested.is_empty() {
+            let elsewhere = matching.iter().filter_map(|place| self.patterns.get(*place));
+            let elsewhere = elsewhere.filter(|pattern| !pattern.elsewhere().is_empty());
+            let patterns: Arc<[Arc<str>]> = elsewhere.map(|of| Arc::clone(&of.text)).collect();
             let name: Arc<str> = name.into();
             for other in interested {
                 let Position { epoch, offset } = position;
-                let (name, body) = (Arc::clone(&name), body.clone());
+                let (name, body, patterns) =
+                    (Arc::clone(&name), body.clone(), Arc::clone(&patterns));
                 self.outgoing[usize::from(other.0)].push(Item::Deliver {
                     name,
                     epoch,
                     offset,
                     body,
+                    patterns,
                 });
             }
         }
@@ -139,6 +145,54 @@ impl Channels {
         self.bound_histories();
         self.stats.published += 1;
         Ok(Published { position, receivers })
+    }
+
+    /// The other schedulers with subscribers of a channel or of these patterns.
+    fn interested(&self, place: Option<u32>, matching: &[u32]) -> Vec<Endpoint> {
+        let patterns = matching.iter().filter_map(|place| self.patterns.get(*place));
+        let mut interested: Vec<Endpoint> =
+            patterns.flat_map(Pattern::elsewhere).map(|(other, _)| *other).collect();
+        let channel = place.and_then(|place| self.channels[place as usize].as_ref());
+        if let Some(Channel { place: Place::Home(others), .. }) = channel {
+            interested.extend(others.iter().map(|(other, _)| *other));
+        }
+        interested.sort_unstable();
+        interested.dedup();
+        interested
+    }
+
+    /// Whether there is room for another message on its way to all its subscribers.
+    fn check_room(
+        &self,
+        place: Option<u32>,
+        matching: &[u32],
+        interested: &[Endpoint],
+    ) -> Result<(), Refusal> {
+        let is_full = |other: &Endpoint| self.outgoing[usize::from(other.0)].is_full();
+        let patterns = matching.iter().map(|place| Subscribed::Pattern(*place));
+        let is_much = |of: Subscribed| {
+            self.audiences(of).iter().any(|audience| audience.waiting_bytes() > TURN_BYTES)
+        };
+        if interested.iter().any(is_full)
+            || place.map(Subscribed::Channel).into_iter().chain(patterns).any(is_much)
+        {
+            return Err(Refusal::Busy);
+        }
+        Ok(())
+    }
+
+    /// Adds a message to the audiences of a pattern; returns how many subscribers it has.
+    pub(super) fn put_for_pattern(&mut self, place: u32, message: Numbered<'_>) -> u32 {
+        let Some(pattern) = self.patterns.at(place) else { return 0 };
+        let had_none = pattern.audiences.iter().all(|audience| audience.waiting_bytes() == 0);
+        self.backlog.steps +=
+            pattern.audiences.len() * (1 + message.body.bytes().len() / BYTES_PER_STEP);
+        pattern.put(self.order, message);
+        if had_none {
+            self.noted_patterns.push(place);
+        }
+        let elsewhere = pattern.elsewhere().iter().map(|(_, subscribers)| subscribers);
+        pattern.subscribers() + elsewhere.sum::<u32>()
     }
 
     /// The result of the message for which a process was parked.

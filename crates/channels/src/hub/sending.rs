@@ -1,11 +1,10 @@
-//! The end of a turn: the bytes of audiences are queued for their subscribers.
+//! The end of a turn: what is done, and in which order.
 //!
-//! Owns what happens to subscribers that are too slow, and which channels are forgotten.
+//! Owns what subscribers that fell behind get, and which channels are forgotten. `ordering` queues the messages.
 
 use runtime::service::{Command, ServiceContext};
 
 use super::Channels;
-use crate::audience::Slowed;
 use crate::channel::{Channel, News, Place};
 use crate::format::Numbered;
 use crate::letter::{Item, Letter};
@@ -19,41 +18,24 @@ impl Channels {
     where
         M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
     {
-        for place in std::mem::take(&mut self.noted) {
-            self.send_channel(place, context);
+        self.run_backlog(context);
+        let noted = std::mem::take(&mut self.noted);
+        self.send_turn(&noted, context);
+        for place in noted {
+            self.settle(place, context);
         }
-        self.send_patterns(context);
+        self.run_searches(context);
         self.run_dismissed(context);
-        self.go_on_with_surveys(context);
         self.catch_up(context);
         self.sweep(context);
         self.send_letters(context);
+        self.refill_backlog(context);
     }
 
-    fn send_channel<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
+    /// The rest of a turn for a channel.
+    fn settle<M>(&mut self, place: u32, context: &mut ServiceContext<'_, M>) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
         channel.is_noted = false;
-        let bound = usize::try_from(channel.rules.behind).unwrap_or(usize::MAX);
-        let slow = channel.rules.slow;
-        for (at, audience) in channel.audiences.iter_mut().enumerate() {
-            let (delivered, slowed) = audience.send(context, bound);
-            self.stats.delivered += delivered;
-            for slowed in slowed {
-                match slow {
-                    Slow::Disconnect => {
-                        audience.end(slowed.seat);
-                        self.stats.dropped += u64::from(slowed.messages);
-                        self.stats.disconnected_slow += 1;
-                        context.command(Command::Run(slowed.process));
-                    }
-                    Slow::DropOldest | Slow::Latest => {
-                        audience.fall_behind(&slowed);
-                        self.behind += 1;
-                        self.fallen.push((place, at as u8, slowed.seat));
-                    }
-                }
-            }
-        }
         if std::mem::replace(&mut channel.news, News::None) == News::Some {
             for process in std::mem::take(&mut channel.waiting) {
                 self.polls.resume(process);
@@ -92,22 +74,6 @@ impl Channels {
             self.forget_members(&channel);
             self.by_name.remove(&channel.name);
             self.free.push(place);
-        }
-    }
-
-    fn send_patterns<M>(&mut self, context: &mut ServiceContext<'_, M>) {
-        let bound = usize::try_from(crate::limits::BEHIND).unwrap_or(usize::MAX);
-        for pattern in self.patterns.own() {
-            for audience in &mut pattern.audiences {
-                let (delivered, slowed) = audience.send(context, bound);
-                self.stats.delivered += delivered;
-                for Slowed { seat, process, messages, .. } in slowed {
-                    audience.end(seat);
-                    self.stats.dropped += u64::from(messages);
-                    self.stats.disconnected_slow += 1;
-                    context.command(Command::Run(process));
-                }
-            }
         }
     }
 

@@ -7,8 +7,20 @@ use crate::audience::Audience;
 use crate::channel::Channel;
 use crate::limits::SUBSCRIPTIONS;
 use crate::outcome::Refusal;
+use crate::patterns::Known;
 use crate::position::Position;
 use crate::rights::Rights;
+
+/// Whether a subscription is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Every message published from now on reaches it.
+    Active,
+    /// Other schedulers have not answered.
+    Awaited,
+    /// A scheduler has no room for the pattern.
+    NoRoom,
+}
 
 impl Channels {
     /// A client subscribes. The messages since the position it names, if any, are written to `out`, or queued when the
@@ -53,15 +65,20 @@ impl Channels {
         self.counted(allowed.and(room))
     }
 
-    /// Whether a subscription is active: the home of its channel knows it, so every message published from now on reaches it. A process that
-    /// waits for this is resumed. Patterns are active at once; on other schedulers a turn later.
+    /// Whether a subscription is active, so that every message published from now on reaches it. A process that waits for this is resumed.
     #[must_use]
-    pub fn stands(&self, subscription: &Subscription) -> bool {
+    pub fn standing(&self, subscription: &Subscription) -> Standing {
         match subscription.of {
             Subscribed::Channel(place) => {
-                self.channels[place as usize].as_ref().is_none_or(Channel::is_known)
+                let channel = self.channels[place as usize].as_ref();
+                let is_known = channel.is_none_or(Channel::is_known);
+                if is_known { Standing::Active } else { Standing::Awaited }
             }
-            Subscribed::Pattern(_) => true,
+            Subscribed::Pattern(place) => match self.patterns.get(place).map(|of| of.known) {
+                Some(Known::Yes) | None => Standing::Active,
+                Some(Known::No | Known::Told { .. }) => Standing::Awaited,
+                Some(Known::NoRoom) => Standing::NoRoom,
+            },
         }
     }
 
@@ -82,15 +99,22 @@ impl Channels {
         let has_room = self.subscriptions < SUBSCRIPTIONS;
         let place = has_room.then(|| self.patterns.place(glob)).flatten().ok_or(Refusal::Full);
         let place = self.counted(place)?;
+        let is_alone = self.schedulers == 1;
         let pattern = self.patterns.at(place).ok_or(Refusal::Full)?;
+        if is_alone {
+            pattern.known = Known::Yes;
+        }
         let known = pattern.audiences.iter().position(|audience| audience.format == format);
         let at = known.unwrap_or_else(|| {
             pattern.audiences.push(Audience::new(format));
             pattern.audiences.len() - 1
         });
-        let seat = pattern.audiences[at].join(process);
+        let audience = &mut pattern.audiences[at];
+        let is_known = pattern.known == Known::Yes;
+        // It gets no message before its confirmation.
+        let seat = if is_known { audience.join(process) } else { audience.wait(process, None) };
         self.subscriptions += 1;
-        self.recounted_patterns.push(place);
+        self.patterns.recount(place);
         Ok(Subscription { of: Subscribed::Pattern(place), audience: at as u8, seat, of_user: None })
     }
 
@@ -114,7 +138,7 @@ impl Channels {
                 if let Some(pattern) = self.patterns.at(place) {
                     pattern.audiences[usize::from(audience)].leave(seat);
                 }
-                self.recounted_patterns.push(place);
+                self.patterns.recount(place);
             }
         }
     }
@@ -135,13 +159,7 @@ impl Channels {
     #[must_use]
     pub fn is_too_slow(&self, subscriptions: &[Subscription]) -> bool {
         subscriptions.iter().any(|Subscription { of, audience, seat, .. }| {
-            let audiences = match *of {
-                Subscribed::Channel(place) => {
-                    self.channels[place as usize].as_ref().map(|channel| &channel.audiences)
-                }
-                Subscribed::Pattern(place) => self.patterns.audiences(place),
-            };
-            let audience = audiences.and_then(|audiences| audiences.get(usize::from(*audience)));
+            let audience = self.audiences(*of).get(usize::from(*audience));
             audience.is_some_and(|audience| audience.is_over(*seat))
         })
     }

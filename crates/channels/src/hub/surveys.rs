@@ -2,7 +2,7 @@
 //! user has been disconnected.
 //!
 //! Owns the pending queries. Each scheduler reports its own subscribers, and the numbers are added
-//! up. A query about many channels takes several rounds, because each round has to fit a turn.
+//! up.
 
 use std::sync::Arc;
 
@@ -12,10 +12,7 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
 use super::Channels;
-use crate::glob::Glob;
 use crate::letter::Item;
-use crate::limits::CHANNELS_PER_QUERY;
-use crate::matcher::Matcher;
 use crate::member::Members;
 use crate::question::{Findings, Question};
 
@@ -23,19 +20,15 @@ use crate::question::{Findings, Question};
 #[derive(Debug, Default)]
 pub(super) struct Surveys {
     under_way: HashMap<ProcessId, Survey>,
-    /// Processes whose query has a further round, which no other scheduler's answer begins.
-    going_on: Vec<ProcessId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Survey {
     number: u64,
     /// Schedulers that have not answered.
     left: usize,
     found: HashMap<Arc<str>, u64>,
     members: Members,
-    /// The place from which the next round goes on.
-    next: Option<usize>,
 }
 
 impl Survey {
@@ -43,7 +36,6 @@ impl Survey {
         for (name, subscribers) in findings.counts {
             *self.found.entry(name).or_default() += subscribers;
         }
-        self.next = self.next.max(findings.next);
         // Only the channel's home has any.
         if findings.members.total > 0 {
             self.members = findings.members;
@@ -54,61 +46,46 @@ impl Survey {
 impl Channels {
     /// Queries all schedulers for a process. `None`: it has to wait; it is run when all have answered, and asks again.
     pub fn survey(&mut self, process: ProcessId, question: &Question) -> Option<Findings> {
-        let known = self.surveys.under_way.get_mut(&process);
-        let next = match known {
-            Some(survey) if survey.left > 0 => return None,
-            Some(survey) => match survey.next.take() {
-                Some(next) => Some(next),
-                None => {
-                    let survey = self.surveys.under_way.remove(&process)?;
-                    let counts = survey.found.into_iter().collect();
-                    return Some(Findings { counts, members: survey.members, next: None });
-                }
-            },
-            None => None,
-        };
-        let question = match (question, next) {
-            (Question::Channels(glob, _), Some(next)) => Question::Channels(glob.clone(), next),
-            _ => question.clone(),
-        };
-        self.ask_all(process, question)
-    }
-
-    /// Begins a round of a query. Returns its answer if this scheduler alone has it.
-    fn ask_all(&mut self, process: ProcessId, question: Question) -> Option<Findings> {
-        let own = self.answer(&question);
-        let left = self.outgoing.len() - 1;
-        if left == 0 && own.next.is_none() && !self.surveys.under_way.contains_key(&process) {
-            return Some(own);
+        if let Some(survey) = self.surveys.under_way.get(&process) {
+            if survey.left > 0 {
+                return None;
+            }
+            let survey = self.surveys.under_way.remove(&process)?;
+            let counts = survey.found.into_iter().collect();
+            return Some(Findings { counts, members: survey.members });
         }
         let number = self.ticket();
-        let question = Arc::new(question);
+        let mut left = self.outgoing.len() - 1;
+        let own = match question {
+            Question::Channels(glob) => {
+                self.begin_search(self.here, process, number, glob);
+                left += 1;
+                Findings::default()
+            }
+            question => self.answer(question),
+        };
+        if left == 0 {
+            return Some(own);
+        }
+        let question = Arc::new(question.clone());
         for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
             if other != usize::from(self.here.0) {
                 outgoing.push(Item::Ask { process, number, question: Arc::clone(&question) });
             }
         }
-        let survey = self.surveys.under_way.entry(process).or_default();
-        (survey.number, survey.left) = (number, left);
+        let (found, members) = (HashMap::default(), Members::default());
+        let mut survey = Survey { number, left, found, members };
         survey.add(own);
-        if left == 0 {
-            self.surveys.going_on.push(process);
-        }
+        self.surveys.under_way.insert(process, survey);
         None
-    }
-
-    /// Runs the processes whose query goes on without an answer of another scheduler.
-    pub(super) fn go_on_with_surveys<M>(&mut self, context: &mut ServiceContext<'_, M>) {
-        for process in self.surveys.going_on.drain(..) {
-            context.command(Command::Run(process));
-        }
     }
 
     /// Finds what this scheduler has, or executes the order in the query.
     fn answer(&mut self, question: &Question) -> Findings {
         let counts = match question {
             Question::Members(name, most) => return self.find_members(name, *most),
-            Question::Channels(glob, from) => return self.find_channels(glob, *from),
+            // A search answers it.
+            Question::Channels(_) => Vec::new(),
             Question::Subscribers(names) => {
                 let count = |name: &Arc<str>| {
                     let place = self.by_name.get(name)?;
@@ -122,25 +99,7 @@ impl Channels {
             }
             Question::Patterns => self.patterns.names().map(|name| (name, 1)).collect(),
         };
-        Findings { counts, ..Findings::default() }
-    }
-
-    /// The channels with subscribers here whose names match, among as many as fit a turn.
-    fn find_channels(&self, glob: &Glob, from: usize) -> Findings {
-        // A pattern that is too long matches nothing; whoever asks has refused it.
-        let Ok(matcher) = Matcher::new(glob.as_str().as_bytes()) else {
-            return Findings::default();
-        };
-        let some = self.channels.iter().skip(from).take(CHANNELS_PER_QUERY).flatten();
-        let counts = some
-            .map(|channel| (channel, channel.subscribers() as u64))
-            .filter(|(channel, subscribers)| {
-                *subscribers > 0 && matcher.matches(channel.name.as_bytes())
-            })
-            .map(|(channel, subscribers)| (Arc::clone(&channel.name), subscribers))
-            .collect();
-        let end = from.saturating_add(CHANNELS_PER_QUERY);
-        Findings { counts, next: (end < self.channels.len()).then_some(end), ..Findings::default() }
+        Findings { counts, members: Members::default() }
     }
 
     /// The members of a channel whose home this is, and in any case the number of subscribers here.
@@ -149,7 +108,7 @@ impl Channels {
         let channel = place.and_then(|place| self.channels[place as usize].as_ref());
         let Some(channel) = channel else { return Findings::default() };
         let counts = vec![(Arc::clone(name), channel.subscribers() as u64)];
-        Findings { counts, members: channel.everywhere.some(most), next: None }
+        Findings { counts, members: channel.everywhere.some(most) }
     }
 
     pub(super) fn on_ask(
@@ -159,6 +118,9 @@ impl Channels {
         number: u64,
         question: &Question,
     ) {
+        if let Question::Channels(glob) = question {
+            return self.begin_search(from, process, number, glob);
+        }
         let findings = self.answer(question);
         self.outgoing[usize::from(from.0)].push(Item::Told { process, number, findings });
     }

@@ -141,10 +141,11 @@ impl Channels {
     /// Tells the subscribers of this scheduler.
     fn announce(&mut self, place: u32, member: &Member, step: Step) {
         let Some(channel) = &mut self.channels[place as usize] else { return };
-        let next = channel.history.next();
+        self.order += 1;
+        let (order, next) = (self.order, channel.history.next());
         let event = Event { channel: &channel.name, member, step };
         for audience in &mut channel.audiences {
-            audience.put_event(next, |format, out| format.encode_event(event, out));
+            audience.put_event(order, next, |format, out| format.encode_event(event, out));
         }
         self.note(place);
     }

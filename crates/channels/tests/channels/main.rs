@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod channels;
+mod order;
+mod patterns;
 mod programs;
 mod stage;
 mod tokens;

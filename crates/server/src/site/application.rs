@@ -66,6 +66,7 @@ impl Site {
             packer: Packer::default(),
             runner,
             channels,
+            joining: Vec::new(),
             programs: Programs::default(),
             upgraded: None,
             at_work: Arc::default(),

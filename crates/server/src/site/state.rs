@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ahash::HashMap;
-use channels::{ChannelStats, Channels};
+use channels::{ChannelStats, Channels, ListenerNumber};
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
@@ -66,6 +66,8 @@ pub struct Site {
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
+    /// Subscriptions of pages that wait until their channel's home knows them.
+    pub(super) joining: Vec<ListenerNumber>,
     /// The store, if there is one.
     pub(crate) store: Option<Box<StoreDesk>>,
     /// Pending orders of programs.

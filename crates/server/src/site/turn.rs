@@ -45,12 +45,24 @@ impl Site {
                     let listens = listens.and_then(|name| {
                         self.channels.listen(name, number).map_err(Refusal::as_str)
                     });
-                    has_told = true;
-                    runner.tell_listening(number, listens);
+                    match listens {
+                        Ok(()) => self.joining.push(number),
+                        Err(why) => {
+                            has_told = true;
+                            runner.tell_listening(number, Err(why));
+                        }
+                    }
                 }
                 ChannelWish::Hear(number) => asked.push(number),
-                ChannelWish::Stop(number) => self.channels.stop_listening(number),
+                ChannelWish::Stop(number) => {
+                    self.joining.retain(|joining| *joining != number);
+                    self.channels.stop_listening(number);
+                }
             }
+        }
+        for number in self.joining.extract_if(.., |joining| self.channels.is_listening(*joining)) {
+            has_told = true;
+            runner.tell_listening(number, Ok(()));
         }
         for number in asked {
             if runner.is_hearing(number)

@@ -1,12 +1,13 @@
 //! A service of channels that speaks lines, for tests: `sub NAME [SINCE]`, `unsub NAME`, `pub NAME TEXT`, `psub PATTERN`,
+//! `confirm PATTERN`, which is told when it is active,
 //! `poll NAME SECONDS [SINCE]`.
 #![allow(dead_code, reason = "not each test file uses all of it")]
 
 use std::sync::Arc;
 
 use channels::{
-    Body, Channels, Format, Letter, Position, Publisher, Rights, Rulebook, Sender, Subscriber,
-    Subscription, Told,
+    Body, Channels, Format, Letter, Position, Publisher, Refusal, Rights, Rulebook, Sender,
+    Standing, Subscriber, Subscription, Told,
 };
 use runtime::Peer;
 use runtime::mailbox::Endpoint;
@@ -23,6 +24,8 @@ pub(crate) struct Member {
     /// What it polls for, with its position.
     poll: Option<(String, Option<Position>, u64)>,
     rights: Rights,
+    /// Whether it was told that its last subscription is active, or did not ask.
+    is_confirmed: bool,
 }
 
 pub(crate) struct Lines {
@@ -54,7 +57,7 @@ impl Lines {
                 member.rights = Rights::Token(channels::Pass::of_user(user, u64::MAX).into());
                 Ok(())
             }
-            "psub" => self
+            "psub" | "confirm" => self
                 .channels
                 .subscribe_to_pattern(
                     name,
@@ -64,7 +67,10 @@ impl Lines {
                         rights: &Rights::Anybody,
                     },
                 )
-                .map(|subscription| member.keep(name, subscription)),
+                .map(|subscription| {
+                    member.keep(name, subscription);
+                    member.is_confirmed = verb != "confirm";
+                }),
             "pub" => {
                 let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
                 let body = Body::of_text(rest);
@@ -93,6 +99,25 @@ impl Lines {
 }
 
 impl Lines {
+    /// Tells a member when its last subscription, to a pattern, is active everywhere. Until then it is parked.
+    fn confirm(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
+        let Some(last) = member.subscriptions.last().filter(|_| !member.is_confirmed) else {
+            return self.poll(member, context);
+        };
+        match self.channels.standing(last) {
+            Standing::Awaited => return Next::Park,
+            Standing::Active => context.output.put(b"active\n\n"),
+            Standing::NoRoom => {
+                context.output.put(format!("refused: {}\n\n", Refusal::Full).as_bytes());
+                if let Some(last) = member.subscriptions.pop() {
+                    self.channels.unsubscribe(last);
+                }
+            }
+        }
+        member.is_confirmed = true;
+        Next::Read
+    }
+
     /// Asks again for what a member polls for.
     fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
@@ -143,6 +168,7 @@ impl Service for Lines {
             process,
             poll: None,
             rights: Rights::Anybody,
+            is_confirmed: true,
         })
     }
 
@@ -156,7 +182,7 @@ impl Service for Lines {
         for line in String::from_utf8_lossy(&input[..whole]).lines() {
             self.obey(member, line, context);
         }
-        let next = self.poll(member, context);
+        let next = self.confirm(member, context);
         Progress { consumed: whole, next }
     }
 
@@ -176,7 +202,7 @@ impl Service for Lines {
                 Next::Finish
             }
             Event::InputEnded => Next::Finish,
-            Event::Resumed => self.poll(member, context),
+            Event::Resumed => self.confirm(member, context),
             Event::PeerFinished => Next::Abort,
             _ if member.poll.is_some() => Next::Park,
             _ => Next::Read,

@@ -24,6 +24,8 @@ struct Lists {
 pub(super) struct Waiting {
     /// The number of subscriptions of this kind before the command.
     pub(super) before: Option<usize>,
+    /// How many names of the command were answered.
+    pub(super) answered: usize,
     /// The decisions of modules about the channels of the command, in order.
     pub(super) verdicts: Vec<Result<(), String>>,
     /// The receivers of a message of this client that reaches the client itself, before the reply.

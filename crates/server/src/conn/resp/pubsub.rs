@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use ahash::HashMap;
+use ahash::{HashMap, HashSet};
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
-    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Subscriber, Told,
-    check_name, check_pattern,
+    Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Standing, Subscriber,
+    Told, check_name, check_pattern,
 };
 use pages::Wish;
 use runtime::service::Context;
@@ -103,8 +103,8 @@ pub(super) fn publish(
     After::More
 }
 
-/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once all subscriptions are active, so that this client receives every message that is published
-/// after the reply.
+/// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once its subscription is active on all schedulers, so that this client receives every message that is
+/// published after the reply.
 pub(super) fn subscribe(
     session: &mut Session,
     command: &Command<'_>,
@@ -112,6 +112,11 @@ pub(super) fn subscribe(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
+    if command.len() > 1 + SUBSCRIPTIONS_PER_CONNECTION {
+        // Each name is compared with each subscription.
+        write_error(context.output.buffer(), &refusal_text(Refusal::Full));
+        return After::More;
+    }
     let before = session.listening.waiting().before.take().unwrap_or(own(session, verb).len());
     let mut results = Vec::with_capacity(command.len());
     for (index, name) in command.arguments_from(1).enumerate() {
@@ -125,27 +130,59 @@ pub(super) fn subscribe(
         let verdict = session.listening.waiting().verdicts.get(index).cloned().unwrap_or(Ok(()));
         results.push(verdict.and_then(|()| subscribe_to(session, name, verb, site)));
     }
-    let own = own(session, verb);
-    if own.iter().any(|(_, subscription)| !site.channels.stands(subscription)) {
-        session.listening.waiting().before = Some(before);
-        return After::Wait;
-    }
-    let others = session.subscriptions() - own.len();
-    session.listening.waiting().verdicts.clear();
-    session.listening.settle();
+    answer_subscribed(session, (command, verb), (before, &results), site, context)
+}
+
+/// Replies for each name, in order, as soon as its subscription is active.
+fn answer_subscribed(
+    session: &mut Session,
+    (command, verb): (&Command<'_>, &str),
+    (before, results): (usize, &[Result<usize, String>]),
+    site: &mut Site,
+    context: &mut Context<'_, Message>,
+) -> After {
+    let others = session.subscriptions() - own(session, verb).len();
+    let answered = std::mem::take(&mut session.listening.waiting().answered);
     let mut count = before;
-    for (name, result) in command.arguments_from(1).zip(results) {
-        let out = context.output.buffer();
-        match result {
-            Ok(place) => {
-                count = count.max(place + 1);
-                let name = String::from_utf8_lossy(name);
-                write_answer(session, verb, Some(&name), count + others, out);
-            }
-            Err(problem) => write_error(out, &problem),
+    for (index, (name, result)) in command.arguments_from(1).zip(results).enumerate() {
+        let named = result.as_ref().map(|place| (place, own(session, verb).get(*place)));
+        let problem = match named {
+            Err(problem) => problem.clone(),
+            Ok((place, named)) => match named.map(|named| site.channels.standing(&named.1)) {
+                Some(Standing::Awaited) => {
+                    let waiting = session.listening.waiting();
+                    (waiting.before, waiting.answered) = (Some(before), index);
+                    return After::Wait;
+                }
+                Some(Standing::NoRoom) => refusal_text(Refusal::Full),
+                Some(Standing::Active) | None => {
+                    count = count.max(place + 1);
+                    if index >= answered {
+                        let name = String::from_utf8_lossy(name);
+                        let out = context.output.buffer();
+                        write_answer(session, verb, Some(&name), count + others, out);
+                    }
+                    continue;
+                }
+            },
+        };
+        if index >= answered {
+            write_error(context.output.buffer(), &problem);
         }
     }
+    leave_without_room(session, verb, site);
+    session.listening.waiting().verdicts.clear();
+    session.listening.settle();
     After::More
+}
+
+/// Ends the subscriptions to patterns for which another scheduler has no room.
+fn leave_without_room(session: &mut Session, verb: &str, site: &mut Site) {
+    let has_none = |named: &mut Named| site.channels.standing(&named.1) == Standing::NoRoom;
+    let refused: Vec<Named> = own_mut(session, verb).extract_if(.., has_none).collect();
+    for (_, subscription) in refused {
+        site.channels.unsubscribe(subscription);
+    }
 }
 
 /// Asks the module of a channel whether it allows a command; a refusal is an error of Redis. `None` if the module has not decided: the command is run again when the
@@ -247,10 +284,15 @@ pub(super) fn unsubscribe(
         session.listening.settle();
         return;
     }
+    // A name that is not subscribed to, of which there may be many, costs no search.
+    let known: HashSet<Box<str>> =
+        own(session, kind).iter().map(|(name, _)| name.clone()).collect();
     for argument in command.arguments_from(1) {
         let name = String::from_utf8_lossy(argument).into_owned();
         let own = own_mut(session, kind);
-        if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
+        if known.contains(name.as_str())
+            && let Some(at) = own.iter().position(|(known, _)| **known == *name)
+        {
             let (_, subscription) = own.remove(at);
             site.channels.unsubscribe(subscription);
         }
@@ -304,9 +346,9 @@ pub(super) fn about(
     let verb = command.argument(1).to_ascii_lowercase();
     let name = |argument: &[u8]| Arc::from(String::from_utf8_lossy(argument));
     let question = match (&*verb, command.len()) {
-        (b"channels", 2) => Question::Channels(Glob::new("*"), 0),
+        (b"channels", 2) => Question::Channels(Glob::new("*")),
         (b"channels", 3) => match check_pattern(command.argument(2)) {
-            Ok(pattern) => Question::Channels(Glob::new(&name(pattern)), 0),
+            Ok(pattern) => Question::Channels(Glob::new(&name(pattern))),
             Err(problem) => {
                 write_error(out, &format!("ERR {problem}"));
                 return After::More;
@@ -332,10 +374,11 @@ pub(super) fn about(
         }
         Question::Subscribers(names) => {
             write_array(out, 2 * names.len());
-            let counts: HashMap<Arc<str>, u64> = found.into_iter().collect();
+            let found: HashMap<Arc<str>, u64> = found.into_iter().collect();
             for name in names {
+                let count = found.get(&name).copied().unwrap_or(0);
                 write_bulk(out, name.as_bytes());
-                write_integer(out, number(counts.get(&name).copied().unwrap_or(0)));
+                write_integer(out, number(count));
             }
         }
         Question::Patterns | Question::Members(..) | Question::Dismiss(..) => {

@@ -3,7 +3,7 @@
 //! Owns the module's operations on the socket, and that the next message is read when the module
 //! waits for one.
 
-use channels::{NameProblem, Refusal, Rights, Subscriber, check_name};
+use channels::{NameProblem, Refusal, Rights, Standing, Subscriber, check_name};
 use runtime::service::Context;
 use script::engine::Saying;
 use wire::websocket::{
@@ -43,7 +43,7 @@ impl Socket {
     /// Continues until the module waits, or the client has to read its output.
     pub(super) fn talk(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> After {
         loop {
-            if context.output_is_full() {
+            if context.output_is_full() || self.is_joining(site) {
                 return After::Busy;
             }
             let moment = (context.now, context.mail.endpoint());
@@ -79,6 +79,12 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Whether the home of the channel that was joined last has not answered. The module goes on when messages of the channel arrive.
+    fn is_joining(&self, site: &Site) -> bool {
+        let last = self.subscriptions.last();
+        last.is_some_and(|last| site.channels.standing(last) == Standing::Awaited)
     }
 
     /// Subscribes the client to a channel, whose messages it gets as they were published.

@@ -85,7 +85,7 @@ impl Site {
                 Some(members_object(name, &found))
             }
             Order::Channels(glob) => {
-                let question = Question::Channels(glob.clone(), 0);
+                let question = Question::Channels(glob.clone());
                 let mut found = self.channels.survey(process, &question)?.counts;
                 found.sort_unstable();
                 let counts =

@@ -55,7 +55,7 @@ impl Site {
         }
         if !name.is_empty() {
             let asked = (exchange.request, found);
-            match self.ask_about((name, query), Wish::Subscribe, &rights, asked, context) {
+            match self.may_begin((name, query), &rights, asked, context) {
                 Some(Ok(())) => {}
                 Some(Err(refused)) => return refuse(&refused, origin, exchange),
                 None => return Answer::Wait,
@@ -83,6 +83,32 @@ impl Site {
         let address = exchange.request.peer.address;
         self.upgraded = Some(Upgraded { to, rights, address, request: kept, extension });
         Answer::Upgrade
+    }
+
+    /// Whether a reader may begin: its channel's module allows it, and a long poll needs nothing else. The others are answered when every
+    /// message from then on reaches them. `None`: that comes later.
+    fn may_begin(
+        &mut self,
+        (name, query): (&str, Option<&[u8]>),
+        rights: &Rights,
+        (request, found): (&Request<'_>, &Found<'_>),
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<Result<(), Refused>> {
+        // One that waits for its channel was already allowed.
+        if !self.channels.is_polling(context.id)
+            && let Err(refused) =
+                self.ask_about((name, query), Wish::Subscribe, rights, (request, found), context)?
+        {
+            return Some(Err(refused));
+        }
+        if request.head.upgrade.is_none() && !wants_events(request) {
+            return Some(Ok(()));
+        }
+        match self.channels.is_ready(name, context.id) {
+            Ok(true) => Some(Ok(())),
+            Ok(false) => None,
+            Err(refusal) => Some(Err(Refused::Rules(refusal))),
+        }
     }
 
     /// Accepts compressed messages, if they are configured and the client offers them.
@@ -114,14 +140,11 @@ impl Site {
             Ok(wanted) => wanted,
             Err(refused) => return refuse(&refused, origin, exchange),
         };
-        // A waiting long poll was already allowed.
-        if !self.channels.is_polling(context.id) {
-            let asked = (exchange.request, found);
-            match self.ask_about((name, query), Wish::Subscribe, &rights, asked, context) {
-                Some(Ok(())) => {}
-                Some(Err(refused)) => return refuse(&refused, origin, exchange),
-                None => return Answer::Wait,
-            }
+        let asked = (exchange.request, found);
+        match self.may_begin((name, query), &rights, asked, context) {
+            Some(Ok(())) => {}
+            Some(Err(refused)) => return refuse(&refused, origin, exchange),
+            None => return Answer::Wait,
         }
         if wants_events(exchange.request) {
             exchange.reply.close();

@@ -4,12 +4,12 @@
 
 use std::fmt::{Display, Write};
 
-use channels::Matcher;
 use runtime::service::Context;
 use store::{Outcome, Query};
 use sys::accounting::{process_usage, resident_bytes};
 use wire::resp::{Command, write_array, write_bulk, write_map};
 
+use super::pattern::KeyPattern;
 use super::{After, Database, Session, say, say_error, write_failure};
 use crate::limits::RESP_CONFIG_PATTERNS;
 use crate::message::Message;
@@ -210,7 +210,7 @@ pub(super) fn config(
     }
     let mut patterns = Vec::new();
     for pattern in command.arguments_from(2) {
-        match Matcher::new(&pattern.to_ascii_lowercase()) {
+        match KeyPattern::new(&pattern.to_ascii_lowercase()) {
             Ok(pattern) => patterns.push(pattern),
             Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
         }

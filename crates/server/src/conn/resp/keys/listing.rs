@@ -5,10 +5,10 @@
 
 use std::ops::ControlFlow;
 
-use channels::Matcher;
 use runtime::service::Context;
 use wire::resp::{Command, write_array, write_bulk, write_error};
 
+use super::pattern::KeyPattern;
 use super::{After, Session, say_error, transaction, write_failure};
 use crate::limits::{RESP_KEYS_PER_LOOK, RESP_LISTING_SIZE};
 use crate::message::Message;
@@ -23,7 +23,7 @@ pub(super) fn run(
     if session.keys.is_in_transaction() {
         return transaction::queue_command(session, command, context);
     }
-    let pattern = match Matcher::new(command.argument(1)) {
+    let pattern = match KeyPattern::new(command.argument(1)) {
         Ok(pattern) => pattern,
         Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
     };

@@ -10,6 +10,7 @@ mod expiries;
 mod inspecting;
 mod known;
 mod listing;
+mod pattern;
 mod reply;
 mod request;
 mod requested;

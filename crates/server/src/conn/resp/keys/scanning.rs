@@ -12,11 +12,11 @@
 
 use std::ops::ControlFlow;
 
-use channels::Matcher;
 use runtime::service::Context;
 use store::{Database, Failure, ScanNumber, Visited};
 use wire::resp::{Command, write_array, write_bulk};
 
+use super::pattern::KeyPattern;
 use super::request::{SYNTAX, number};
 use super::{After, Session, say_error, transaction, write_failure};
 use crate::limits::{RESP_KEYS_PER_LOOK, RESP_SCAN_KEYS, RESP_SCAN_SIZE};
@@ -31,7 +31,7 @@ const SCAN_COUNT: usize = 10;
 struct Scan {
     /// The cursor; 0 begins a scan.
     cursor: u64,
-    pattern: Matcher,
+    pattern: KeyPattern,
     /// Keys to visit.
     count: usize,
     /// Whether keys of the type `string` are wanted, the only one.
@@ -89,7 +89,7 @@ fn read(command: &Command<'_>) -> Result<Scan, String> {
         }
         at += 2;
     }
-    let pattern = Matcher::new(pattern).map_err(|problem| format!("ERR {problem}"))?;
+    let pattern = KeyPattern::new(pattern).map_err(|problem| format!("ERR {problem}"))?;
     Ok(Scan { cursor, pattern, count: count.min(RESP_SCAN_KEYS), wants_strings })
 }
 

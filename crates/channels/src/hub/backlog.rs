@@ -1,0 +1,118 @@
+//! Messages that wait for a later turn, because those of this turn were work enough.
+//!
+//! Owns how much a turn may do for the channels whose home this scheduler is. A message is compared
+//! with all patterns and copied for each audience, so a publisher decides how much work it is; one
+//! that has to wait is told later, as if the home were another scheduler.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use runtime::mailbox::Endpoint;
+use runtime::service::ServiceContext;
+
+use super::Channels;
+use crate::letter::{Item, Publisher, Receipt};
+use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
+use crate::message::Offer;
+use crate::outcome::{Published, Refusal};
+
+/// A message on its way to its channel.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    pub(super) from: Endpoint,
+    pub(super) name: Arc<str>,
+    pub(super) offer: Offer,
+    pub(super) publisher: Option<Publisher>,
+}
+
+impl Incoming {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.name.len() + self.offer.body.bytes().len()
+    }
+}
+
+/// The waiting messages, in order, and the steps of this turn so far.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    waiting: VecDeque<Incoming>,
+    bytes: usize,
+    pub(super) steps: usize,
+}
+
+impl Backlog {
+    /// Whether a message can be distributed now.
+    pub(super) fn is_open(&self) -> bool {
+        self.waiting.is_empty() && self.steps < STEPS_PER_TURN
+    }
+
+    /// A message waits for a later turn.
+    pub(super) fn postpone(&mut self, message: Incoming) -> Result<(), Refusal> {
+        if self.bytes > UNSENT_BYTES {
+            return Err(Refusal::Busy);
+        }
+        self.bytes += message.bytes();
+        self.waiting.push_back(message);
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<Incoming> {
+        if self.steps >= STEPS_PER_TURN {
+            return None;
+        }
+        let message = self.waiting.pop_front()?;
+        self.bytes -= message.bytes();
+        Some(message)
+    }
+}
+
+impl Channels {
+    /// A message for a channel whose home this is.
+    pub(super) fn on_publish<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
+        if self.backlog.is_open() {
+            return self.accept_incoming(message, context);
+        }
+        let (from, publisher) = (message.from, message.publisher);
+        let postponed = self.backlog.postpone(message);
+        if let Err(refusal) = self.counted(postponed) {
+            self.tell_publisher(from, publisher, Err(refusal), context);
+        }
+    }
+
+    /// Distributes messages that have waited, as many as this turn may.
+    pub(super) fn run_backlog<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        while let Some(message) = self.backlog.next() {
+            self.accept_incoming(message, context);
+        }
+    }
+
+    /// The turn ends: the next one may do as much again.
+    pub(super) fn refill_backlog<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        self.backlog.steps = 0;
+        if !self.backlog.waiting.is_empty() {
+            context.wake_after_ms(0);
+        }
+    }
+
+    fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
+        let Incoming { from, name, offer, publisher } = message;
+        let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
+        let result = self.counted(accepted);
+        self.tell_publisher(from, publisher, result, context);
+    }
+
+    fn tell_publisher<M>(
+        &mut self,
+        from: Endpoint,
+        publisher: Option<Publisher>,
+        result: Result<Published, Refusal>,
+        context: &mut ServiceContext<'_, M>,
+    ) {
+        let Some(publisher) = publisher else { return };
+        let receipt = Receipt { publisher, result };
+        if from == self.here {
+            self.on_receipt(receipt, context);
+        } else {
+            self.outgoing[usize::from(from.0)].push(Item::Receipt(receipt));
+        }
+    }
+}
