@@ -16,6 +16,7 @@ mod channel_pages;
 mod channel_programs;
 mod channel_reconnects;
 mod channel_slow;
+mod channel_texts;
 mod channel_tokens;
 mod channels;
 mod chat_example;
