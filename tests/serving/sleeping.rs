@@ -48,13 +48,18 @@ fn every_client_is_answered_while_the_threads_go_to_sleep() {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=2");
     let store = plan.directory.join("store").display().to_string();
     let server = plan.argument(&format!("--store={store}")).start();
-    let (address, until) = (resp(&server), Instant::now() + Duration::from_secs(seconds));
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS)
-            .map(|number| scope.spawn(move || ask_on(address, number, until)))
-            .collect();
-        clients.into_iter().map(|client| client.join().unwrap()).collect()
-    });
+    let address = resp(&server);
+    let mut results = Vec::new();
+    // One client alone first: then nothing else ends a sleep that should have ended.
+    for clients in [1, CLIENTS] {
+        let until = Instant::now() + Duration::from_secs(seconds) / 2;
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..clients)
+                .map(|number| scope.spawn(move || ask_on(address, number, until)))
+                .collect();
+            results.extend(clients.into_iter().map(|client| client.join().unwrap()));
+        });
+    }
     let asked: u64 = results.iter().map(|(asked, _)| asked).sum();
     let slowest = results.iter().map(|(_, slowest)| *slowest).max().unwrap();
     println!("{asked} requests in {seconds} s, the slowest answer after {slowest:?}");
