@@ -3,14 +3,16 @@
 //! Method: one channel with a subscriber of every kind. Every body is published by every way in, and after each a message that all
 //! of them must get; what they got before it is checked for its form.
 
+mod ear;
+
 use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
 
+use self::ear::{Ear, Form, parsed};
 use crate::server::channel::{API_KEY, UPGRADE, ask, connect, frame, resp, say, websocket};
 use crate::server::client::text;
 use crate::server::{Plan, Server};
@@ -197,96 +199,6 @@ impl Way {
             }
         }
     }
-}
-
-/// A subscriber, and what it has received but not looked at.
-struct Ear {
-    name: &'static str,
-    stream: TcpStream,
-    form: Form,
-    received: Vec<u8>,
-    reader: Reader,
-}
-
-/// The form of what a subscriber gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Frames,
-    Objects,
-    Lines,
-    Resp,
-}
-
-impl Ear {
-    fn new(name: &'static str, form: Form, extension: Extension, stream: TcpStream) -> Self {
-        Self { name, stream, form, received: Vec::new(), reader: Reader::new(extension) }
-    }
-
-    /// The messages before the one with this text; `None` for a form that does not tell them apart.
-    fn before(&mut self, mark: &str) -> Option<usize> {
-        let mut messages = 0;
-        loop {
-            if matches!(self.form, Form::Frames | Form::Objects) {
-                while let Some(message) = self.frame() {
-                    if message.windows(mark.len()).any(|part| part == mark.as_bytes()) {
-                        return Some(messages);
-                    }
-                    messages += 1;
-                }
-            } else if let Some(end) =
-                self.received.windows(mark.len()).position(|part| part == mark.as_bytes())
-            {
-                let seen: Vec<u8> = self.received.drain(..end + mark.len()).collect();
-                if self.form == Form::Lines {
-                    assert!(
-                        str::from_utf8(&seen).is_ok(),
-                        "{}: {}",
-                        self.name,
-                        seen.escape_ascii()
-                    );
-                }
-                return None;
-            }
-            let mut piece = [0; 8_192];
-            let count = self.stream.read(&mut piece).unwrap_or_else(|error| {
-                panic!("{}: {error} before {mark}, {}", self.name, self.received.escape_ascii())
-            });
-            assert!(count > 0, "{} was closed before {mark}", self.name);
-            self.received.extend_from_slice(&piece[..count]);
-        }
-    }
-
-    /// The next message, which is checked by the reader of frames: text that is not UTF-8 is a failure.
-    fn frame(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let mut scratch = Vec::new();
-            let step =
-                self.reader.next(Role::Client, &Limits::default(), &self.received, &mut scratch);
-            let (used, message) = match step {
-                Err(failure) => panic!("{}: {failure:?}", self.name),
-                Ok((_, Step::NeedMore)) => return None,
-                Ok((_, Step::Close(code))) => panic!("{} was closed with {code:?}", self.name),
-                Ok((used, Step::Message(kind, bytes))) => {
-                    if self.form == Form::Objects {
-                        assert!(kind == Kind::Text && parsed(bytes).is_object());
-                    }
-                    (used, Some(bytes.to_vec()))
-                }
-                Ok((used, Step::Ping(_) | Step::Pong)) => (used, None),
-            };
-            self.received.drain(..used);
-            if message.is_some() {
-                return message;
-            }
-        }
-    }
-}
-
-/// JSON, which is valid UTF-8. The parser of this test refuses an escaped surrogate, which RFC 8259 allows (section 8.2).
-fn parsed(bytes: &[u8]) -> Value {
-    let text = str::from_utf8(bytes).unwrap_or_else(|_| panic!("{}", bytes.escape_ascii()));
-    let text = text.replace("\\ud800", "\\ufffd");
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// What the history has, as a program is told.
