@@ -16,6 +16,15 @@ struct Kept {
     expiry: Option<u64>,
 }
 
+fn holds(is_there: bool, only: Only) -> bool {
+    match only {
+        Only::Always => true,
+        Only::IfAbsent => !is_there,
+        Only::IfPresent => is_there,
+        Only::IfVersion(_) => false,
+    }
+}
+
 /// The expected content of a store.
 #[derive(Default)]
 pub(crate) struct Model {
@@ -120,12 +129,6 @@ impl Model {
 
     /// The outcome without versions.
     pub(crate) fn apply(&mut self, change: &Change, now: u64) -> Seen {
-        let holds = |is_there: bool, only: Only| match only {
-            Only::Always => true,
-            Only::IfAbsent => !is_there,
-            Only::IfPresent => is_there,
-            Only::IfVersion(_) => false,
-        };
         match change {
             Change::Put { key, value, expiry, only, old } => {
                 let before = self.get(key, now).map(|kept| kept.bytes.clone());
