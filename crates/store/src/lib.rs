@@ -66,7 +66,7 @@ pub use page::{Page, PageOf, With};
 pub use query::Query;
 pub use readers::Reader;
 pub use record::{Entry, Kind, Record, Value};
-pub use scan::{ScanNumber, Visited};
+pub use scan::{Ends, ScanNumber, Visited};
 pub use snapshot::Snapshot;
 pub use store::{Settings, Store, Sync, Usage};
 pub use turn::TurnStore;

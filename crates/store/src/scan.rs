@@ -13,6 +13,9 @@ use crate::snapshot::Snapshot;
 /// Bits of the hash in a number.
 const HASH_BITS: u32 = 47;
 
+/// The first and the last key of a database, if it has keys.
+pub type Ends<K> = Option<(K, K)>;
+
 /// A key that a scan visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visited<'k> {
@@ -72,7 +75,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn ends(&self, database: Database) -> Result<Option<(Vec<u8>, Vec<u8>)>, Failure> {
+    pub fn ends(&self, database: Database) -> Result<Ends<Vec<u8>>, Failure> {
         let ends = self.first_and_last(database)?;
         Ok(ends.map(|(first, last)| (first.to_vec(), last.to_vec())))
     }

@@ -14,6 +14,7 @@ use crate::order::{Database, Order};
 use crate::outcome::Outcome;
 use crate::query::Query;
 use crate::record::Record;
+use crate::scan::Ends;
 use crate::table::Table;
 
 /// The store as of one commit.
@@ -58,10 +59,7 @@ impl Snapshot {
         table(&self.tables, database)?.range(&self.transaction, begin)
     }
 
-    pub(crate) fn first_and_last(
-        &self,
-        database: Database,
-    ) -> Result<Option<(&[u8], &[u8])>, Failure> {
+    pub(crate) fn first_and_last(&self, database: Database) -> Result<Ends<&[u8]>, Failure> {
         let records = table(&self.tables, database)?.records;
         let (first, last) = (records.first(&self.transaction)?, records.last(&self.transaction)?);
         Ok(first.zip(last).map(|((first, _), (last, _))| (first, last)))
