@@ -6,7 +6,6 @@
 use super::Header;
 use super::Problems;
 use super::item::Item;
-use super::keys::misplaced;
 use super::section::Section;
 use super::value::{cannot_be, text, word};
 use super::wording::nearest;
@@ -33,7 +32,7 @@ const RESERVED: [(&str, &str); 13] = [
 pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers: Vec<Header> = Vec::new();
     for item in section.entries("headers", problems) {
-        if let Some(why) = misplaced("headers", item.key) {
+        if let Some(why) = problems.misplaced("headers", item.key) {
             let mend = format!("{why}; a field of that name is written `{}`", capital(item.key));
             problems.at(item.key_offset, mend);
             continue;

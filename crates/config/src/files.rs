@@ -7,7 +7,6 @@ use std::path::Path;
 use super::field::{cache_control, is_surely_media_type, media_type};
 use super::item::Item;
 use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
-use super::keys::misplaced;
 use super::section::Section;
 use super::value::{cannot_be, path, word};
 use super::wording::shown;
@@ -230,7 +229,9 @@ pub(super) fn media_types(top: &Section<'_>, problems: &mut Problems) -> Vec<Med
     let mut types: Vec<MediaType> = Vec::new();
     for item in top.entries("mime", problems) {
         // There are files of the type `json` and `log`, which are settings too.
-        if let Some(why) = misplaced("mime", item.key).filter(|_| !is_surely_media_type(&item)) {
+        if let Some(why) =
+            problems.misplaced("mime", item.key).filter(|_| !is_surely_media_type(&item))
+        {
             problems.at(item.key_offset, why);
             continue;
         }

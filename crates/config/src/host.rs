@@ -7,7 +7,6 @@ use std::path::Path;
 
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
-use super::keys::misplaced;
 use super::page_name::PageName;
 use super::route_keys::{HOST_ROUTE, ROUTE};
 use super::section::Section;
@@ -125,7 +124,7 @@ fn error_pages(section: &Section<'_>, problems: &mut Problems) -> Vec<ErrorPage>
     for item in section.entries("error_pages", problems) {
         let status = item.key.parse().ok().filter(|status| (400..=599).contains(status));
         let Some(status) = status.filter(|_| item.key.len() == 3) else {
-            let message = misplaced("error_pages", item.key).unwrap_or_else(|| {
+            let message = problems.misplaced("error_pages", item.key).unwrap_or_else(|| {
                 format!("`{}` is not an error status; write one from 400 to 599", shown(item.key))
             });
             problems.at(item.key_offset, message);

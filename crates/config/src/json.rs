@@ -7,7 +7,6 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use toml::de::DeValue;
 
 use super::item::Item;
-use super::keys::misplaced_of_top;
 use super::problem::Problems;
 
 /// The JSON text of a value.
@@ -23,7 +22,7 @@ pub(super) fn look_for_settings(item: &Item<'_>, problems: &mut Problems) {
         DeValue::Table(table) if problems.is_below_header(item.offset) => {
             for (key, value) in table.iter() {
                 let name = key.get_ref();
-                if let Some(why) = misplaced_of_top("json", name) {
+                if let Some(why) = problems.misplaced_of_top("json", name) {
                     let mend = format!("{why}; to send it, write `json = {{ {name} = ... }}`");
                     problems.at(key.span().start, mend);
                 }

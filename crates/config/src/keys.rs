@@ -12,6 +12,7 @@ use super::limit_keys::LIMITS;
 use super::listener::LISTENER;
 use super::log::{ADMIN, LOG};
 use super::pages::PAGES;
+use super::problem::{Rank, SettingPlace};
 use super::processes::PROCESS;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
@@ -84,15 +85,9 @@ fn place_of(key: &str) -> Option<String> {
     }
 }
 
-/// The message for the name of a setting in a table whose keys the user chooses: everything below the header of that table
-/// belongs to it, so the setting would have no effect.
-pub(super) fn misplaced(table: &str, key: &str) -> Option<String> {
-    let place = place_of(key)?;
-    Some(format!("the setting `{key}` is in the table `{table}`, where it has no effect; {place}"))
-}
-
-/// The same in a table of any values, for the settings that decide what the whole server does.
-pub(super) fn misplaced_of_top(table: &str, key: &str) -> Option<String> {
+/// Where a setting of this name belongs, for those in a table whose keys the user chooses; `None` if there is none.
+pub(super) fn setting(key: &str) -> Option<SettingPlace> {
     let is_of_top = TOP.keys().any(|known| known.name == key && !known.is_section());
-    misplaced(table, key).filter(|_| is_of_top)
+    let rank = if is_of_top { Rank::OfTop } else { Rank::OfSection };
+    place_of(key).map(|words| SettingPlace { words, rank })
 }

@@ -66,12 +66,30 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
+/// Where a setting belongs.
+pub(crate) struct SettingPlace {
+    /// In words.
+    pub(crate) words: String,
+    pub(crate) rank: Rank,
+}
+
+/// What a setting decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Something about the whole server: it stands at the top of the file.
+    OfTop,
+    /// Something in a section, or the section itself.
+    OfSection,
+}
+
 /// Collects problems while a configuration is read, and knows which line an offset is on.
 pub(crate) struct Problems {
     file_name: String,
     text: String,
     line_starts: Vec<usize>,
     list: Vec<Problem>,
+    /// Finds where a setting of this name belongs, if there is one. The list of all settings knows all readers, so a reader cannot know it.
+    setting: fn(&str) -> Option<SettingPlace>,
 }
 
 impl Problems {
@@ -83,7 +101,28 @@ impl Problems {
             text: text.to_owned(),
             line_starts: std::iter::once(0).chain(ends).collect(),
             list: Vec::new(),
+            setting: |_| None,
         }
+    }
+
+    /// The same, with the places of settings.
+    pub(crate) fn knowing(self, setting: fn(&str) -> Option<SettingPlace>) -> Self {
+        Self { setting, ..self }
+    }
+
+    /// The message for the name of a setting in a table whose keys the user chooses: everything below the header of that table
+    /// belongs to it, so the setting would have no effect.
+    pub(crate) fn misplaced(&self, table: &str, key: &str) -> Option<String> {
+        let place = (self.setting)(key)?.words;
+        Some(format!(
+            "the setting `{key}` is in the table `{table}`, where it has no effect; {place}"
+        ))
+    }
+
+    /// The same in a table of any values, for the settings that decide what the whole server does.
+    pub(crate) fn misplaced_of_top(&self, table: &str, key: &str) -> Option<String> {
+        (self.setting)(key).filter(|place| place.rank == Rank::OfTop)?;
+        self.misplaced(table, key)
     }
 
     /// The place of a byte of the text.

@@ -38,7 +38,7 @@ pub(super) fn config(
         problems.at(0, format!("the file is longer than {CONFIG_SIZE_MAX} bytes"));
         return Err(problems.into_errors());
     }
-    let mut problems = Problems::new(file_name, text);
+    let mut problems = Problems::new(file_name, text).knowing(keys::setting);
     let (document, errors) = DeTable::parse_recoverable(text);
     add_syntax(&errors, text, &mut problems);
     // The parser guesses the rest of an invalid text, so further problems would mislead.

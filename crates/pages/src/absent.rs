@@ -8,7 +8,8 @@ use script::template::{Named, named};
 
 use super::limits::PAGE_STRANGERS_MAX;
 use super::mark::column_of;
-use super::set::{Page, PageKind, PageSet, Problem};
+use super::page::{Page, PageKind, Problem};
+use super::set::PageSet;
 
 /// The functions that take the name of a part or a module.
 const FUNCTIONS: [&str; 4] = ["include", "layout", "render", "require"];

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::set::Page;
+use super::page::Page;
 
 /// The page that one scheduler runs, on a cache line of its own.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use ahash::HashMap;
 use script::engine::{Fault, ScriptError, State};
 
+use super::page::Page;
 use super::process::{Key, Life, Underway, Work};
 use super::runner::Runner;
-use super::set::Page;
 use super::site_processes::Outcome;
 use crate::limits::{ENDED_FOR_ROOM_MIN, PROCESSES_ENDED_AT_ONCE};
 

@@ -8,7 +8,8 @@ use wire::escape::escape_html;
 use wire::http::status::Status;
 
 use super::mark::column_of;
-use super::set::{Page, PageSet};
+use super::page::Page;
+use super::set::PageSet;
 use crate::limits::{FAULT_LINE_CHARACTERS, FAULT_LINES, FAULT_MESSAGE_CHARACTERS};
 
 const STYLE: &str = include_str!("fault_page.css");
@@ -214,7 +215,7 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use sha2::{Digest, Sha256};
 
-    use super::super::set::{PageKind, Problem};
+    use super::super::page::{PageKind, Problem};
     use super::*;
     use config::PageName;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ahash::HashMap;
 use memchr::memmem;
 
-use super::set::{Page, PageKind};
+use super::page::{Page, PageKind};
 
 /// What the texts of a set mention.
 #[derive(Debug, Default)]

@@ -13,10 +13,11 @@ use super::absent::Present;
 use super::engine_settings::engine_settings;
 use super::error::PagesError;
 use super::modules;
+use super::page::Problem;
 use super::scan::walk;
 use super::secret::Secret;
 pub use super::set::PageRoot;
-use super::set::{Compiler, LastGood, Newest, PageSet, Problem};
+use super::set::{Compiler, LastGood, Newest, PageSet};
 
 /// The number of a set of pages. Directories that are served by several rules have one set of pages,
 /// so this is not the number of a [`Root`](files::rules::Root).

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use script::engine::{Fault, Handler, ScriptError};
 
 use super::counts::RowIndex;
-use super::set::{Page, PageSet};
+use super::page::Page;
+use super::set::PageSet;
 
 /// The loaded pages of a root.
 pub(super) struct Loaded {

@@ -11,10 +11,9 @@ use script::engine::{EngineError, Purpose, ScriptError, State};
 
 use super::file_readers::FileReaders;
 use super::host::{LoadHost, LoadLog};
+use super::page::{Page, PageKind, Problem};
 use super::scan::{Source, Walked};
-use super::set::{
-    Compiler, Newest, Page, PageKind, PageRoot, PageSet, Problem, closed_of, problem_of, told,
-};
+use super::set::{Compiler, Newest, PageRoot, PageSet, closed_of, problem_of, told};
 use crate::limits::APP_MAIN;
 
 /// The default media type of a module's answers.

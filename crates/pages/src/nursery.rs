@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use script::engine::{EngineError, Role, ScriptError, Settings, State, Usage};
 
-use super::set::{Page, PageSet};
+use super::page::Page;
+use super::set::PageSet;
 
 /// The engine of spawned processes, created when first needed.
 pub(super) struct Nursery {

@@ -11,8 +11,8 @@ use script::engine::{Run, ScriptError};
 use super::counts::RowIndex;
 use super::delivery::Delivery;
 use super::family::{Budget, Family, Member};
+use super::page::Page;
 use super::process_name::Name;
-use super::set::Page;
 
 /// The key of a run on its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -11,8 +11,9 @@ use super::host::{LoadHost, LoadLog};
 use super::load::SetIndex;
 use super::loaded::{Code, Loaded};
 use super::nursery::provide;
+use super::page::Page;
 use super::runner::Runner;
-use super::set::{Page, PageSet};
+use super::set::PageSet;
 use crate::limits::PAGE_LOADS_FAILED_MAX;
 
 /// Pages that could not be loaded in one edit.

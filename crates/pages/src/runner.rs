@@ -24,11 +24,12 @@ use super::loaded::{self, Loaded, no_room};
 use super::log_gate::LogGate;
 use super::mailbox::{Awaits, Mailboxes};
 use super::nursery::Nursery;
+use super::page::Page;
 use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
 use super::put_off::PutOff;
 use super::ready::Ready;
-use super::set::{Page, PageSet};
+use super::set::PageSet;
 use super::toll::Toll;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
 

@@ -4,7 +4,6 @@
 //! Owns which page answers a path, and that a page whose new text is broken keeps its last good
 //! one. Never runs a page. App modules are such a set, too (`modules.rs`).
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use script::template;
 
 use super::file_readers::FileReaders;
 use super::mark::column_of;
+use super::page::{Page, PageKind, Problem};
 use super::scan::{Source, Unreadable, Walked};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_STRANGERS_MAX};
 
@@ -37,62 +37,6 @@ pub struct PageRoot {
 pub(super) struct Newest {
     pub(super) name: PageName,
     pub(super) text: Result<Arc<str>, Problem>,
-}
-
-/// The kind of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PageKind {
-    /// Text with code in it.
-    #[default]
-    Page,
-    /// An app module: code only.
-    Module,
-}
-
-/// One page, or one app module.
-#[derive(Debug)]
-pub struct Page {
-    /// Its name.
-    pub name: PageName,
-    /// Its kind.
-    pub kind: PageKind,
-    /// The default media type of its answer.
-    pub media_type: Arc<str>,
-    /// Its source, for showing the line of an error.
-    pub source: String,
-    /// Its code; `None` if it never compiled.
-    pub lua: Option<Arc<str>>,
-    /// The problem of the newest text. The code is then from an older text.
-    pub problem: Option<Problem>,
-    /// Places at which the code will fail when it reaches them: undefined globals.
-    pub strangers: Vec<Problem>,
-}
-
-impl Page {
-    /// The error for pages that include it while it has no code.
-    pub(super) fn refusal(&self, problem: &Problem) -> String {
-        format!("{}{problem}", self.name.file)
-    }
-}
-
-/// The problem of a page. It is written after the name of its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, from 1; 0 if it concerns the whole file.
-    pub line: u32,
-    /// The column, from 1; 0 if unknown.
-    pub column: u32,
-    /// The problem, and how to fix it.
-    pub what: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for place in [self.line, self.column].into_iter().take_while(|place| *place != 0) {
-            write!(formatter, ":{place}")?;
-        }
-        write!(formatter, ": {}", self.what)
-    }
 }
 
 /// The pages of a root.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use script::engine::{Fault, ScriptError};
 
 use super::counts::RowIndex;
+use super::page::Page;
 use super::process::Key;
 use super::runner::{Moment, Runner, Turnout};
 use super::schedule::ProcessPlan;
-use super::set::Page;
 use super::site_processes::{Outcome, Standing, again};
 
 impl Runner {
@@ -104,8 +104,9 @@ mod tests {
     use jiff::tz::TimeZone;
     use script::engine::Settings;
 
+    use super::super::page::PageKind;
     use super::super::schedule::Begin;
-    use super::super::set::{PageKind, PageSet};
+    use super::super::set::PageSet;
     use super::super::stage::at;
     use super::*;
 

@@ -9,9 +9,9 @@ use script::engine::Run;
 use super::counts::RowIndex;
 use super::delivery::Delivery;
 use super::family::{Budget, Member};
+use super::page::Page;
 use super::process::{Key, Life};
 use super::runner::{Moment, Runner};
-use super::set::Page;
 use crate::limits::PROCESSES_READY_MAX;
 
 impl Runner {

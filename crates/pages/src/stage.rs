@@ -13,8 +13,9 @@ use script::engine::{Answer, Host, Level, Part};
 use script::template;
 
 use super::load::SetIndex;
+use super::page::{Page, PageKind};
 use super::runner::{Moment, Runner, Turnout};
-use super::set::{Page, PageKind, PageSet};
+use super::set::PageSet;
 use crate::limits::PAGE_STEP_NS;
 
 thread_local! {

@@ -11,9 +11,9 @@ use super::counts::{EngineMemory, PagesReport, RowIndex};
 use super::crowding::held_by_families;
 use super::delivery::Delivery;
 use super::family::Budget;
+use super::page::Page;
 use super::process::{Key, Life, Progress, Underway, Work};
 use super::runner::{Runner, Turnout};
-use super::set::Page;
 
 impl Runner {
     /// Lets others run first.

@@ -8,13 +8,10 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::failure::Failure;
 use crate::order::Database;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Ends, Snapshot};
 
 /// Bits of the hash in a number.
 const HASH_BITS: u32 = 47;
-
-/// The first and the last key of a database, if it has keys.
-pub type Ends<K> = Option<(K, K)>;
 
 /// A key that a scan visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,10 @@ use crate::order::{Database, Order};
 use crate::outcome::Outcome;
 use crate::query::Query;
 use crate::record::Record;
-use crate::scan::Ends;
 use crate::table::Table;
+
+/// The first and the last key of a database, if it has keys.
+pub type Ends<K> = Option<(K, K)>;
 
 /// The store as of one commit.
 pub struct Snapshot {

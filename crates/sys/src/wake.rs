@@ -56,7 +56,7 @@ impl Waker {
     /// # Panics
     /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn wake(&self) {
-        match rustix::io::write(&self.number, &1_u64.to_ne_bytes()) {
+        match rustix::io::write(self.number, &1_u64.to_ne_bytes()) {
             // The counter is at its maximum, hence not zero, hence the source is readable.
             Ok(_) | Err(Errno::AGAIN) => {}
             Err(error) => {
@@ -86,7 +86,7 @@ impl WakeSource {
     /// If the number is not open in this thread's table: it was missing in the list of those to keep.
     pub fn drain(&self) -> bool {
         let mut count = [0_u8; 8];
-        match rustix::io::read(&self.number, &mut count) {
+        match rustix::io::read(self.number, &mut count) {
             Ok(_) => true,
             Err(Errno::AGAIN) => false,
             Err(error) => {

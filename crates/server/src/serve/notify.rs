@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
+// Not on a scheduler: the main thread and a start send these.
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use sys::clock::monotonic_ns;
