@@ -176,13 +176,16 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let Some(inbox) = process.inbox.take() else { return Ok(()) };
         self.read_clock_for_run();
-        process.flags.take(Flags::END_TOLD);
         let before = inbox.capacity();
         let (service, mut context) = self.begin_run(id, process, before);
         let Progress { consumed, next } =
             service.on_input(&mut process.state, inbox.waiting(), &mut context);
         process.deadline = context.deadline;
         process.inbox = Some(inbox);
+        if consumed > 0 {
+            // A process that takes nothing is not told of the end again: it would be told for ever.
+            process.flags.take(Flags::END_TOLD);
+        }
         process.consume(consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         self.stats.count_buffered(before, after);
