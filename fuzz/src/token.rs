@@ -51,7 +51,7 @@ const NOW: u64 = 1_800_000_000;
 
 static KEYS: LazyLock<[TokenKeys; 2]> = LazyLock::new(|| {
     let public = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----";
-    let public = TokenKeys::of_public_keys(public).expect("a key");
+    let (public, _rest) = TokenKeys::of_public_keys(public).expect("a key");
     [TokenKeys::of_secrets([SECRET]), public]
 });
 

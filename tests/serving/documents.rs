@@ -10,7 +10,6 @@
 //! - `toml`, `lua`, `html`, with the name of a file: it is there for the commands that follow. Without: it is checked by itself.
 //! - `rust`: the whole of the example whose name follows.
 //! - `json`, `text`, `http`, `ini`: no commands.
-#![expect(clippy::print_stdout, reason = "what is not run has to be seen")]
 
 use std::collections::BTreeMap;
 use std::fs;

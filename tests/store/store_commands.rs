@@ -189,7 +189,8 @@ fn a_command_may_have_many_words() {
             std::iter::once(name.to_owned()).chain((0..count).map(word)).collect();
         encoded(&words)
     };
-    let pair = |at: usize| if at % 2 == 0 { format!("k{}", at / 2) } else { "v".to_owned() };
+    let pair =
+        |at: usize| if at.is_multiple_of(2) { format!("k{}", at / 2) } else { "v".to_owned() };
     let key = |at: usize| format!("k{at}");
     for (bytes, expected) in [
         (words("MSET", 16_382, &pair), "+OK\r\n"),

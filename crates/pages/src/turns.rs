@@ -412,7 +412,7 @@ mod tests {
         let (mut answered, mut came) = (Vec::new(), 0);
         for turn in 0_u64.. {
             let called = runner.go_on_by_turns(moment, 0);
-            let comes = if turn < 50 { came + 1..=came + 6 } else { 1..=0 };
+            let comes = if turn < 50 { came + 1..=came + 6 } else { came + 1..=came };
             came = came.max(*comes.end());
             // As the scheduler does: first those that were called, then what comes.
             for process in called.into_iter().chain(comes.map(process)) {

@@ -108,7 +108,7 @@ fn blurred(line: &str) -> String {
         }
         pieces
     });
-    let words: Vec<String> = words.filter(|word| without_unit(word) != "").collect();
+    let words: Vec<String> = words.filter(|word| !without_unit(word).is_empty()).collect();
     words.join(" ")
 }
 

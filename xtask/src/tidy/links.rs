@@ -1,6 +1,6 @@
 //! Rules about what documents point at: a link leads to a file and a heading that exist, and so does a path of this project.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::tidy::Finding;
 use crate::tidy::tree::{TextFile, Tree};
@@ -15,7 +15,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             && !file.path.starts_with("crates/")
             && !file.path.starts_with("tests/")
     };
-    let headings: HashMap<&str, Vec<String>> = tree
+    let headings: BTreeMap<&str, Vec<String>> = tree
         .texts
         .iter()
         .filter(is_document)
@@ -109,7 +109,7 @@ fn exists(path: &str, tree: &Tree) -> bool {
 }
 
 /// Whether a link of this document leads to a file and a heading.
-fn leads(link: &str, from: &str, tree: &Tree, headings: &HashMap<&str, Vec<String>>) -> bool {
+fn leads(link: &str, from: &str, tree: &Tree, headings: &BTreeMap<&str, Vec<String>>) -> bool {
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
     let target = if path.is_empty() { from.to_owned() } else { joined(from, path) };
     let is_there =

@@ -272,15 +272,11 @@ impl StoreDesk {
 
     /// Takes the list of a process's `KEYS`, or its search, new or begun; `None` while another process has one. The process is resumed when it can start.
     pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
-        match self.listing.take() {
-            None => Some(Listing::default()),
-            Some((owner, listing)) if owner == process => Some(listing),
-            other => {
-                self.listing = other;
-                self.lists.push(process);
-                None
-            }
+        if self.listing.as_ref().is_some_and(|(owner, _)| *owner != process) {
+            self.lists.push(process);
+            return None;
         }
+        Some(self.listing.take().map_or_else(Listing::default, |(_, listing)| listing))
     }
 
     /// Keeps the list of a process until the next turn.
