@@ -160,10 +160,10 @@ impl Matcher {
         std::iter::once(&self.first).chain(behind)
     }
 
-    /// The bytes with which every name begins that it accepts, for an index.
+    /// The bytes with which every name begins that it accepts, for an index; no more than a name may have.
     pub(crate) fn prefix(&self) -> &[u8] {
         match &self.first {
-            Piece::Literal(bytes) => bytes,
+            Piece::Literal(bytes) => &bytes[..bytes.len().min(NAME_SIZE)],
             Piece::Mixed(_) => b"",
         }
     }

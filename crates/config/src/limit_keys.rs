@@ -190,7 +190,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             value: Value::Deadline(|config| &mut config.limits.send_idle),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Time in which a client's kernel acknowledges nothing of an answer; then the connection is reset, at most an eighth of this time later.",
+            text: "Time in which a client's kernel acknowledges nothing of an answer; then the connection is reset, at most an eighth of this time later. This also ends HTTP clients and WebSockets that keep sending and read nothing: with 256 KiB of answers waiting, the server reads no further requests or messages.",
         },
         Key {
             name: "send_rate",

@@ -166,10 +166,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// Closes a process that leaves more unread than it may.
     fn check_inbox(process: &ProcessOf<P, S>) -> Lives {
         let unread = process.inbox.as_ref().map_or(0, |inbox| inbox.waiting().len());
-        if unread > S::inbox_bytes(&process.state) {
-            return Err(CloseReason::InboxFull);
-        }
-        Ok(())
+        let most = S::inbox_bytes(&process.state);
+        if unread > most { Err(CloseReason::InboxFull) } else { Ok(()) }
     }
 
     /// Gives a process the rest of its inbox.
@@ -182,10 +180,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             service.on_input(&mut process.state, inbox.waiting(), &mut context);
         process.deadline = context.deadline;
         process.inbox = Some(inbox);
-        if consumed > 0 {
-            // A process that takes nothing is not told of the end again: it would be told for ever.
-            process.flags.take(Flags::END_TOLD);
-        }
+        // A process that takes nothing is not told of the end again: it would be told for ever.
+        let _was_told = consumed > 0 && process.flags.take(Flags::END_TOLD);
         process.consume(consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         self.stats.count_buffered(before, after);
