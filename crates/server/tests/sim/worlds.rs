@@ -144,14 +144,14 @@ fn site_world(seed: u64) -> u64 {
 
 #[test]
 fn worlds_of_a_small_application() {
-    seeds::run("worlds_of_a_small_application", 500, |seed| {
+    seeds::run("worlds_of_a_small_application", 300, |seed| {
         small_world(seed);
     });
 }
 
 #[test]
 fn worlds_of_the_site() {
-    seeds::run("worlds_of_the_site", 350, |seed| {
+    seeds::run("worlds_of_the_site", 220, |seed| {
         site_world(seed);
     });
 }
