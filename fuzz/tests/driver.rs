@@ -29,7 +29,7 @@ fn an_unknown_target_is_told() {
 }
 
 #[test]
-fn what_targets_cover_exists() {
+fn files_that_targets_cover_exist() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for target in checks::TARGETS {
         for path in target.covers {

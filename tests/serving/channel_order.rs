@@ -107,3 +107,16 @@ fn an_open_socket_or_stream_gets_every_message_from_then_on() {
         }
     }
 }
+
+#[test]
+fn a_pattern_that_is_left_and_joined_again_in_a_turn_gets_a_message_once() {
+    let plan = Plan::new().config(CONFIG).argument("--listen-resp=127.0.0.1:0");
+    let server = plan.argument("--schedulers=1").start();
+    let mut client = connect(resp(&server));
+    let commands = "HELLO 3\r\nPSUBSCRIBE a*\r\nPUNSUBSCRIBE a*\r\nPUBLISH ax one\r\nPSUBSCRIBE a*\r\n\
+        PUBLISH ax two\r\nPUBLISH ax end\r\n";
+    let heard = say(&mut client, commands.as_bytes(), b"$3\r\nend\r\n");
+    let heard = String::from_utf8(heard).unwrap();
+    assert_eq!(heard.matches("$3\r\ntwo\r\n").count(), 1, "{heard}");
+    assert_eq!(heard.matches("$3\r\none\r\n").count(), 0, "{heard}");
+}

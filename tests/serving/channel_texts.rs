@@ -290,7 +290,7 @@ fn every_way_in_times_every_way_out_is_valid_or_refused() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_where_json_is_asked_for() {
+fn a_text_that_is_no_json_is_refused_where_json_is_expected() {
     let server = site();
     for (what, body) in bodies() {
         let is_json =

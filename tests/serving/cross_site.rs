@@ -79,7 +79,7 @@ fn only_pages_of_this_site_and_of_listed_ones_change_anything() {
 }
 
 #[test]
-fn what_only_reads_and_what_belongs_to_the_pages_is_answered_to_all() {
+fn reads_and_requests_to_pages_are_answered_to_all_sites() {
     let server = server();
     assert_eq!(send(&server, ("PUT", "/store/0/n", "5"), &[]).status, 204);
     for (said, _) in SAID {

@@ -67,7 +67,7 @@ fn is_elsewhere(block: &Block<'_>) -> bool {
     true
 }
 
-/// What is done with a block.
+/// The way a block is tried.
 enum Deed<'b> {
     Run(Likeness),
     OnlyRun(&'b str),
@@ -172,8 +172,8 @@ fn try_document(name: &str, text: &str) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn what_the_documents_show_is_what_happens() {
-    let test = "what_the_documents_show_is_what_happens";
+fn every_shown_command_prints_the_shown_output() {
+    let test = "every_shown_command_prints_the_shown_output";
     if !has("curl", test) || !has("redis-cli", test) {
         return;
     }

@@ -103,7 +103,7 @@ fn is_text(what: &str, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_clients_send_is_told_as_text() {
+fn odd_bytes_of_clients_are_reported_as_text() {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
     let store = format!("--store={}", plan.directory.join("store").display());
     let plan = plan.argument(&store).file("page.page.txt", PAGE).file("process.page.txt", PROCESS);

@@ -104,6 +104,6 @@ fn the_example_is_served_by_two_users_of_a_machine() {
             directory.text("stdout.txt").contains("http://").then_some(())
         });
     }
-    // Root's may be that of whoever runs this test.
+    // Root's may be that of the user that runs this test.
     fs::remove_dir_all(format!("/var/tmp/velodrome-example-{NOBODY}")).unwrap();
 }

@@ -35,8 +35,8 @@ fn every_block_is_of_a_kind_that_is_tried() {
 }
 
 #[test]
-fn what_the_document_shows_is_what_happens() {
-    if !has("curl", "what_the_document_shows_is_what_happens") {
+fn the_examples_of_the_document_answer_as_shown() {
+    if !has("curl", "the_examples_of_the_document_answer_as_shown") {
         return;
     }
     let server = site();

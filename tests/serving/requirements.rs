@@ -144,12 +144,12 @@ fn a_configuration_in_a_pipe_is_refused() {
 }
 
 #[test]
-fn what_is_made_for_a_user_belongs_to_that_user() {
+fn files_made_for_a_user_belong_to_that_user() {
     let config = format!(
         "user = \"{USER}\"\n[log]\naccess = \"access.log\"\n[store]\npath = \"data/store\"\nsync = \"log\"\n"
     );
     let plan = Plan::new().config(&config).file("a.txt", "a\n");
-    if !is_root(&plan, "what_is_made_for_a_user_belongs_to_that_user") {
+    if !is_root(&plan, "files_made_for_a_user_belong_to_that_user") {
         return;
     }
     let mut server = plan.start();
@@ -175,8 +175,8 @@ fn what_is_made_for_a_user_belongs_to_that_user() {
 }
 
 #[test]
-fn what_is_opened_later_is_tried_as_the_user() {
-    const TEST: &str = "what_is_opened_later_is_tried_as_the_user";
+fn files_opened_later_are_tried_as_the_user() {
+    const TEST: &str = "files_opened_later_are_tried_as_the_user";
     let base = format!("user = \"{USER}\"\n");
     let of_user = format!("as the user `{USER}`");
     for (config, closed, told) in [

@@ -103,7 +103,7 @@ fn a_client_of_resp3_gets_its_own_message_before_the_reply() {
 }
 
 #[test]
-fn clients_say_who_they_are_and_whether_they_want_replies() {
+fn clients_set_their_names_and_switch_replies_off() {
     let server = start("", "--schedulers=1");
     let mut client = connect(resp(&server));
     let address = client.local_addr().unwrap();
@@ -145,6 +145,31 @@ fn clients_say_who_they_are_and_whether_they_want_replies() {
     let kill = format!("CLIENT KILL ADDR {address} SKIPME no\r\n");
     assert_eq!(say(&mut client, kill.as_bytes(), b"\r\n"), b":1\r\n");
     assert_eq!(std::io::Read::read(&mut client, &mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn a_large_reply_that_a_client_does_not_want_stops_nothing() {
+    let server = start("", "--schedulers=1");
+    let mut client = connect(resp(&server));
+    let value = "v".repeat(100_000);
+    let set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n", value.len());
+    for silent in ["GETDEL k\r\n", "GETEX k\r\n", "SET k 1 GET\r\n"] {
+        say(&mut client, set.as_bytes(), b"+OK\r\n");
+        let heard = ask(&mut client, &format!("CLIENT REPLY SKIP\r\n{silent}ECHO on\r\n"));
+        assert_eq!(heard, "$2\r\non\r\n", "{silent}");
+    }
+    say(&mut client, set.as_bytes(), b"+OK\r\n");
+    let lines = "MULTI\r\nGET k\r\nPING\r\nKEYS *\r\nCLIENT REPLY SKIP\r\nDISCARD\r\nPING\r\n";
+    assert!(ask(&mut client, lines).ends_with("+PONG\r\n"));
+}
+
+#[test]
+fn a_client_does_not_end_itself_in_a_transaction() {
+    let server = start("", "--schedulers=1");
+    let mut client = connect(resp(&server));
+    let heard = ask(&mut client, "MULTI\r\nCLIENT KILL ID 1\r\nEXEC\r\nPING\r\n");
+    assert!(heard.starts_with("+OK\r\n-ERR ") && heard.contains("EXECABORT"), "{heard}");
+    assert!(heard.ends_with("+PONG\r\n"), "{heard}");
 }
 
 #[test]

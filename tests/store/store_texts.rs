@@ -174,7 +174,7 @@ fn check(place: &mut Place, way: &WayIn, stored: &BTreeMap<Vec<u8>, Vec<u8>>) {
 }
 
 #[test]
-fn whatever_comes_in_comes_out_as_what_it_is() {
+fn every_accepted_value_is_returned_as_the_document_says() {
     let mut place = Place::new();
     for way in WAYS {
         let mut watch = connect(place.server.address());
@@ -191,7 +191,7 @@ fn whatever_comes_in_comes_out_as_what_it_is() {
 }
 
 #[test]
-fn what_an_earlier_version_stored_ends_no_list() {
+fn a_value_of_an_earlier_version_ends_no_list() {
     let plan = Plan::new().file("run.page.txt", RUN);
     let directory = plan.directory.join("store");
     let databases = vec!["cards".to_owned()];

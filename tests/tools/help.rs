@@ -89,7 +89,8 @@ fn every_flag_that_is_named_exists() {
         .map(|(verb, help)| (format!("velodrome {verb} --help"), help.clone()))
         .collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let docs = ["docs", "docs/decisions"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let docs = docs.into_iter().flatten().map(|entry| entry.unwrap().path());
     let markdown = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
     let others = [
         "README.md",

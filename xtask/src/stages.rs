@@ -176,7 +176,7 @@ fn run_miri(tally: &mut Tally) -> Result<(), Failure> {
         return Ok(());
     }
     let mut command = workspace::nightly_cargo();
-    command.args(["miri", "test"]).args(MIRI_TESTS).arg("--");
+    command.args(["miri", "test"]).args(MIRI_TESTS).args(["--no-fail-fast", "--"]);
     tally::run_tests(&mut command, tally, &mut |line| println!("{line}"))
 }
 

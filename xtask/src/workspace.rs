@@ -98,7 +98,8 @@ pub(crate) fn changed_files(commits: usize) -> Result<Vec<String>, Failure> {
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok(output.status.success().then_some(text))
     };
-    let count = commits.to_string();
+    // The state before the first of them is one further back.
+    let count = (commits + 1).to_string();
     let first = git(&["rev-list", "--first-parent", "--max-count", &count, "HEAD"])?;
     let Some(first) = first.as_deref().and_then(|list| list.lines().last()) else {
         return Ok(Vec::new());

@@ -38,7 +38,7 @@ pub struct Receipt {
     pub result: Result<Published, Refusal>,
 }
 
-/// What one scheduler has for another in a turn: its deliveries, or everything else.
+/// What one scheduler sends another at once: deliveries, then perhaps everything else.
 #[derive(Debug)]
 pub struct Letter(pub(crate) Vec<Item>);
 

@@ -33,6 +33,7 @@ pub use format::Format;
 pub use glob::{Glob, PatternTooLong, check_pattern, fits_glob};
 pub use hub::{Channels, Dismissal, Heard, ListenerNumber, Standing, Subscriber, Subscription};
 pub use letter::{Letter, Publisher, Receipt, Told};
+pub use matcher::Matcher;
 pub use member::{Member, Members};
 pub use message::{Body, Kind, Offer};
 pub use name::{NameProblem, check_name};

@@ -1,4 +1,4 @@
-//! A pattern of channel names, prepared for many comparisons.
+//! A pattern of names of channels or of keys, prepared for many comparisons.
 //!
 //! Owns the pieces between stars. The first piece must be at the beginning of a name, the last at its
 //! end, and each of the others is searched behind the one before it. The first place that fits is
@@ -30,7 +30,7 @@ impl Element {
     }
 }
 
-/// What is between two stars.
+/// The elements of a pattern between two stars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Literal(Box<[u8]>),
@@ -105,7 +105,7 @@ impl Piece {
 
 /// A prepared pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Matcher {
+pub struct Matcher {
     first: Piece,
     /// What follows a star, in order; the last of them is at the end of the name. `None`: there is no star.
     behind_stars: Option<(Box<[Piece]>, Piece)>,
@@ -113,9 +113,11 @@ pub(crate) struct Matcher {
 }
 
 impl Matcher {
-    pub(crate) fn new(pattern: &str) -> Self {
+    /// Prepares a pattern.
+    #[must_use]
+    pub fn new(pattern: &[u8]) -> Self {
         let mut pieces = vec![Vec::new()];
-        let mut rest = pattern.as_bytes();
+        let mut rest = pattern;
         while let [first, ..] = rest {
             let (element, length) = match rest {
                 [b'*', ..] => {
@@ -161,7 +163,8 @@ impl Matcher {
     }
 
     /// The bytes with which every name begins that it accepts, for an index; no more than a name may have.
-    pub(crate) fn prefix(&self) -> &[u8] {
+    #[must_use]
+    pub fn prefix(&self) -> &[u8] {
         match &self.first {
             Piece::Literal(bytes) => &bytes[..bytes.len().min(NAME_SIZE)],
             Piece::Mixed(_) => b"",
@@ -169,7 +172,8 @@ impl Matcher {
     }
 
     /// Whether it accepts a name. Adds its steps.
-    pub(crate) fn accepts(&self, name: &[u8], steps: &mut usize) -> bool {
+    #[must_use]
+    pub fn accepts(&self, name: &[u8], steps: &mut usize) -> bool {
         *steps += STEPS_PER_PATTERN;
         let Some((middle, last)) = &self.behind_stars else {
             return name.len() == self.length && self.first.fits(name, steps);
@@ -207,7 +211,7 @@ mod tests {
 
     fn accepts(pattern: &str, name: &str) -> (bool, usize) {
         let mut steps = 0;
-        (Matcher::new(pattern).accepts(name.as_bytes(), &mut steps), steps)
+        (Matcher::new(pattern.as_bytes()).accepts(name.as_bytes(), &mut steps), steps)
     }
 
     #[test]
@@ -232,7 +236,7 @@ mod tests {
             let plain = fits_glob(pattern.as_bytes(), name.as_bytes());
             let (accepted, steps) = accepts(&pattern, &name);
             prop_assert_eq!(accepted, plain);
-            prop_assert!(steps <= Matcher::new(&pattern).most_steps());
+            prop_assert!(steps <= Matcher::new(pattern.as_bytes()).most_steps());
         }
     }
 
@@ -242,6 +246,6 @@ mod tests {
         assert!(accepts("a*123b", &name).1 < 10);
         assert!(accepts(&format!("{}b", "a*".repeat(100)), &name).1 < 10);
         let hard = format!("*{}*", "[ab]".repeat(50) + "c");
-        assert!(accepts(&hard, &name).1 <= Matcher::new(&hard).most_steps());
+        assert!(accepts(&hard, &name).1 <= Matcher::new(hard.as_bytes()).most_steps());
     }
 }

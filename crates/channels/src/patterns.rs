@@ -81,9 +81,12 @@ impl Patterns {
         if let Some(place) = self.by_text.get(text) {
             return Some(*place);
         }
-        let matcher = Matcher::new(text);
+        if self.by_text.len() >= PATTERNS {
+            return None;
+        }
+        let matcher = Matcher::new(text.as_bytes());
         let most_steps = self.most_steps + matcher.most_steps();
-        if self.by_text.len() >= PATTERNS || most_steps > PATTERN_STEPS {
+        if most_steps > PATTERN_STEPS {
             return None;
         }
         self.most_steps = most_steps;

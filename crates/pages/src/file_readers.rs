@@ -60,10 +60,12 @@ impl FileReaders {
 
 /// Whether a page of the set with this number, or something that it names, reads files. `sets` are those of pages and of modules.
 pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], start: (usize, usize)) -> bool {
-    let mut seen = vec![start];
-    let mut next = 0;
-    while let Some(&(set, index)) = seen.get(next) {
-        next += 1;
+    let unseen = |(_, readers): &(PageKind, &FileReaders)| vec![false; readers.mentions.len()];
+    let mut seen: Vec<Vec<bool>> = sets.iter().map(unseen).collect();
+    // The sets of which all pages wait already, because one names any of them.
+    let mut whole = vec![false; sets.len()];
+    let mut waiting = vec![start];
+    while let Some((set, index)) = waiting.pop() {
         let Some((kind, readers)) = sets.get(set) else { continue };
         // What was not looked at may read files.
         let Some(mentions) = readers.mentions.get(index) else { return true };
@@ -77,9 +79,13 @@ pub(super) fn takes_files(sets: &[(PageKind, &FileReaders)], start: (usize, usiz
                 PageKind::Page if other == set || *kind == PageKind::Module => &mentions.pages,
                 PageKind::Page => continue,
             };
+            if whole[other] {
+                continue;
+            }
+            whole[other] = names.any;
             for meant in readers.meant(names, *other_kind) {
-                if !seen.contains(&(other, meant)) {
-                    seen.push((other, meant));
+                if !std::mem::replace(&mut seen[other][meant], true) {
+                    waiting.push((other, meant));
                 }
             }
         }
@@ -118,7 +124,8 @@ impl Names {
         let argument = rest.strip_prefix('(').map(str::trim_start);
         let quoted = argument.unwrap_or(rest);
         let Some(mark) = quoted.chars().next().filter(|first| "\"'".contains(*first)) else {
-            self.any |= argument.is_some() || rest.starts_with("[[");
+            // Also where the function itself is an argument, as of `pcall`, or the name is in long brackets.
+            self.any |= argument.is_some() || rest.starts_with(['[', ',', ')', ';']);
             return;
         };
         match quoted.get(1..).and_then(|inside| inside.split_once(mark)) {
@@ -208,6 +215,7 @@ mod tests {
             ("d.page.html", "require 'lib.names'"),
             ("e.page.html", "include(request.query.part)"),
             ("f.page.html", "include('_' .. name)"),
+            ("g.page.html", "pcall(require, 'lib.keep')"),
         ];
         let modules = [
             ("lib/keep.lua", "return function(r) return r.files end"),
@@ -221,7 +229,7 @@ mod tests {
         let taken = |set: usize, count: usize| -> Vec<bool> {
             (0..count).map(|index| takes_files(&sets, (set, index))).collect()
         };
-        assert_eq!(taken(0, 8), [true, true, true, false, false, false, true, true]);
+        assert_eq!(taken(0, 9), [true, true, true, false, false, false, true, true, true]);
         assert_eq!(taken(1, 5), [true, false, false, true, true]);
         assert!(takes_files(&sets, (0, 99)), "a page that was not looked at");
     }

@@ -1,7 +1,7 @@
 //! Requests that have not begun, because pages had used their share of the turn, or older requests of
 //! their page wait.
 //!
-//! Owns who they are. Never begins one: they begin when they continue.
+//! Owns the list of these processes. Never begins one: they begin when they continue.
 
 use ahash::HashMap;
 use runtime::slots::ProcessId;

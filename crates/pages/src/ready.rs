@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_called_before_is_the_first_of_its_page() {
+    fn a_called_process_that_did_not_run_is_the_first_of_its_page() {
         let (one, other) = (RowIndex::of(1), RowIndex::of(2));
         for (page, order) in [(one, [3, 4, 1, 2]), (other, [3, 1, 4, 2])] {
             let mut ready = Ready::default();

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_called_is_not_put_off_for_who_comes_later() {
+    fn a_called_process_is_not_put_off_for_a_later_one() {
         let mut runner =
             runner(Duration::from_millis(10), &[("a.page.txt", "short"), ("b.page.txt", "b")]);
         let clock_ns = || pass(5_000_000);

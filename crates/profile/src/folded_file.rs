@@ -21,11 +21,11 @@ pub enum FoldedFile {
 pub struct BadLine {
     /// Its number, from 1 on.
     pub number: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: LineFault,
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineFault {
     /// It does not end with a blank and a number.
@@ -162,7 +162,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_other_tools_write_is_read_by_the_rules_of_flamegraph() {
+    fn stacks_of_other_tools_are_read_by_the_rules_of_flamegraph() {
         for (what, text, wanted) in [
             ("comments", "# mode: wall\n# interval: 100\n#x 3\na;b 3\n", "a;b 3\n"),
             ("blank lines", "\n  \na;b 3\n\n", "a;b 3\n"),

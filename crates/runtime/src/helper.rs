@@ -79,8 +79,9 @@ fn run<M: Send, H: Handle<M>>(seat: Seat<M>, mut handler: H) {
         }
         // If the handler panics here, it rests until the next message, which calls it again.
         let rest = catch_unwind(AssertUnwindSafe(|| handler.on_rest(&mut mailbox)));
-        mailbox.sleep(|| wake.wait(rest.unwrap_or(None)));
-        wake.drain();
+        if mailbox.sleep(|| wake.wait(rest.unwrap_or(None))).is_some() {
+            wake.drain();
+        }
     }
 }
 

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_consumed_is_gone_and_the_rest_stays_in_order() {
+    fn consumed_bytes_are_gone_and_the_rest_stays_in_order() {
         let mut inbox = Inbox::of(b"abc");
         inbox.consume(1);
         assert_eq!(inbox.waiting(), b"bc");

@@ -262,7 +262,7 @@ pub const OUTLET_DIRECT_BYTES: usize = 4096;
 
 /// How long a text waits for the reader of standard output or standard error before the outlet is open and after it is finished (1 s).
 ///
-/// Consequence: it is lost, so that nobody who does not read keeps a process from starting or ending.
+/// Consequence: it is lost, so that a reader that does not read keeps no process from starting or ending.
 pub const OUTLET_READER_WAIT: Duration = Duration::from_secs(1);
 
 /// How often the end of the process checks whether all lines are written (100 times).

@@ -81,7 +81,7 @@ pub(crate) fn write(line: String) {
 pub fn write_by_itself(line: &str) {
     // It may be the line that says that no descriptor is left.
     let Ok(log) = LogFile::standard_error() else { return write_now(line) };
-    // Who did not read one line is not waited for with the next.
+    // A reader that did not take one line is not waited for with the next.
     let most = if LOST_EARLY.load(SeqCst) > 0 { Duration::ZERO } else { OUTLET_READER_WAIT };
     if write_patiently(&log, line, most).is_err() {
         LOST_EARLY.fetch_add(1, SeqCst);

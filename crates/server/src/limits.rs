@@ -181,8 +181,15 @@ pub const STORE_MESSAGES: usize = 2;
 /// 2 GHz, 3 ms if there is no such counter). Beyond: each runs one command, and goes on in the next turn.
 pub const RESP_TURN_TICKS: u64 = 3_000_000;
 
-/// Keys after which a scan looks at the time (64). Smaller: a scan spends more of its time on looking.
-pub const RESP_KEYS_PER_LOOK: usize = 64;
+/// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some microseconds). Fewer: a scan spends more
+/// of its time on looking.
+pub const RESP_STEPS_PER_LOOK: usize = 6_400;
+
+/// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.
+pub const RESP_RANDOM_KEYS: usize = 64;
+
+/// Steps of visiting a key, in addition to its comparison.
+pub const RESP_STEPS_PER_KEY: usize = 100;
 
 /// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET key`), or of an incomplete command.
 /// Beyond: the connection is closed, with reason `inbox-full`.

@@ -253,7 +253,7 @@ impl Source {
     /// The configured user whom the server becomes.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// The problems of the configuration.
     pub fn user(&self) -> Result<Option<String>, LoadError> {
         Ok(self.read()?.user)
     }

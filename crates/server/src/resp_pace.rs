@@ -7,7 +7,7 @@
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use crate::limits::RESP_TURN_TICKS;
+use crate::limits::{RESP_STEPS_PER_LOOK, RESP_TURN_TICKS};
 use crate::message::Message;
 
 /// The time that the Redis clients of a scheduler have used in this turn.
@@ -39,6 +39,15 @@ impl RespPace {
         self.used + now.saturating_sub(begun) >= RESP_TURN_TICKS
     }
 
+    /// Whether it is used up, after so many steps that looking costs little beside them. Takes the steps that it has looked after.
+    pub(crate) fn is_over_after(&mut self, steps: &mut usize) -> bool {
+        if *steps < RESP_STEPS_PER_LOOK {
+            return false;
+        }
+        *steps = 0;
+        self.is_over()
+    }
+
     /// A client's run has ended.
     pub(crate) fn end_run(&mut self) {
         if let Some(begun) = self.begun.take() {
@@ -46,9 +55,11 @@ impl RespPace {
         }
     }
 
-    /// The client goes on in the next turn.
+    /// The client goes on in the next turn: once, even if it was run several times in this one.
     pub(crate) fn rest(&mut self, process: ProcessId) {
-        self.resting.push(process);
+        if !self.resting.contains(&process) {
+            self.resting.push(process);
+        }
     }
 
     /// Ends the turn, and resumes in the next one the clients that rest.

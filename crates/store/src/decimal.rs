@@ -4,6 +4,7 @@
 //! digits after the point and no zeros at the end. Sums of short numbers are exact (0.1 and 0.2 are 0.3).
 
 use crate::failure::Misuse;
+use crate::limits::DECIMAL_SIZE;
 
 /// Digits after the point of a sum.
 const FRACTION: usize = 17;
@@ -33,6 +34,9 @@ pub(crate) fn sum(one: &[u8], other: &[u8]) -> Result<String, Misuse> {
 }
 
 fn parse(text: &[u8]) -> Result<f64, Misuse> {
+    if text.len() > DECIMAL_SIZE {
+        return Err(Misuse::NotAFloat);
+    }
     let number: Option<f64> = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     number.filter(|number| !number.is_nan()).ok_or(Misuse::NotAFloat)
 }
@@ -85,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_added() {
+    fn a_text_that_is_no_number_is_not_added() {
         for text in ["", "x", " 1", "1 ", "nan", "1.5.5", "0x", "1\0"] {
             assert_eq!(sum(text.as_bytes(), b"1"), Err(Misuse::NotAFloat), "{text:?}");
             assert_eq!(sum(b"1", text.as_bytes()), Err(Misuse::NotAFloat), "{text:?}");

@@ -14,7 +14,10 @@ pub const DATABASES: usize = 64;
 /// Maximum bytes of a database name. Beyond: the store is not opened.
 pub const DATABASE_NAME_SIZE: usize = 64;
 
-/// Length of the longest number, the minimum. Longer values are not parsed as numbers.
+/// Length of the longest decimal number (512; the largest sum has 327 characters). Longer values are no numbers to `INCRBYFLOAT`.
+pub(crate) const DECIMAL_SIZE: usize = 512;
+
+/// Length of the longest integer, the minimum. Longer values are not parsed as integers.
 pub const NUMBER_SIZE: usize = 20;
 
 /// Bytes that a record takes beside its key and its value, about: its place in a page of LMDB, its kind, version and expiry.

@@ -195,7 +195,7 @@ impl Store {
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
     }
 
-    /// What this store's [`ScanNumber`](crate::ScanNumber)s are made with. It is the number of its file, so that who chooses the keys of a server cannot
+    /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that chooses the keys of a server cannot
     /// choose two with the same number.
     #[must_use]
     pub fn scan_seed(&self) -> u64 {

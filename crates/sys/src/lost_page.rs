@@ -14,7 +14,7 @@ const LINE: usize = 640;
 /// Bytes read at a time. The handler runs on the alternative stack of a thread, which has 8 KiB.
 const PIECE: usize = 512;
 
-/// What is printed for a file, around its name.
+/// The text that is printed for a file, around its name.
 const BEFORE: &[u8] = b"velodrome: error: the file `";
 const BEHIND: &[u8] = b"` has become shorter while it was in use, or its disk cannot read it, so this program ends: restore a backup if it is a store's, and let no other \
 program write to it\n";
@@ -27,7 +27,7 @@ const UNKNOWN: &[u8] = b"(the name cannot be found)";
 pub fn report() -> io::Result<()> {
     // SAFETY: all zeros are a sigaction without flags, whose handler blocks nothing more.
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
-    // On the alternative stack, if the thread has one: the usual one may be what is lost.
+    // On the alternative stack, if the thread has one: the usual stack may be the lost memory.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
     action.sa_sigaction = handler as usize;

@@ -70,8 +70,8 @@ fn root_is_given_up_in_all_threads_and_for_good() {
 
 /// Only the one thread changes, for the time of the work.
 #[test]
-fn what_is_done_as_a_user_has_that_users_rights() {
-    const TEST: &str = "what_is_done_as_a_user_has_that_users_rights";
+fn work_done_as_a_user_has_the_rights_of_that_user() {
+    const TEST: &str = "work_done_as_a_user_has_the_rights_of_that_user";
     if !is_root_or_says_skipped(TEST) {
         return;
     }

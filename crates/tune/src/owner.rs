@@ -1,4 +1,4 @@
-//! One of those who set the same kernel file as a plan.
+//! One program or file that sets the same kernel file as a plan.
 
 /// A program or file that sets the same kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// How exactly output has to be what is shown.
+/// How exactly output has to equal the shown text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Likeness {
     /// The same text.

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_nowhere_is_found() {
+    fn links_that_lead_nowhere_are_found() {
         let text = "# One, `two`\n[a](docs/b.md#three-four), [b](docs/b.md#five), [c](nothing.md), [d](#one-two), [e](https://example.org/x)\n\
             `crates/wire/src/lib.rs`, `wire/lib.rs`, `crates/wire`, `crates/gone`, `wire/gone.rs`, `a/b`\n```text\n[f](gone.md)\n```\n";
         let tree = Tree::of(&[

@@ -88,7 +88,8 @@ impl Channels {
     /// The turn ends: the next one may do as much again.
     pub(super) fn refill_backlog<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         self.backlog.steps = 0;
-        if !self.backlog.waiting.is_empty() {
+        // Receipts of messages that have waited are there only now, and are handed over in the next turn.
+        if !self.backlog.waiting.is_empty() || !self.receipts.is_empty() {
             context.wake_after_ms(0);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns their order: everything from one scheduler to another stays in order, so a message is never
 //! delivered to a subscriber that already has it from the history, and none is lost between the
-//! two. Deliveries of a turn are sent to all schedulers before anything else is: whoever learns that
+//! two. Deliveries of a turn are sent to all schedulers before anything else is: a publisher that learns that
 //! a message was published, and publishes another one to any channel, does so when the first is in
 //! every mailbox that it has to reach, and mailboxes keep that order.
 
@@ -27,20 +27,38 @@ use crate::position::Position;
 pub(super) struct Outgoing {
     deliveries: Vec<Item>,
     others: Vec<Item>,
-    bytes: usize,
+    /// Bytes of each, because they may be sent in different turns.
+    delivery_bytes: usize,
+    other_bytes: usize,
 }
 
 impl Outgoing {
     pub(super) fn push(&mut self, item: Item) {
+        let (items, bytes) = if item.is_delivery() {
+            (&mut self.deliveries, &mut self.delivery_bytes)
+        } else {
+            (&mut self.others, &mut self.other_bytes)
+        };
         // Every item takes at least its own size.
-        self.bytes += size_of::<Item>() + item.bytes();
-        let items = if item.is_delivery() { &mut self.deliveries } else { &mut self.others };
+        *bytes += size_of::<Item>() + item.bytes();
         items.push(item);
+    }
+
+    /// Sends what is in the list of deliveries. `false`: the mailbox is full.
+    fn send_deliveries<M>(&mut self, other: usize, context: &mut ServiceContext<'_, M>) -> bool
+    where
+        M: From<Box<Letter>> + TryInto<Box<Letter>> + Send,
+    {
+        let is_sent = send(other, &mut self.deliveries, context);
+        if is_sent {
+            self.delivery_bytes = 0;
+        }
+        is_sent
     }
 
     /// Whether so much waits that nothing new should be begun for it.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes > UNSENT_BYTES
+        self.delivery_bytes + self.other_bytes > UNSENT_BYTES
     }
 }
 
@@ -273,25 +291,25 @@ impl Channels {
         let mut is_sent = true;
         for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
             if Some(other) != last {
-                is_sent &= send(other, &mut outgoing.deliveries, context);
+                is_sent &= outgoing.send_deliveries(other, context);
             }
         }
         if let Some(last) = last {
-            let Outgoing { deliveries, others, .. } = &mut self.outgoing[last];
-            let count = deliveries.len();
+            let outgoing = &mut self.outgoing[last];
+            let count = outgoing.deliveries.len();
             if is_sent {
                 // After the last deliveries everything else may follow, so it goes in the same letter.
-                deliveries.append(others);
+                outgoing.deliveries.append(&mut outgoing.others);
             }
-            if !send(last, deliveries, context) {
+            if !outgoing.send_deliveries(last, context) {
                 is_sent = false;
-                others.extend(deliveries.drain(count..));
+                outgoing.others.extend(outgoing.deliveries.drain(count..));
             }
         }
         if is_sent {
             for (other, outgoing) in self.outgoing.iter_mut().enumerate() {
                 if send(other, &mut outgoing.others, context) {
-                    outgoing.bytes = 0;
+                    outgoing.other_bytes = 0;
                 } else {
                     is_sent = false;
                 }

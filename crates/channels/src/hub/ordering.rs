@@ -180,7 +180,9 @@ impl Channels {
             let mut refused = Vec::new();
             for Piece { stretch: Stretch { audience, part }, bytes } in pieces.iter() {
                 let (audience, part) = (*audience, *part);
-                let found = own.iter().find(|(number, _)| *number == audience);
+                // In ascending order, as they were collected.
+                let found = own.binary_search_by_key(&audience, |(number, _)| *number).ok();
+                let found = found.map(|at| own[at]);
                 let Some((_, receiver)) = found.filter(|_| !refused.contains(&audience)) else {
                     continue;
                 };
@@ -191,7 +193,7 @@ impl Channels {
                     Err(Refused::Behind) => {
                         refused.push(audience);
                         let slowed = self.audience(&together[audience]);
-                        let slowed = slowed.map(|of| of.slowed(*receiver, part.before));
+                        let slowed = slowed.map(|of| of.slowed(receiver, part.before));
                         if let Some(slowed) = slowed {
                             self.slow_down(&together[audience], &slowed, context);
                         }

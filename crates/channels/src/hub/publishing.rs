@@ -184,11 +184,13 @@ impl Channels {
     /// Adds a message to the audiences of a pattern; returns how many subscribers it has.
     pub(super) fn put_for_pattern(&mut self, place: u32, message: Numbered<'_>) -> u32 {
         let Some(pattern) = self.patterns.at(place) else { return 0 };
-        let had_none = pattern.audiences.iter().all(|audience| audience.waiting_bytes() == 0);
+        let has_some = |of: &Pattern| of.audiences.iter().any(|one| one.waiting_bytes() > 0);
+        let had_none = !has_some(pattern);
         self.backlog.steps +=
             pattern.audiences.len() * (1 + message.body.bytes().len() / BYTES_PER_STEP);
         pattern.put(self.order, message);
-        if had_none {
+        // A pattern whose subscribers are all elsewhere has nothing to send here.
+        if had_none && has_some(pattern) {
             self.noted_patterns.push(place);
         }
         let elsewhere = pattern.elsewhere().iter().map(|(_, subscribers)| subscribers);

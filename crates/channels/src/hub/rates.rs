@@ -58,10 +58,11 @@ impl Rates {
     ) -> bool {
         let Some(by) = By::of(sender) else { return true };
         let (now_us, step_us) = (now_ms * 1_000, SECOND_US / u64::from(per_second.max(1)));
-        if self.due_us.len() >= PUBLISHERS {
+        let key = (section, by);
+        if self.due_us.len() >= PUBLISHERS && !self.due_us.contains_key(&key) {
             self.make_room();
         }
-        let due_us = self.due_us.entry((section, by)).or_insert(now_us);
+        let due_us = self.due_us.entry(key).or_insert(now_us);
         let next_us = (*due_us).max(now_us) + step_us;
         let is_within = next_us <= now_us + SECOND_US;
         if is_within {

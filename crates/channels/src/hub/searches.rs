@@ -20,7 +20,7 @@ use crate::question::Findings;
 /// A search for channels with subscribers whose names match.
 #[derive(Debug)]
 struct Search {
-    /// Who is told what was found: a process of this scheduler, and the number of its query.
+    /// The process of this scheduler that receives the results, and the number of its query.
     from: Endpoint,
     process: ProcessId,
     number: u64,
@@ -42,7 +42,7 @@ impl Channels {
         number: u64,
         glob: &Glob,
     ) {
-        let (matcher, next, found) = (Matcher::new(glob.as_str()), 0, Vec::new());
+        let (matcher, next, found) = (Matcher::new(glob.as_str().as_bytes()), 0, Vec::new());
         self.searches.0.push_back(Search { from, process, number, matcher, next, found });
     }
 
@@ -50,6 +50,11 @@ impl Channels {
     pub(super) fn run_searches<M>(&mut self, context: &mut ServiceContext<'_, M>) {
         let mut steps = 0;
         while let Some(search) = self.searches.0.front_mut() {
+            if search.from == self.here && !self.surveys.has(search.process, search.number) {
+                // The client that asked has closed.
+                self.searches.0.pop_front();
+                continue;
+            }
             while steps < SEARCH_STEPS_PER_TURN
                 && let Some(channel) = self.channels.get(search.next)
             {

@@ -22,6 +22,13 @@ pub(super) struct Surveys {
     under_way: HashMap<ProcessId, Survey>,
 }
 
+impl Surveys {
+    /// Whether a process still waits for the answers to this query.
+    pub(super) fn has(&self, process: ProcessId, number: u64) -> bool {
+        self.under_way.get(&process).is_some_and(|survey| survey.number == number)
+    }
+}
+
 #[derive(Debug)]
 struct Survey {
     number: u64,

@@ -1,11 +1,11 @@
-//! Directories of the user who serves: `{uid}` in the path of the store and of uploads.
+//! Directories of the server's user: `{uid}` in the path of the store and of uploads.
 //!
-//! Owns what that stands for, and that such a directory, with all below it, belongs to this user alone. It may be in a place where everybody
+//! Owns the number that it stands for, and that such a directory, with all below it, belongs to this user alone. It may be in a place where everybody
 //! may make directories, such as `/var/tmp`, so one that is there already is only used if nobody else could have filled it.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use config::Config;
@@ -51,13 +51,13 @@ fn make(path: &Path, number: u32, user: Option<&User>) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {
             if let Some(user) = user.filter(|_| is_root()) {
-                chown(path, Some(user.user_id()), Some(user.group_id()))?;
+                user.own_directory_or_socket(path)?;
             }
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
-    // Not of what a link leads to: whoever made the link chose that.
+    // Not of the target of a link: the user that made the link chose that target.
     let found = fs::symlink_metadata(path)?;
     let why = match found {
         _ if !found.is_dir() => "it is not a directory",

@@ -1,6 +1,6 @@
 //! Gives memory that a load has left back to the kernel.
 //!
-//! Owns when. The C library keeps what is freed for the next load, which may never come; and giving it back costs time, in which a scheduler
+//! Owns the times. The C library keeps freed memory for the next load, which may never come; and giving it back costs time, in which a scheduler
 //! may have to wait for its heap. So it is done once the process has become quiet after work, and rarely while it works. Never frees
 //! anything.
 
@@ -58,7 +58,7 @@ impl Memory {
             let after = resident_bytes().unwrap_or(0);
             diagnostic::write(
                 Level::Debug,
-                format_args!("gave memory back: {before} bytes before, {after} now"),
+                format_args!("gave memory back: {before} bytes before, {after} so far"),
             );
         }
     }

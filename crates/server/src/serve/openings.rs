@@ -1,6 +1,6 @@
 //! What a server opens before it becomes its user: the log, the store and the upload directory; and the exceptions from the sandbox.
 //!
-//! Owns that what is made here belongs to that user.
+//! Owns the rule that files made here belong to that user.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,7 +1,7 @@
 //! What has to be right before a server starts: one list for `serve` and `check`.
 //!
 //! Owns the list, and that everything which is opened again after the start is tried with the rights of the configured user.
-//! Creates nothing and disturbs no server that runs.
+//! Creates nothing but the directories that are named after the user (`load::own`), and disturbs no server that runs.
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -56,6 +56,8 @@ impl Site {
         let found = data.table.find(&route_request(request, path, query));
         let place = self.place_of_page(&found)?;
         let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
+        // Only a form has files, so the texts of pages are not looked at for other bodies.
+        let place = place.filter(|_| boundary_of(request) != Ok(None));
         let files = match place.and_then(reads) {
             None => Files::NotRead,
             Some(()) if is_forged(request, &data.config.channel_settings.origins) => Files::Forged,

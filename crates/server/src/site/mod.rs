@@ -20,6 +20,7 @@ mod file;
 mod form;
 mod given;
 mod held_replies;
+mod http_lists;
 mod look;
 mod orders;
 mod pack;

@@ -19,6 +19,7 @@ use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
 use super::held_replies::HeldReplies;
+use super::http_lists::HttpLists;
 use super::scan_places::ScanPlaces;
 use crate::limits::{
     STORE_ADMITTED, STORE_KEPT_SIZE, STORE_LENT_LOOK_MS, STORE_MESSAGES, STORE_WAITING_SIZE,
@@ -78,8 +79,7 @@ pub(crate) struct StoreDesk {
     admitted: Vec<ProcessId>,
     /// Processes whose `KEYS` or search waits for that of another process.
     lists: Vec<ProcessId>,
-    /// Whether a list was answered in this turn.
-    has_listed: bool,
+    pub(crate) http_lists: HttpLists,
     /// Processes to resume in the next turn.
     going_on: Vec<ProcessId>,
     /// The process whose `KEYS` or search is running, and its list. There is one at a time, which bounds the memory.
@@ -121,7 +121,7 @@ impl StoreDesk {
             waiting_bytes: 0,
             admitted: Vec::new(),
             lists: Vec::new(),
-            has_listed: false,
+            http_lists: HttpLists::default(),
             going_on: Vec::new(),
             listing: None,
             stats: StoreStats::default(),
@@ -263,13 +263,6 @@ impl StoreDesk {
         }
     }
 
-    /// Whether a process may answer a list over HTTP in this turn; otherwise it is resumed in the next one.
-    pub(crate) fn may_list(&mut self, process: ProcessId) -> bool {
-        let is_late = std::mem::replace(&mut self.has_listed, true);
-        self.going_on.extend(is_late.then_some(process));
-        !is_late
-    }
-
     /// Takes the list of a process's `KEYS`, or its search, new or begun; `None` while another process has one. The process is resumed when it can start.
     pub(crate) fn take_listing(&mut self, process: ProcessId) -> Option<Listing> {
         if self.listing.as_ref().is_some_and(|(owner, _)| *owner != process) {
@@ -360,7 +353,7 @@ impl StoreDesk {
     /// Ends the turn: drops the snapshot, so that the writer can reuse pages, and sends orders.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.store.end_turn(context.now.monotonic_ms());
-        self.has_listed = false;
+        self.going_on.extend(self.http_lists.end_turn());
         if self.store.lent() > 0 {
             context.wake_after_ms(STORE_LENT_LOOK_MS);
         }

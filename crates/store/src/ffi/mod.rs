@@ -22,7 +22,7 @@ pub(crate) enum Commits {
     GoOn,
 }
 
-/// Who may use a map.
+/// The programs that may use a map.
 enum Use {
     /// All programs, with LMDB's locks.
     Shared,

@@ -67,7 +67,7 @@ fn is_socket(path: &Path) -> io::Result<bool> {
             io::ErrorKind::AlreadyExists,
             "a file is there that is not a socket; it is not replaced",
         )),
-        // What is wrong with the path is found when the socket is bound.
+        // A fault of the path is found when the socket is bound.
         Err(_) => Ok(false),
     }
 }

@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 
 use super::date;
 use super::encoding::Coding;
-use crate::escape::HEX_DIGITS;
+use crate::escape::{hex_high, hex_low};
 use crate::limits::{ETAG_DIGEST_BYTES, LAST_MODIFIED_STRONG_AFTER_S, TAG_LINES_MAXIMUM};
 
 /// The methods, as far as preconditions distinguish them.
@@ -332,8 +332,7 @@ pub fn write_etag(out: &mut Vec<u8>, strength: Strength, facts: &[&[u8]], coding
     }
     out.push(b'"');
     for byte in digest.finalize().iter().take(ETAG_DIGEST_BYTES) {
-        out.push(HEX_DIGITS[usize::from(byte >> 4)]);
-        out.push(HEX_DIGITS[usize::from(byte & 0xF)]);
+        out.extend_from_slice(&[hex_high(*byte), hex_low(*byte)]);
     }
     if coding != Coding::Identity {
         out.push(b'-');

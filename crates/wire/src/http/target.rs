@@ -208,7 +208,8 @@ const fn admit(byte: u8, rules: PathRules) -> Result<u8, PathError> {
     }
 }
 
-const fn decode_pair(high: u8, low: u8) -> Option<u8> {
+/// The byte that two hexadecimal digits stand for.
+pub(in crate::http) const fn decode_pair(high: u8, low: u8) -> Option<u8> {
     match (hex_value(high), hex_value(low)) {
         (Some(high), Some(low)) => Some(high << 4 | low),
         _ => None,

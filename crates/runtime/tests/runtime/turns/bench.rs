@@ -20,7 +20,7 @@ pub(crate) struct Lines {
     pub(crate) watched: Option<(World, ClientId)>,
     /// The process that parked last.
     parked: Option<ProcessId>,
-    /// Who ran: a process with input, or one that was resumed.
+    /// The process that ran: one with input, or one that was resumed.
     pub(crate) ran: Vec<Ran>,
     turn_ends: u64,
     most_at_once: usize,

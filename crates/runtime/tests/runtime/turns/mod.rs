@@ -118,7 +118,7 @@ fn a_panicking_message_ends_nothing() {
 }
 
 #[test]
-fn who_is_resumed_runs_before_the_events_of_the_turn_and_once() {
+fn a_resumed_process_runs_once_and_before_the_events_of_the_turn() {
     let mut bench = bench(Faults::none());
     let (waiting, other) = (bench.connect(), bench.connect());
     assert_eq!(bench.ask(other, b"hello\n"), b"hello\n");

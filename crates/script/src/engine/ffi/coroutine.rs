@@ -1,6 +1,6 @@
 //! A coroutine of a state, and what keeps it alive.
 //!
-//! Owns who may read its stack and who may change it: a loan of bytes borrows the coroutine, and
+//! Owns the rights to read and to change its stack: a loan of bytes borrows the coroutine, and
 //! whatever changes its stack takes it mutably. Never runs it.
 
 use std::cell::Cell;

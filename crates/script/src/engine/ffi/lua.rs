@@ -324,7 +324,7 @@ impl Drop for Lua {
         unsafe { self.context().remove(self.main.state()) };
         // SAFETY: the state is open, nothing of it runs, and it has its own allocator back.
         unsafe { api::lua_close(self.main.state()) };
-        // SAFETY: made by `Box::into_raw`, and nobody else has it: the state is gone.
+        // SAFETY: leaked from a box in `open`, and nothing else has it: the state is gone.
         drop(unsafe { Box::from_raw(self.context.as_ptr()) });
     }
 }

@@ -52,6 +52,11 @@ impl Session {
     }
 }
 
+/// Whether the command ends its connection.
+pub(super) fn ends(command: &Command<'_>) -> bool {
+    command.len() > 1 && command.argument(1).eq_ignore_ascii_case(b"kill")
+}
+
 /// Whether a command is `CLIENT REPLY`, which decides itself whether it is answered.
 pub(super) fn is_about_replies(command: &Command<'_>) -> bool {
     command.argument(0).eq_ignore_ascii_case(b"client")

@@ -59,6 +59,7 @@ pub(super) fn run(
         write_error(out, &text);
         return After::More;
     }
+    // Each name is compared with each subscription.
     if command.len() - 1 > SUBSCRIPTIONS_PER_CONNECTION && is_about_subscriptions(&name) {
         session.keys.spoil();
         let text = format!("ERR at most {SUBSCRIPTIONS_PER_CONNECTION} names at once");
@@ -68,7 +69,8 @@ pub(super) fn run(
     match &*name {
         "quit" | "reset" => {}
         _ if !session.keys.is_in_transaction() => {}
-        "client" if client::is_about_replies(command) => {
+        // Neither can take effect in the middle of the replies to a transaction.
+        "client" if client::is_about_replies(command) || client::ends(command) => {
             return keys::refuse(session, command, context);
         }
         "client" | "command" | "echo" | "ping" | "publish" | "pubsub" | "role" | "time" => {
@@ -114,7 +116,7 @@ fn perform(
             return After::End;
         }
         "reset" => {
-            pubsub::reset(session, site);
+            session.leave(site);
             session.version = Version::Two;
             session.about = None;
             session.replies = client::Replies::On;

@@ -1,4 +1,4 @@
-//! What is known of one command, and how `COMMAND` tells it.
+//! The description of one command, and how `COMMAND` shows it.
 //!
 //! Owns the format. The lists of commands are in `catalog` and `keys`.
 
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use wire::resp::{write_array, write_bulk, write_integer, write_simple};
 
-/// What is known of a command.
+/// The description of a command.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: &'static str,

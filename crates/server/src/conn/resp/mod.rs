@@ -63,6 +63,8 @@ pub struct Session {
     replies: Replies,
     /// Whether the session ends once the store has answered.
     ends: bool,
+    /// Whether it goes on in the next turn, and not when its replies have been sent in this one.
+    rests: bool,
 }
 
 // Together with a slot of the runtime, this is the memory of an idle client.
@@ -109,6 +111,7 @@ impl Session {
             port: peer.port,
             replies: Replies::On,
             ends: false,
+            rests: false,
         }
     }
 
@@ -165,7 +168,7 @@ impl Session {
                 After::More => {
                     consumed += length;
                     if consumed < input.len() && site.resp_pace.is_over() {
-                        site.rest(self.process);
+                        self.rest(site);
                         return Progress { consumed, next: Next::Park };
                     }
                 }
@@ -175,6 +178,12 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// The session goes on in the next turn.
+    fn rest(&mut self, site: &mut Site) {
+        self.rests = true;
+        site.rest(self.process);
     }
 
     /// What the process does while its output is full. Many client libraries write a whole pipeline before they read the first reply, so its
@@ -195,6 +204,7 @@ impl Session {
         event: Event,
         context: &mut Context<'_, Message>,
     ) -> Next {
+        self.rests &= event != Event::Resumed;
         let next = self.handle(site, event, context);
         site.resp_pace.end_run();
         next
@@ -214,7 +224,7 @@ impl Session {
                 if let (Some(store), true) = (&mut site.store, self.keys.has_to_drain()) {
                     store.held.let_go(self.keys.let_go());
                 }
-                keys::go_on(self, site, context)
+                if self.rests { Next::Park } else { keys::go_on(self, site, context) }
             }
             Event::Resumed if self.is_too_slow(site) => Next::Finish,
             Event::Resumed if self.is_dismissed(site) => Next::Finish,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ahash::{HashMap, HashSet};
+use ahash::HashMap;
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use channels::{
     Body, Format, Glob, Outcome, Published, Publisher, Question, Refusal, Standing, Subscriber,
@@ -92,6 +92,7 @@ pub(super) fn publish(
     {
         // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
         session.listening.waiting().published = Some(*receivers);
+        session.rests = true;
         site.resp_pace.rest(session.process);
         return After::Wait;
     }
@@ -112,11 +113,6 @@ pub(super) fn subscribe(
     site: &mut Site,
     context: &mut Context<'_, Message>,
 ) -> After {
-    if command.len() > 1 + SUBSCRIPTIONS_PER_CONNECTION {
-        // Each name is compared with each subscription.
-        write_error(context.output.buffer(), &refusal_text(Refusal::Full));
-        return After::More;
-    }
     let before = session.listening.waiting().before.take().unwrap_or(own(session, verb).len());
     let mut results = Vec::with_capacity(command.len());
     for (index, name) in command.arguments_from(1).enumerate() {
@@ -284,28 +280,16 @@ pub(super) fn unsubscribe(
         session.listening.settle();
         return;
     }
-    // A name that is not subscribed to, of which there may be many, costs no search.
-    let known: HashSet<Box<str>> =
-        own(session, kind).iter().map(|(name, _)| name.clone()).collect();
     for argument in command.arguments_from(1) {
         let name = String::from_utf8_lossy(argument).into_owned();
         let own = own_mut(session, kind);
-        if known.contains(name.as_str())
-            && let Some(at) = own.iter().position(|(known, _)| **known == *name)
-        {
+        if let Some(at) = own.iter().position(|(known, _)| **known == *name) {
             let (_, subscription) = own.remove(at);
             site.channels.unsubscribe(subscription);
         }
         answer(session, verb, Some(&name), out);
     }
     session.listening.settle();
-}
-
-/// Removes all subscriptions.
-pub(super) fn reset(session: &mut Session, site: &mut Site) {
-    for (_, subscription) in session.listening.take() {
-        site.channels.unsubscribe(subscription);
-    }
 }
 
 fn own<'s>(session: &'s Session, verb: &str) -> &'s [Named] {

@@ -41,7 +41,7 @@ impl Site {
             with: With::Keys,
         };
         let store = self.store.as_mut().ok_or(Refused::Missing)?;
-        if !store.may_list(context.id) {
+        if !store.http_lists.may(context.id) {
             return Ok(Answer::Wait);
         }
         let listed = store

@@ -3,6 +3,7 @@
 //! Owns how a quoted name is read: browsers, curl and libraries write it in three ways.
 
 use super::MultipartError;
+use crate::http::target::decode_pair;
 
 /// Most characters of a boundary (RFC 2046 section 5.1.1).
 const BOUNDARY_SIZE: usize = 70;
@@ -181,18 +182,17 @@ pub(super) fn decode_extended(written: Written<'_>, out: &mut Vec<u8>) -> Option
         rest = behind;
         bytes.push(match byte {
             b'%' => {
-                let digits = str::from_utf8(behind.get(..2)?).ok()?;
-                rest = behind.get(2..)?;
-                u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?
+                let [high, low, after @ ..] = behind else { return None };
+                rest = after;
+                decode_pair(*high, *low)?
             }
             byte => *byte,
         });
     }
     if charset.eq_ignore_ascii_case(b"iso-8859-1") {
-        out.extend(bytes.into_iter().flat_map(|byte| {
-            let mut place = [0; 2];
-            char::from(byte).encode_utf8(&mut place).as_bytes().to_vec()
-        }));
+        for byte in bytes {
+            out.extend_from_slice(char::from(byte).encode_utf8(&mut [0; 2]).as_bytes());
+        }
         return Some(());
     }
     let is_text = charset.eq_ignore_ascii_case(b"utf-8") && str::from_utf8(&bytes).is_ok();

@@ -4,12 +4,12 @@
 
 use std::fmt::{Display, Write};
 
+use channels::{Matcher, check_pattern};
 use runtime::service::Context;
 use store::{Outcome, Query};
 use sys::accounting::{process_usage, resident_bytes};
 use wire::resp::{Command, write_array, write_bulk, write_map};
 
-use super::pattern::KeyPattern;
 use super::{After, Database, Session, say, say_error, write_failure};
 use crate::limits::RESP_CONFIG_PATTERNS;
 use crate::message::Message;
@@ -210,12 +210,12 @@ pub(super) fn config(
     }
     let mut patterns = Vec::new();
     for pattern in command.arguments_from(2) {
-        match KeyPattern::new(&pattern.to_ascii_lowercase()) {
-            Ok(pattern) => patterns.push(pattern),
+        match check_pattern(pattern) {
+            Ok(pattern) => patterns.push(Matcher::new(&pattern.to_ascii_lowercase())),
             Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
         }
     }
-    let fits = |name: &str| patterns.iter().any(|pattern| pattern.matches(name.as_bytes()));
+    let fits = |name: &str| patterns.iter().any(|one| one.accepts(name.as_bytes(), &mut 0));
     let found: Vec<_> = KNOWN.iter().filter(|(name, _)| fits(name)).collect();
     let version = session.version;
     say(session, context, |out| {

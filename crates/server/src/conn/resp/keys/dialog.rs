@@ -99,11 +99,18 @@ impl Dialog {
         work.awaited.push_back((awaited, size));
     }
 
-    /// Counts a large reply that is copied.
-    pub(super) fn hold(&mut self, size: usize) {
-        if size > 0 {
-            self.work().held += size;
+    /// Counts a large reply that is copied. Returns the bytes to give back at once: those of a reply that the client does not want, which is never sent.
+    #[must_use]
+    pub(super) fn hold(&mut self, size: usize) -> usize {
+        if size == 0 {
+            return 0;
         }
+        let work = self.work();
+        if work.quiet == Quiet::Yes {
+            return size;
+        }
+        work.held += size;
+        0
     }
 
     /// Whether the client must receive a large reply before the next command.

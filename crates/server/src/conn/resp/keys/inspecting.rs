@@ -5,18 +5,16 @@
 use std::ops::ControlFlow;
 
 use runtime::service::Context;
+use store::limits::RECORD_SIZE;
 use store::{Failure, Snapshot};
 use wire::resp::{Command, write_bulk, write_error, write_integer, write_null};
 
 use super::known::Verb;
 use super::request::number;
 use super::{After, Session, transaction, write_failure};
-use crate::limits::RESP_KEYS_PER_LOOK;
+use crate::limits::RESP_RANDOM_KEYS;
 use crate::message::Message;
 use crate::site::Site;
-
-/// Bytes beyond those of the key and the value that a record takes in the tree, about: the header of its node, and its kind, version and expiry.
-const RECORD_SIZE: usize = 32;
 
 /// Longest string that Redis keeps within its object.
 const EMBEDDED_SIZE: usize = 44;
@@ -113,7 +111,7 @@ fn random_key(
             if !key.is_expired {
                 found = Some(key.key.to_vec());
             }
-            if found.is_some() || visited >= RESP_KEYS_PER_LOOK {
+            if found.is_some() || visited >= RESP_RANDOM_KEYS {
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())

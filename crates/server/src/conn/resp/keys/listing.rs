@@ -5,12 +5,12 @@
 
 use std::ops::ControlFlow;
 
+use channels::{Matcher, check_pattern};
 use runtime::service::Context;
 use wire::resp::{Command, write_array, write_bulk, write_error};
 
-use super::pattern::KeyPattern;
 use super::{After, Session, say_error, transaction, write_failure};
-use crate::limits::{RESP_KEYS_PER_LOOK, RESP_LISTING_SIZE};
+use crate::limits::{RESP_LISTING_SIZE, RESP_STEPS_PER_KEY};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -23,8 +23,8 @@ pub(super) fn run(
     if session.keys.is_in_transaction() {
         return transaction::queue_command(session, command, context);
     }
-    let pattern = match KeyPattern::new(command.argument(1)) {
-        Ok(pattern) => pattern,
+    let pattern = match check_pattern(command.argument(1)) {
+        Ok(pattern) => Matcher::new(pattern),
         Err(problem) => return say_error(session, context, &format!("ERR {problem}")),
     };
     if !session.keys.has_answered() {
@@ -34,19 +34,19 @@ pub(super) fn run(
     let Some(store) = &mut site.store else { return After::More };
     let Some(mut listing) = store.take_listing(session.process) else { return After::Wait };
     let from = listing.from.take().unwrap_or_else(|| pattern.prefix().to_vec());
-    let mut visited = 0;
+    let mut steps = 0;
     let looked = store.snapshot().and_then(|snapshot| {
         snapshot.visit(session.database, &from, now_ms, |found| {
             let key = found.key;
             if !key.starts_with(pattern.prefix()) || listing.keys.len() > RESP_LISTING_SIZE {
                 return ControlFlow::Break(());
             }
-            if visited > 0 && visited % RESP_KEYS_PER_LOOK == 0 && pace.is_over() {
+            if pace.is_over_after(&mut steps) {
                 listing.from = Some(key.to_vec());
                 return ControlFlow::Break(());
             }
-            visited += 1;
-            if !found.is_expired && pattern.matches(key) {
+            steps += RESP_STEPS_PER_KEY;
+            if !found.is_expired && pattern.accepts(key, &mut steps) {
                 write_bulk(&mut listing.keys, key);
                 listing.count += 1;
             }
@@ -63,7 +63,7 @@ pub(super) fn run(
     match looked.and_then(|()| store.held.hold(size)) {
         Ok(_) if is_too_long => write_error(out, "ERR too many keys for one reply; use SCAN"),
         Ok(held) => {
-            session.keys.hold(held);
+            store.held.let_go(session.keys.hold(held));
             write_array(out, listing.count);
             out.extend_from_slice(&listing.keys);
         }

@@ -10,7 +10,6 @@ mod expiries;
 mod inspecting;
 mod known;
 mod listing;
-mod pattern;
 mod reply;
 mod request;
 mod requested;
@@ -158,7 +157,7 @@ fn ask(
     let order = Order { conditions: Vec::new(), steps: vec![(database, step)] };
     let size = store.cost_of(&order);
     match store.hold_reply_of(&order) {
-        Ok(held) => session.keys.hold(held),
+        Ok(held) => store.held.let_go(session.keys.hold(held)),
         Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
     }
     session.keys.expect(Awaited::Step(shape), size);

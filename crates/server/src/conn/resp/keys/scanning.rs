@@ -1,7 +1,8 @@
 //! `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`: lists some keys, and the cursor of the next ones.
 //!
 //! Owns what a cursor is: the number of the key at which the scan goes on. Numbers are made from keys
-//! alone, so a cursor stays valid over restarts, on every scheduler, and however many scans run.
+//! and the number of the store's file, so a cursor stays valid over restarts, on every scheduler, and however many scans run. (After a compaction or with
+//! a restored copy a scan may return keys again.)
 //!
 //! Keys are returned in order. A key that exists during the whole scan is returned, because a scan never goes on behind a key that was not visited: it goes on at the
 //! key of the cursor, or, if that key was deleted and this scheduler has forgotten where it was, at the first key with the same two first bytes. A scan ends,
@@ -12,14 +13,14 @@
 
 use std::ops::ControlFlow;
 
+use channels::{Matcher, check_pattern};
 use runtime::service::Context;
 use store::{Database, Failure, ScanNumber, Visited};
 use wire::resp::{Command, write_array, write_bulk};
 
-use super::pattern::KeyPattern;
 use super::request::{SYNTAX, number};
 use super::{After, Session, say_error, transaction, write_failure};
-use crate::limits::{RESP_KEYS_PER_LOOK, RESP_SCAN_KEYS, RESP_SCAN_SIZE};
+use crate::limits::{RESP_SCAN_KEYS, RESP_SCAN_SIZE, RESP_STEPS_PER_KEY};
 use crate::message::Message;
 use crate::resp_pace::RespPace;
 use crate::site::{Site, StoreDesk};
@@ -31,7 +32,7 @@ const SCAN_COUNT: usize = 10;
 struct Scan {
     /// The cursor; 0 begins a scan.
     cursor: u64,
-    pattern: KeyPattern,
+    pattern: Matcher,
     /// Keys to visit.
     count: usize,
     /// Whether keys of the type `string` are wanted, the only one.
@@ -89,7 +90,8 @@ fn read(command: &Command<'_>) -> Result<Scan, String> {
         }
         at += 2;
     }
-    let pattern = KeyPattern::new(pattern).map_err(|problem| format!("ERR {problem}"))?;
+    let pattern = check_pattern(pattern).map_err(|problem| format!("ERR {problem}"))?;
+    let pattern = Matcher::new(pattern);
     Ok(Scan { cursor, pattern, count: count.min(RESP_SCAN_KEYS), wants_strings })
 }
 
@@ -111,7 +113,7 @@ fn begin(
     let Some(mut search) = store.take_listing(session.process) else { return Ok(None) };
     let from = search.from.take().unwrap_or_else(|| number.group_start());
     let seed = store.store().scan_seed();
-    let (mut found, mut visited, mut goes_on) = (None, 0, None);
+    let (mut found, mut steps, mut goes_on) = (None, 0, None);
     let search_key = |key: Visited<'_>| {
         if number.is_before_group_of(key.key) {
             return ControlFlow::Break(());
@@ -120,8 +122,8 @@ fn begin(
             found = Some(key.key.to_vec());
             return ControlFlow::Break(());
         }
-        visited += 1;
-        if visited % RESP_KEYS_PER_LOOK == 0 && pace.is_over() {
+        steps += RESP_STEPS_PER_KEY;
+        if pace.is_over_after(&mut steps) {
             // This key is visited twice, so that the search need not know the next one.
             goes_on = Some(key.key.to_vec());
             return ControlFlow::Break(());
@@ -170,20 +172,21 @@ fn page_of(
         return Ok(page);
     }
     let prefix = scan.pattern.prefix();
-    let (mut visited, mut next) = (0, None);
+    let (mut visited, mut steps, mut next) = (0, 0, None);
     store.snapshot()?.visit(database, begun.max(prefix), now_ms, |found| {
         let key = found.key;
         if !key.starts_with(prefix) {
             // Behind the last key that can match.
             return ControlFlow::Break(());
         }
-        let is_late = visited > 0 && visited % RESP_KEYS_PER_LOOK == 0 && pace.is_over();
+        let is_late = pace.is_over_after(&mut steps);
         if visited == scan.count || page.keys.len() >= RESP_SCAN_SIZE || is_late {
             next = Some(key.to_vec());
             return ControlFlow::Break(());
         }
         visited += 1;
-        if !found.is_expired && scan.pattern.matches(key) {
+        steps += RESP_STEPS_PER_KEY;
+        if !found.is_expired && scan.pattern.accepts(key, &mut steps) {
             write_bulk(&mut page.keys, key);
             page.count += 1;
         }

@@ -139,7 +139,7 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
         return say(session, context, |out| write_failure(out, &Failure::TooMuch));
     }
     match store.hold_reply_of(&order) {
-        Ok(held) => session.keys.hold(held),
+        Ok(held) => store.held.let_go(session.keys.hold(held)),
         Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
     }
     let has_commands = transaction.parts.iter().any(|part| matches!(part, Part::Command(_)));
@@ -176,7 +176,9 @@ pub(in super::super) fn go_on(
         };
         let outcome = if matches!(part, Part::Outcome(_)) { outcomes.pop_front() } else { None };
         let wanted = (quiet == Quiet::Yes).then(|| std::mem::take(context.output));
+        session.keys.set_quiet(quiet);
         let after = answer_part(session, (&part, outcome.as_ref()), site, context);
+        session.keys.set_quiet(Quiet::No);
         if let Some(wanted) = wanted {
             *context.output = wanted;
         }
@@ -185,7 +187,7 @@ pub(in super::super) fn go_on(
             return Going::Waits;
         }
         if matches!(part, Part::Command(_)) && site.resp_pace.is_over() {
-            site.rest(session.process);
+            session.rest(site);
             return Going::Waits;
         }
     }
