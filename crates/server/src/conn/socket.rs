@@ -355,7 +355,7 @@ impl Socket {
                     Ok(Verdict::Yes) | Err(_) => {}
                 }
                 let now_ms = context.now.monotonic_ms();
-                match site.channels.publish(name, body, self.lease.sender(), None, now_ms) {
+                match site.publish_in_order(name, body, self.lease.sender(), None, now_ms) {
                     Ok(_) => After::More,
                     Err(Refusal::Denied | Refusal::NoToken) => {
                         After::Close(CloseCode::POLICY, "publishing is not allowed")

@@ -3,7 +3,7 @@
 //! Owns the order: first pages that received something continue, then their new requests are
 //! started.
 
-use channels::{NameProblem, Refusal, Sender, check_name};
+use channels::{NameProblem, Offer, Published, Publisher, Refusal, Sender, check_name};
 use pages::ChannelWish;
 use pages::fetch::Client;
 use runtime::diagnostic::Level;
@@ -75,6 +75,23 @@ impl Site {
         if has_told {
             context.wake_after_ms(0);
         }
+    }
+
+    /// Publishes a message of a client, after those that pages have published earlier in this turn: a client that got a page's answer may publish
+    /// next, and subscribers see both in that order.
+    ///
+    /// # Errors
+    /// The refusal of the channel.
+    pub(crate) fn publish_in_order(
+        &mut self,
+        name: &str,
+        offer: impl Into<Offer>,
+        sender: Sender<'_>,
+        publisher: Option<Publisher>,
+        now_ms: u64,
+    ) -> Result<Option<Published>, Refusal> {
+        self.publish_of_pages(now_ms);
+        self.channels.publish(name, offer, sender, publisher, now_ms)
     }
 
     /// Publishes what pages have published.

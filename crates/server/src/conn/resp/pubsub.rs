@@ -80,7 +80,7 @@ pub(super) fn publish(
             let publisher = Publisher { process: session.process, told: Told::ByResuming };
             let now_ms = context.now.monotonic_ms();
             let sender = session.lease.sender();
-            match site.channels.publish(name, body, sender, Some(publisher), now_ms) {
+            match site.publish_in_order(name, body, sender, Some(publisher), now_ms) {
                 Ok(Some(published)) => Ok(published),
                 Ok(None) => return After::Wait,
                 Err(refusal) => Err(refusal),

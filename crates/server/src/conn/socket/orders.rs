@@ -248,7 +248,7 @@ impl Socket {
         // A client that gives a number wants to know the result of its message.
         let publisher = id.map(|id| Publisher { process: context.id, told: Told::ByReceipt(id) });
         let (sender, now_ms) = (self.lease.sender(), context.now.monotonic_ms());
-        match site.channels.publish(name, body, sender, publisher, now_ms) {
+        match site.publish_in_order(name, body, sender, publisher, now_ms) {
             Ok(Some(done)) => {
                 if let Some(id) = id {
                     tell(&published(id, Ok(done)), context);

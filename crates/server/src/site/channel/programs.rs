@@ -128,7 +128,7 @@ impl Site {
                 let publisher = Publisher { process: context.id, told: Told::ByResuming };
                 let (offer, now_ms) = (offer.clone(), context.now.monotonic_ms());
                 let done =
-                    self.channels.publish(channel, offer, Sender::SERVER, Some(publisher), now_ms);
+                    self.publish_in_order(channel, offer, Sender::SERVER, Some(publisher), now_ms);
                 match done {
                     Ok(None) => return None,
                     Ok(Some(published)) => Ok(published),

@@ -91,7 +91,7 @@ impl Site {
         let publisher = Publisher { process: context.id, told: Told::ByResuming };
         let now_ms = context.now.monotonic_ms();
         let published =
-            self.channels.publish(name, Offer { body, key }, sender, Some(publisher), now_ms);
+            self.publish_in_order(name, Offer { body, key }, sender, Some(publisher), now_ms);
         published.map_err(Refused::Rules)
     }
 }
