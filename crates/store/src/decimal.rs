@@ -1,7 +1,8 @@
 //! Sums of decimal numbers.
 //!
 //! Owns which texts are numbers with a fraction, and how a sum is written: as Redis does, with up to 17
-//! digits after the point and no zeros at the end. Sums of short numbers are exact (0.1 and 0.2 are 0.3).
+//! digits after the point and no zeros at the end. Sums of short numbers are exact (0.1 and 0.2 are 0.3), and so are those of
+//! integers of up to 38 digits.
 
 use crate::failure::Misuse;
 use crate::limits::DECIMAL_SIZE;
@@ -20,6 +21,11 @@ pub(crate) fn sum(one: &[u8], other: &[u8]) -> Result<String, Misuse> {
     let (first, second) = (parse(one)?, parse(other)?);
     if !(first + second).is_finite() {
         return Err(Misuse::NotFinite);
+    }
+    let whole = |text| str::from_utf8(text).ok()?.parse::<i128>().ok();
+    if let Some(sum) = whole(one).zip(whole(other)).and_then(|(one, other)| one.checked_add(other))
+    {
+        return Ok(sum.to_string());
     }
     let exact = exact(one).zip(exact(other)).and_then(|(one, other)| one.checked_add(other));
     Ok(match exact {
@@ -81,6 +87,7 @@ mod tests {
             ("0", "1e20", "100000000000000000000"),
             ("0.00000000000000001", "0", "0.00000000000000001"),
             ("9999999999999999999", "1", "10000000000000000000"),
+            ("19223372036854775807", "7", "19223372036854775814"),
         ];
         for (one, other, expected) in cases {
             let sum = sum(one.as_bytes(), other.as_bytes());

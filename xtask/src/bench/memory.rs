@@ -1,18 +1,19 @@
 //! `cargo xtask bench memory`: the memory that the server keeps after a load has gone, over time.
 //!
-//! Method: the server on one core; a load that opens what needs memory and closes it; then the resident memory at fixed times. Twice: heads that
+//! Method: the server on one core; a load that opens what needs memory and closes it; then the anonymous memory at fixed times. Twice: heads that
 //! are never finished, and requests of several kinds. `--preload` starts the server with another allocator. Owns the loads.
 
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::bench::accounting;
 use crate::bench::contender::Start;
 use crate::bench::host;
 use crate::bench::report::{aligned, write};
@@ -58,7 +59,7 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     let heads = HEADS.min(descriptors.saturating_sub(SPARE_DESCRIPTORS));
     let command = format!("cargo xtask bench memory {}", words.join(" "));
     let mut text = format!(
-        "{command}\nserver on core {}, load on core {}; resident memory in MiB\n",
+        "{command}\nserver on core {}, load on core {}; anonymous memory in MiB\n",
         cores.server, cores.load
     );
     print!("{text}");
@@ -73,17 +74,17 @@ pub(crate) fn run(words: &[String], mut arguments: Arguments) -> Result<(), Fail
     ];
     for (name, load) in loads {
         let place = start(&site, preload.as_deref(), cores.server)?;
-        let before = place.resident()?;
+        let before = place.memory();
         let most = load(&place)?;
         let gone = Instant::now();
         let mut curve = Vec::new();
         for seconds in LOOKS {
             std::thread::sleep(Duration::from_secs(seconds).saturating_sub(gone.elapsed()));
-            curve.push(place.resident()?);
+            curve.push(place.memory());
         }
-        let cpu = place.cpu_seconds()?;
+        let cpu = place.cpu_seconds();
         let mut row = vec![name.to_owned(), format!("{before:.1}"), format!("{most:.1}")];
-        row.extend(curve.iter().map(|resident| format!("{resident:.1}")));
+        row.extend(curve.iter().map(|memory| format!("{memory:.1}")));
         row.push(format!("{cpu:.2}"));
         rows.push(row);
         reports.push(json!({
@@ -109,7 +110,9 @@ fn start(site: &Site, preload: Option<&str>, core: usize) -> Result<Place, Failu
     let web = server::free_address()?;
     let configuration = "[limits]\nbody_size = \"4 MiB\"\n[store]\nsync = \"none\"\n";
     std::fs::write(folder.join("velodrome.toml"), configuration)?;
-    let resp = SocketAddr::new(web.ip(), web.port() + 1);
+    let taken = TcpListener::bind(web)?;
+    let resp = server::free_address()?;
+    drop(taken);
     let line = format!(
         "taskset -c {core} {} serve {} --config {} --store {} --schedulers 1 --no-pin --listen {web} --listen-resp {resp}",
         shown(&site.velodrome()?),
@@ -126,22 +129,14 @@ fn start(site: &Site, preload: Option<&str>, core: usize) -> Result<Place, Failu
 }
 
 impl Place {
-    /// Resident memory in MiB.
-    fn resident(&self) -> Result<f64, Failure> {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.server.family()[0]))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| {
-            Failure::Work("the kernel does not say how much memory the server has".to_owned())
-        })
+    /// Anonymous memory in MiB: what the kernel cannot read back from a file.
+    fn memory(&self) -> f64 {
+        accounting::memory(&self.server.family()).anonymous as f64 / (1024.0 * 1024.0)
     }
 
     /// CPU time so far.
-    fn cpu_seconds(&self) -> Result<f64, Failure> {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.server.family()[0]))?;
-        let behind = text.rsplit(')').next().unwrap_or_default();
-        let ticks = behind.split_whitespace().skip(11).take(2);
-        Ok(ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0)
+    fn cpu_seconds(&self) -> f64 {
+        accounting::spent(&self.server.family()).nanoseconds as f64 / 1e9
     }
 
     fn connect(&self) -> Result<TcpStream, Failure> {
@@ -158,7 +153,7 @@ fn unfinished(place: &Place, count: u64) -> Result<f64, Failure> {
         stream.write_all(head.as_bytes())?;
         open.push(stream);
     }
-    place.resident()
+    Ok(place.memory())
 }
 
 /// Pages, uploads, files, queues of clients that do not read, and writes into the store. Returns the most memory after a cycle.
@@ -185,7 +180,7 @@ fn mixed(place: &Place) -> Result<f64, Failure> {
             redis.write_all(&[head.as_bytes(), &value, b"\r\n"].concat())?;
             redis.read_exact(&mut [0; 5])?;
         }
-        most = most.max(place.resident()?);
+        most = most.max(place.memory());
     }
     Ok(most)
 }
@@ -206,6 +201,9 @@ fn ask(stream: &mut TcpStream, what: &str, body: &[u8]) -> Result<(), Failure> {
             heard.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| end == usize::MAX)
         {
             let text = String::from_utf8_lossy(&heard[..head]).to_ascii_lowercase();
+            if !text.starts_with("http/1.1 200 ") {
+                return Err(Failure::Work(format!("{what}: {text}")));
+            }
             let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
             let length: usize = length.and_then(|length| length.trim().parse().ok()).unwrap_or(0);
             end = head + 4 + length;

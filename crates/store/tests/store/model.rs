@@ -107,11 +107,22 @@ impl Model {
 
     fn add_decimal(&mut self, key: &[u8], amount: &[u8], now: u64) -> Seen {
         let before = self.get(key, now).map_or(b"0".to_vec(), |kept| kept.bytes.clone());
-        let number = |bytes: &[u8]| str::from_utf8(bytes).ok()?.parse::<i128>().ok();
-        let Some((before, amount)) = number(&before).zip(number(amount)) else {
+        let text = |bytes: &[u8]| str::from_utf8(bytes).ok().map(str::to_owned);
+        let (Some(before), Some(amount)) = (text(&before), text(amount)) else {
             return Seen::Misuse(Misuse::NotAFloat);
         };
-        let sum = (before + amount).to_string().into_bytes();
+        let exact = before.parse::<i128>().ok().zip(amount.parse::<i128>().ok());
+        let sum = match exact.and_then(|(before, amount)| before.checked_add(amount)) {
+            Some(sum) => sum.to_string(),
+            None => match before.parse::<f64>().ok().zip(amount.parse::<f64>().ok()) {
+                None => return Seen::Misuse(Misuse::NotAFloat),
+                Some((before, amount)) if !(before + amount).is_finite() => {
+                    return Seen::Misuse(Misuse::NotFinite);
+                }
+                Some((before, amount)) => format!("{:.0}", before + amount),
+            },
+        };
+        let sum = sum.into_bytes();
         self.put(key, &sum, Expiry::Keep, now);
         Seen::Value(Some(sum))
     }
