@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How long anything may take that is not about time: long, because tests share two cores.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time between two checks of a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -266,7 +266,7 @@ fn otherwise_nothing_of_a_page_that_fails_is_seen() {
 
 #[test]
 fn what_pages_do_is_counted_for_each_and_in_all() {
-    let config = "[pages]\ncpu_budget = \"20ms\"\ndeadline = \"500ms\"\nmemory = \"8 MiB\"\n";
+    let config = "[pages]\ncpu_budget = \"20ms\"\ndeadline = \"3s\"\nmemory = \"8 MiB\"\n";
     let plan = Plan::new().config(config).argument("--schedulers=1").file("hello.page.html", HELLO);
     let plan = plan
         .file("fail.page.html", "<% local x = nil; x.y = 1 %>")

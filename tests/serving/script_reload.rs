@@ -25,13 +25,13 @@ const CLIENTS: usize = 3;
 const BETWEEN_REQUESTS: Duration = Duration::from_millis(1);
 
 /// The test waits for each.
-const EDITS: u64 = 200;
+const EDITS: u64 = 120;
 
 /// One edit of this many comes with a reload of the configuration.
 const RELOAD_EVERY: u64 = 10;
 
 /// By then the engines have allocated what any number of edits needs.
-const SETTLED: u64 = 60;
+const SETTLED: u64 = 40;
 
 /// How much the server may have grown from then on: garbage that was not collected yet.
 const GROWTH_KIB: u64 = 4 * 1024;

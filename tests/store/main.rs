@@ -7,6 +7,7 @@
 
 mod power;
 mod redis_libraries;
+mod rough_times;
 #[path = "../server/mod.rs"]
 #[allow(dead_code, reason = "each program uses a part of it")]
 mod server;

@@ -138,7 +138,7 @@ const WRITES: usize = 400;
 const KEYS: usize = 40;
 
 /// Disk contents that are built.
-const MOMENTS: u64 = 500;
+const MOMENTS: u64 = 250;
 
 /// The last write that a store contains; it must contain all earlier ones.
 fn last_of(left: &[(String, String)]) -> usize {

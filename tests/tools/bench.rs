@@ -154,7 +154,7 @@ fn results_are_compared_and_the_status_says_what_came_of_it() {
 fn servers_are_compared_in_turn() {
     let server = Plan::new().file("a.txt", "x").start();
     let url = format!("http://{}/a.txt", server.address());
-    let words = ["--rounds=2", "-d=50ms", "--warmup=0s", "-c=2", "-t=1", "--json"];
+    let words = ["--rounds=2", "-d=300ms", "--warmup=0s", "-c=2", "-t=1", "--json"];
     let (code, text) = compared(&[&[url.as_str(), &url], words.as_slice()].concat());
     assert!(matches!(code, Some(0 | 3)), "{code:?}: {text}");
     let told: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -184,7 +184,8 @@ fn what_cannot_be_compared_is_told() {
 fn a_knee_is_searched_step_by_step() {
     let server = Plan::new().file("a.txt", "x").start();
     let url = format!("http://{}/a.txt", server.address());
-    let words = ["bench", "knee", &url, "--rate=100:200", "-d=50ms", "--warmup=0s", "-c=2", "-t=1"];
+    let words =
+        ["bench", "knee", &url, "--rate=100:200", "-d=300ms", "--warmup=0s", "-c=2", "-t=1"];
     // No answer takes less than a microsecond: the objective is missed from the start, unless the generator was too slow to say so.
     let output = run(Command::new(PROGRAM).args(words).args(["--slo=max=1us", "--json"]));
     let told: serde_json::Value = serde_json::from_str(&printed_by(&output)).unwrap();

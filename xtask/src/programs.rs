@@ -6,8 +6,10 @@
 //! check everything once more, dependencies included.
 
 use std::io::{BufRead, BufReader};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
@@ -130,16 +132,37 @@ struct Ended {
     outcome: Result<(), Failure>,
 }
 
-/// Runs the programs: those that wait in one lane, those that compute in another.
+/// Programs that are run in their order, by one lane or several.
+struct Queue<'p> {
+    programs: Vec<&'p Program>,
+    taken: AtomicUsize,
+}
+
+impl<'p> Queue<'p> {
+    fn of(kind: Kind, programs: &'p [Program]) -> Self {
+        let programs = programs.iter().filter(|program| program.kind == kind).collect();
+        Self { programs, taken: AtomicUsize::new(0) }
+    }
+
+    fn next(&self) -> Option<&'p Program> {
+        self.programs.get(self.taken.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+}
+
+/// Programs at once that compute. Some of their tests are one long thread, or wait after all: beside them another has a processor.
+const COMPUTING_AT_ONCE: usize = 2;
+
+/// Runs the programs: those that wait one after the other, and beside them some of those that compute.
 pub(crate) fn run(programs: &[Program], tally: &mut Tally) -> Result<(), Failure> {
+    let (waiting, computing) =
+        (Queue::of(Kind::Waiting, programs), Queue::of(Kind::Computing, programs));
     let (sender, ended) = mpsc::channel();
     thread::scope(|scope| {
-        for kind in [Kind::Waiting, Kind::Computing] {
+        let lanes = iter::once(&waiting).chain(iter::repeat_n(&computing, COMPUTING_AT_ONCE));
+        for lane in lanes {
             let sender = sender.clone();
-            let lane: Vec<&Program> =
-                programs.iter().filter(|program| program.kind == kind).collect();
             scope.spawn(move || {
-                for program in lane {
+                while let Some(program) = lane.next() {
                     // The receiver takes everything until all lanes have ended.
                     let _ = sender.send(program.run());
                 }

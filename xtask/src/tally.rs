@@ -4,8 +4,10 @@
 //! `SKIPPED <test>: <reason>` and returns; it counts as skipped, not as passed.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 
@@ -102,35 +104,33 @@ pub(crate) fn run_tests(
     tally: &mut Tally,
     show: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
+    // Into files, because the end of a pipe would come only when every process that a failed test left behind has ended too.
+    let (output, errors) = (NamedTempFile::new()?, NamedTempFile::new()?);
     // `--show-output`, because tests that print SKIPPED pass.
-    let mut child = command
+    let status = command
         .arg("--show-output")
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let output = child.stdout.take().expect("the pipe was asked for above");
-    let errors = child.stderr.take().expect("the pipe was asked for above");
-    // What a test leaves on standard error is not its result, and is shown where it failed.
-    let errors = std::thread::spawn(move || {
-        BufReader::new(errors).split(b'\n').map_while(Result::ok).collect::<Vec<_>>()
-    });
+        .stdout(output.reopen()?)
+        .stderr(errors.reopen()?)
+        .status()?;
     let mut display = Display { in_successes: false };
-    for line in BufReader::new(output).split(b'\n') {
-        let line = String::from_utf8_lossy(&line?).into_owned();
+    for line in lines_of(output.path())? {
         tally.read_line(&line);
         if display.shows(&line) {
             show(&line);
         }
     }
-    let status = child.wait()?;
     if status.success() {
         return Ok(());
     }
-    for line in errors.join().unwrap_or_default() {
-        show(&String::from_utf8_lossy(&line));
-    }
+    // What a test leaves on standard error is not its result, and is shown where it failed.
+    lines_of(errors.path())?.iter().for_each(|line| show(line));
     Err(Failure::Work(format!("it failed ({status})")))
+}
+
+/// The lines of a file; bytes that are not UTF-8 are replaced.
+fn lines_of(path: &Path) -> Result<Vec<String>, Failure> {
+    Ok(String::from_utf8_lossy(&std::fs::read(path)?).lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -170,6 +170,22 @@ mod tests {
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| display.shows(line)).collect();
         assert!(shown.contains(&"seed 7") && shown.contains(&"test c ... FAILED"));
         assert!(!shown.iter().any(|line| line.contains("curl") || line.contains("... ok")));
+    }
+
+    #[test]
+    fn a_program_has_ended_when_a_process_that_it_left_behind_has_not() {
+        let mut tally = Tally::default();
+        let mut shown = Vec::new();
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new("sh");
+        let script = "mkfifo $0/pipe; cat $0/pipe & echo 'test result: FAILED. 1 failed'; echo why >&2; exit 1";
+        command.args(["-c", script]).arg(folder.path());
+        let outcome = run_tests(&mut command, &mut tally, &mut |line| shown.push(line.to_owned()));
+        // Lets it end.
+        std::fs::write(folder.path().join("pipe"), "").expect("the pipe");
+        assert!(outcome.is_err());
+        assert_eq!(tally.closing_line(), "0 passed, 1 failed, 0 skipped");
+        assert_eq!(shown, ["test result: FAILED. 1 failed", "why"]);
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
             let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
             digits.and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(usize::MAX)
         };
+        // A program that is killed in a system call has no result; what it wrote may be on the disk or not, as without a barrier after it.
+        let is_known = !result.starts_with('?');
         let name = call.split('(').next().unwrap_or_default();
         let descriptor = number(call.get(name.len() + 1..).unwrap_or_default());
         let which = file_of(call.split(')').next().unwrap_or_default());
@@ -97,12 +99,18 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
             "pwrite64" => {
                 let at = number(call.rsplit(", ").next().unwrap());
                 let data = bytes(quoted(call).next().unwrap());
-                assert_eq!(data.len(), number(result), "a short write is not known here");
+                assert!(
+                    !is_known || data.len() == number(result),
+                    "a short write is not known here"
+                );
                 all.push(Happened::Written(which, at, data, waits(&waiting)));
             }
             "pwritev" | "writev" => {
                 let data: Vec<u8> = quoted(call).flat_map(bytes).collect();
-                assert_eq!(data.len(), number(result), "a short write is not known here");
+                assert!(
+                    !is_known || data.len() == number(result),
+                    "a short write is not known here"
+                );
                 let at = match name {
                     "writev" => places[descriptor],
                     _ => number(call.rsplit(", ").next().unwrap()),

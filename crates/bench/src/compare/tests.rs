@@ -59,19 +59,19 @@ fn a_difference_within_the_noise_of_the_host_is_none() {
 #[test]
 fn equal_servers_differ_about_once_in_twenty() {
     let mut random = fastrand::Rng::with_seed(5);
-    let flagged = (0..120)
+    let flagged = (0..60)
         .filter(|_| {
             let mut sample = || (0..10).map(|_| varied(&mut random)).collect::<Vec<f64>>();
             let judgement = rates(&sample(), &sample()).judgement;
             matches!(judgement, Judgement::Faster | Judgement::Slower)
         })
         .count();
-    // 5 % of 120 is 6; the exact test of ten and ten has 4.3 %.
-    assert!((1..=13).contains(&flagged), "{flagged} of 120");
+    // 5 % of 60 is 3; the exact test of ten and ten has 4.3 %.
+    assert!((1..=8).contains(&flagged), "{flagged} of 60");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn the_other_way_round_everything_is_mirrored(

@@ -68,6 +68,8 @@ fn begun(pace: Loop) -> (Tally, u64) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn merging_is_as_if_one_thread_had_measured_all(
         pace in prop_oneof![Just(Loop::Closed), Just(Loop::Open)],

@@ -270,7 +270,7 @@ fn finish(
 }
 
 fn programs() -> u64 {
-    std::env::var("SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
+    std::env::var("SIM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(30)
 }
 
 #[test]

@@ -144,21 +144,21 @@ fn site_world(seed: u64) -> u64 {
 
 #[test]
 fn worlds_of_a_small_application() {
-    seeds::run("worlds_of_a_small_application", 300, |seed| {
+    seeds::run("worlds_of_a_small_application", 200, |seed| {
         small_world(seed);
     });
 }
 
 #[test]
 fn worlds_of_the_site() {
-    seeds::run("worlds_of_the_site", 220, |seed| {
+    seeds::run("worlds_of_the_site", 150, |seed| {
         site_world(seed);
     });
 }
 
 #[test]
 fn a_world_comes_again_with_its_seed() {
-    seeds::run("a_world_comes_again_with_its_seed", 15, |seed| {
+    seeds::run("a_world_comes_again_with_its_seed", 8, |seed| {
         assert_eq!(small_world(seed), small_world(seed));
         assert_eq!(site_world(seed), site_world(seed));
         assert_ne!(small_world(seed), small_world(seed + 1));
