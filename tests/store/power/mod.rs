@@ -54,6 +54,19 @@ fn file_of(call: &str) -> Which {
     others.into_iter().find(|(name, _)| is_about(name)).map_or(Which::Data, |(_, which)| which)
 }
 
+/// The number at the front of a text.
+fn number(text: &str) -> usize {
+    let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX)
+}
+
+/// Checks that a write was not a short one. A program that is killed in a system call has no result (`?`): what it wrote may be on the disk or
+/// not, as without a barrier after it.
+fn assert_whole(data: &[u8], result: &str) {
+    let is_whole = result.starts_with('?') || data.len() == number(result);
+    assert!(is_whole, "a short write is not known here");
+}
+
 /// Parses strace's record of the calls on these files.
 pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     let mut all = Vec::new();
@@ -79,12 +92,6 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
         }
         let call = call.as_str();
         let result = call.rsplit("= ").next().unwrap_or_default();
-        let number = |text: &str| {
-            let digits = text.trim_start().split(|one: char| !one.is_ascii_digit()).next();
-            digits.and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(usize::MAX)
-        };
-        // A program that is killed in a system call has no result; what it wrote may be on the disk or not, as without a barrier after it.
-        let is_known = !result.starts_with('?');
         let name = call.split('(').next().unwrap_or_default();
         let descriptor = number(call.get(name.len() + 1..).unwrap_or_default());
         let which = file_of(call.split(')').next().unwrap_or_default());
@@ -99,18 +106,12 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
             "pwrite64" => {
                 let at = number(call.rsplit(", ").next().unwrap());
                 let data = bytes(quoted(call).next().unwrap());
-                assert!(
-                    !is_known || data.len() == number(result),
-                    "a short write is not known here"
-                );
+                assert_whole(&data, result);
                 all.push(Happened::Written(which, at, data, waits(&waiting)));
             }
             "pwritev" | "writev" => {
                 let data: Vec<u8> = quoted(call).flat_map(bytes).collect();
-                assert!(
-                    !is_known || data.len() == number(result),
-                    "a short write is not known here"
-                );
+                assert_whole(&data, result);
                 let at = match name {
                     "writev" => places[descriptor],
                     _ => number(call.rsplit(", ").next().unwrap()),
