@@ -16,7 +16,9 @@ fn prose() -> String {
 
 fn site() -> Server {
     let config = "[[route]]\npath = \"/form\"\nmethods = [\"POST\"]\nrespond = { body = \"thanks\\n\" }\n\
-        [[route]]\npath = \"/moved\"\nredirect = { to = \"/a.txt\", status = 301 }\n";
+        [[route]]\npath = \"/moved\"\nredirect = { to = \"/a.txt\", status = 301 }\n\
+        [limits]\nunread_body_size = \"8 MiB\"\nunread_body_deadline = \"60s\"\n";
+    // A client that sends all of a large body before it reads is answered however slow the host is.
     Plan::new()
         .config(config)
         .file("a.txt", "a\n")
