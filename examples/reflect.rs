@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use velodrome::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Method, Reply, Request,
+    Settings, Status,
 };
 use velodrome::launch::{self, Speaks};
 
@@ -17,8 +18,11 @@ const BODY_BYTES: u64 = 65_536;
 const PATIENCE_MS: u64 = 1000;
 
 /// The validators of the file.
-const VALIDATORS: &[u8] = b"Content-Type: text/plain\r\nETag: \"sample\"\r\n\
-    Last-Modified: Tue, 05 Jan 2021 08:34:56 GMT\r\n";
+const VALIDATORS: [(&str, &str); 3] = [
+    ("Content-Type", "text/plain"),
+    ("ETag", "\"sample\""),
+    ("Last-Modified", "Tue, 05 Jan 2021 08:34:56 GMT"),
+];
 
 struct Reflect {
     file: Vec<u8>,
@@ -46,7 +50,7 @@ impl Application for Reflect {
             }
             (Method::Get | Method::Head, "/sample.txt") => {
                 reply.begin(Status::OK);
-                reply.prepared_fields(VALIDATORS);
+                reply.fields(FieldList::of(&VALIDATORS).fields());
                 reply.end_head_with_length(self.file.len() as u64);
                 reply.body(&self.file);
             }

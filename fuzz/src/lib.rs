@@ -10,6 +10,7 @@ pub mod config_file;
 pub mod connection;
 pub mod cutting;
 pub mod handshake;
+pub mod head_values;
 pub mod json;
 pub mod log_escape;
 pub mod multipart;
@@ -55,6 +56,7 @@ macro_rules! targets {
 
 targets!(
     request_head,
+    head_values,
     chunked_body,
     multipart,
     target_path,

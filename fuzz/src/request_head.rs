@@ -2,6 +2,7 @@
 //! lenient parser accepts all that ours does.
 
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Request, Target, Version};
+use wire::http::kept::KeptHead;
 use wire::limits;
 
 use crate::cutting;
@@ -81,6 +82,8 @@ pub fn check(data: &[u8]) {
             let text = &data[..length];
             assert!(length <= limits.head_size && text.ends_with(b"\r\n\r\n"));
             assert_request(&request);
+            let kept = KeptHead::of(&request);
+            assert_eq!(format!("{:?}", kept.request()), format!("{request:?}"), "a kept head");
             assert_lenient_agrees(text, &request);
         }
         Err(refusal) => assert!(STATUSES.contains(&refusal.status().code()), "{refusal:?}"),

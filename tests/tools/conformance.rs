@@ -12,7 +12,8 @@ use crate::server::patience::until;
 use crate::server::{Plan, Server, used_port};
 use conformance::{Capability, CaseResult, Level, Need, Options, Report, Suite, Target, run};
 use velodrome::http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Method, Reply, Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Method, Reply, Request,
+    Settings, Status,
 };
 use velodrome::launch::Speaks;
 
@@ -27,8 +28,11 @@ const PATIENT: Duration = Duration::from_secs(20);
 const ECHO_BYTES: u64 = 65_536;
 
 /// Validators of the echo's file, so that every case can be run.
-const VALIDATORS: &[u8] = b"Content-Type: text/plain\r\nETag: \"sample\"\r\n\
-    Last-Modified: Tue, 05 Jan 2021 08:34:56 GMT\r\n";
+const VALIDATORS: [(&str, &str); 3] = [
+    ("Content-Type", "text/plain"),
+    ("ETag", "\"sample\""),
+    ("Last-Modified", "Tue, 05 Jan 2021 08:34:56 GMT"),
+];
 
 /// 200 times the word packed, by gzip.
 const PACKED_GZIP: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\x48\x4c\xce\x4e\x4d\x51\x28\x18\xa5\x46\xa9\x51\x6a\x94\x1a\xa5\xe8\x43\x01\x00\xe7\x28\x76\xa7\x78\x05\x00\x00";
@@ -172,7 +176,7 @@ impl Application for Echo {
             (Method::Get | Method::Head, "/file") => {
                 let sample = sample();
                 reply.begin(Status::OK);
-                reply.prepared_fields(VALIDATORS);
+                reply.fields(FieldList::of(&VALIDATORS).fields());
                 reply.end_head_with_length(sample.len() as u64);
                 reply.body(sample.as_bytes());
             }

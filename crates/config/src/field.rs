@@ -10,6 +10,7 @@ use super::section::Section;
 use super::value::{cannot_be, text, word};
 use super::wording::nearest;
 use super::wording::shown;
+use crate::limits::HEADERS_SIZE_MAX;
 
 /// Fields that frame a message or belong to the connection, and what to write instead.
 const RESERVED: [(&str, &str); 13] = [
@@ -49,6 +50,11 @@ pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Hea
             Ok(value) => headers.push(Header { name: item.key.to_owned(), value }),
             Err(message) => problems.at(item.offset, message),
         }
+    }
+    let size: usize = headers.iter().map(|header| header.name.len() + header.value.len() + 4).sum();
+    if size > HEADERS_SIZE_MAX {
+        let at = section.item("headers").map_or(0, |item| item.offset);
+        problems.at(at, format!("`headers` has {size} bytes, more than {HEADERS_SIZE_MAX}"));
     }
     headers
 }

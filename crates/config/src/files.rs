@@ -10,7 +10,7 @@ use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
 use super::section::Section;
 use super::value::{cannot_be, path, word};
 use super::wording::shown;
-use super::{CacheRule, Config, FileRules, MediaType, Problems};
+use super::{CacheRule, Config, FileSettings, MediaType, Problems};
 use crate::limits::GLOB_SIZE_MAX;
 
 static SHARED: &[Key] = &[
@@ -168,10 +168,10 @@ pub(super) fn cache_rules(section: &Section<'_>, problems: &mut Problems) -> Vec
 /// Reads the `files` of a route on top of the rules of its host; returns whether it has its own root.
 pub(super) fn read_of_route(
     section: &Section<'_>,
-    host: &FileRules,
+    host: &FileSettings,
     base: &Path,
     problems: &mut Problems,
-) -> (FileRules, bool) {
+) -> (FileSettings, bool) {
     // The rows refer to a configuration, of which only the file rules are used.
     let mut config = Config::defaults("", base);
     config.default_host.files = host.clone();

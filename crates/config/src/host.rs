@@ -13,7 +13,7 @@ use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path};
 use super::wording::shown;
 use super::{
-    ErrorPage, FileRules, Host, HostName, Problems, field, host_name, request_path, routes,
+    ErrorPage, FileSettings, Host, HostName, Problems, field, host_name, request_path, routes,
 };
 
 pub(super) static HOST: SectionKeys = SectionKeys {
@@ -62,7 +62,7 @@ pub(super) static HOST: SectionKeys = SectionKeys {
 /// Reads the default host, whose keys are at the top level.
 pub(super) fn read_default(
     top: &Section<'_>,
-    files: FileRules,
+    files: FileSettings,
     base: &Path,
     problems: &mut Problems,
 ) -> Host {
@@ -80,7 +80,7 @@ pub(super) fn read_default(
 /// Reads every `[[host]]`. File rules that it does not set are those of the default host.
 pub(super) fn read_all(
     top: &Section<'_>,
-    files: &FileRules,
+    files: &FileSettings,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<Host> {

@@ -25,7 +25,6 @@ mod limit_keys;
 pub mod limits;
 mod listener;
 mod log;
-mod method;
 mod model;
 mod named_modules;
 mod overrides;
@@ -58,11 +57,10 @@ pub use host_name::HostName;
 pub use key::{Change, Key, SectionKeys};
 pub use keys::SECTIONS;
 pub use limit_keys::Limits;
-pub use log::{AccessLog, Admin, Log, LogFormat, LogLevel};
-pub use method::Method;
+pub use log::{AccessLog, Admin, Log, LogLevel};
 pub use model::{
     AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileRules, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
+    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
     RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
@@ -77,6 +75,9 @@ pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use restart::needs_restart;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
+
+pub use wire::access_log::LogFormat;
+pub use wire::http::method::Method;
 
 use problem::Problems;
 

@@ -31,6 +31,11 @@ pub const TRAILER_SIZE: u64 = wire::limits::TRAILER_SIZE as u64;
 /// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
+/// 16 KiB for the names and values of one table `headers`, each field counted with four more bytes; a larger table is
+/// refused. The three tables that apply to a route fit into one list of fields.
+pub const HEADERS_SIZE_MAX: usize = 16 * 1024;
+const _: () = assert!(3 * HEADERS_SIZE_MAX <= wire::limits::FIELD_LIST_SIZE);
+
 // ---- Deadlines and floors: the defaults of [limits] ----
 
 /// 10 s from a request's first byte (or the start of the connection) to the end of its head. After that the answer is

@@ -5,6 +5,8 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use wire::access_log::LogFormat;
+
 use super::Address;
 use super::choice::choice;
 use super::item::Item;
@@ -34,15 +36,6 @@ pub enum AccessLog {
     Stderr,
     /// To the end of a file.
     File(PathBuf),
-}
-
-/// The format of an access log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// The combined log format.
-    Combined,
-    /// One JSON object.
-    Json,
 }
 
 /// The severity of a message.

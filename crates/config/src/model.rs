@@ -84,7 +84,7 @@ impl Config {
             drain_deadline: limits::DRAIN_DEADLINE,
             steering: Steering::Hash,
             listeners: vec![Listener::default()],
-            default_host: Host::of_files(FileRules::of_root(root)),
+            default_host: Host::of_files(FileSettings::of_root(root)),
             hosts: Vec::new(),
             headers: Vec::new(),
             file_cache: FileCache::default(),
@@ -191,7 +191,7 @@ pub struct Host {
     /// The names it answers to; empty for the default host.
     pub names: Vec<HostName>,
     /// How paths without a route are handled; its `root` is the host's.
-    pub files: FileRules,
+    pub files: FileSettings,
     /// The routes in the order of the file.
     pub routes: Vec<Route>,
     /// Fields added to every answer of this host.
@@ -202,7 +202,7 @@ pub struct Host {
 
 impl Host {
     /// A host without routes.
-    pub(super) fn of_files(files: FileRules) -> Self {
+    pub(super) fn of_files(files: FileSettings) -> Self {
         Self {
             place: None,
             names: Vec::new(),
@@ -252,7 +252,7 @@ pub enum RouteAction {
     /// Serves files.
     Files {
         /// The root and the rules.
-        rules: FileRules,
+        rules: FileSettings,
         /// Whether the route has its own root, which replaces its prefix.
         own_root: bool,
     },
@@ -289,7 +289,7 @@ pub struct Respond {
 
 /// How files are served: `[files]`, or the `files` of a route over it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileRules {
+pub struct FileSettings {
     /// The directory for `/`.
     pub root: PathBuf,
     /// Whether a directory without an index is answered with its listing.
@@ -312,7 +312,7 @@ pub struct FileRules {
     pub cache_control: Vec<CacheRule>,
 }
 
-impl FileRules {
+impl FileSettings {
     /// The default rules for `root`.
     #[must_use]
     pub fn of_root(root: &Path) -> Self {

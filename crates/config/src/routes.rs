@@ -10,7 +10,7 @@ use super::item::Item;
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, module_name, size, text, whole};
 use super::{
-    CacheRule, FileRules, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
+    CacheRule, FileSettings, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
     Target, field, files, host_name, json, request_path, route_keys,
 };
 use crate::limits::WILDCARDS_MAX;
@@ -21,7 +21,7 @@ const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "
 /// Reads the routes of a host whose file rules are `files`.
 pub(super) fn read_all(
     sections: &[Section<'_>],
-    files: &FileRules,
+    files: &FileSettings,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<Route> {
@@ -31,7 +31,7 @@ pub(super) fn read_all(
 /// Every key is read before an invalid one ends the route, so that all problems are reported.
 fn read(
     section: &Section<'_>,
-    files: &FileRules,
+    files: &FileSettings,
     base: &Path,
     problems: &mut Problems,
 ) -> Option<Route> {
@@ -132,7 +132,7 @@ fn captures(matcher: &Matcher) -> usize {
 
 fn read_files(
     section: &Section<'_>,
-    host: &FileRules,
+    host: &FileSettings,
     base: &Path,
     problems: &mut Problems,
 ) -> Option<RouteAction> {

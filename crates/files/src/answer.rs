@@ -4,7 +4,6 @@
 //! sends, never looks at the disk or a clock; a plain 200 of up to 16 KiB from memory allocates
 //! nothing.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +11,8 @@ use wire::http::conditional::{
     self, Precondition, Preconditions, RangeUse, SafeMethod, Validators,
 };
 use wire::http::encoding::{Accepted, Coding};
+use wire::http::fields::FieldList;
+use wire::http::head::Fields;
 use wire::http::range::{
     self, ByteRange, Multipart, Ranges, write_content_range, write_unsatisfied_range,
 };
@@ -22,10 +23,7 @@ use super::accept::{Form, form_of};
 use super::entry::Entry;
 use super::job::{Content, FileContent};
 use super::policy;
-use super::representation::{Body, Large, Representation, write_content_length, write_field};
-
-/// The first bytes of the fields of a redirect, which has no other fields.
-const LOCATION: &[u8] = b"Location: ";
+use super::representation::{Body, Large, Representation, add};
 
 /// The relevant parts of a request for a file.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +49,10 @@ pub struct FileRequest<'r> {
 pub struct FileAnswer<'e> {
     /// The status.
     pub status: Status,
-    /// Fields, each with its CRLF: all except `Date`, `Connection` and those of a page that
-    /// [`wants_page`](Self::wants_page) asks for.
-    pub fields: Cow<'e, [u8]>,
+    /// The fields: all except `Date`, those of a page that [`wants_page`](Self::wants_page) asks for, and `Location`.
+    pub fields: AnswerFields<'e>,
+    /// The target of a redirect.
+    pub location: Option<String>,
     /// The body, in order; empty for HEAD.
     pub parts: Parts,
     /// The total number of bytes in all parts.
@@ -62,6 +61,26 @@ pub struct FileAnswer<'e> {
     pub policy: Option<&'static str>,
     /// The file to which [`Part::File`] refers.
     pub large: Option<&'e Large>,
+}
+
+/// The fields of an answer.
+#[derive(Clone, Debug)]
+pub enum AnswerFields<'e> {
+    /// Those of the file, as they were prepared when it was read.
+    Prepared(Fields<'e, 'e>),
+    /// Its own.
+    Own(FieldList),
+}
+
+impl AnswerFields<'_> {
+    /// The fields, lent.
+    #[must_use]
+    pub fn fields(&self) -> Fields<'_, '_> {
+        match self {
+            Self::Prepared(fields) => *fields,
+            Self::Own(list) => list.fields(),
+        }
+    }
 }
 
 /// The body of an answer.
@@ -107,13 +126,6 @@ pub enum Part {
 }
 
 impl FileAnswer<'_> {
-    /// The target of a redirect.
-    #[must_use]
-    pub fn location(&self) -> Option<&str> {
-        let value = self.fields.strip_prefix(LOCATION)?.strip_suffix(b"\r\n")?;
-        str::from_utf8(value).ok()
-    }
-
     /// Whether the server should add a page for the status, with its `Content-Type` and `Content-Length`: for all except 200,
     /// 206 and 304.
     #[must_use]
@@ -161,7 +173,7 @@ fn represent<'e>(
     let preconditions = &request.preconditions;
     match conditional::evaluate(request.method, preconditions, Some(&validators), now_seconds) {
         Precondition::NotModified => FileAnswer {
-            fields: Cow::Borrowed(chosen.validator_fields()),
+            fields: AnswerFields::Prepared(chosen.validator_fields()),
             ..refuse(Status::NOT_MODIFIED)
         },
         Precondition::Failed => refuse(Status::PRECONDITION_FAILED),
@@ -185,7 +197,8 @@ fn represent<'e>(
 fn refuse<'e>(status: Status) -> FileAnswer<'e> {
     FileAnswer {
         status,
-        fields: Cow::Borrowed(b""),
+        fields: AnswerFields::Own(FieldList::new()),
+        location: None,
         parts: Parts::None,
         length: 0,
         policy: None,
@@ -194,25 +207,26 @@ fn refuse<'e>(status: Status) -> FileAnswer<'e> {
 }
 
 fn redirect<'e>(request: &FileRequest<'_>) -> FileAnswer<'e> {
-    let mut fields = Vec::with_capacity(request.path.len() + 16);
-    fields.extend_from_slice(LOCATION);
-    encode_path(request.path, &mut fields);
-    fields.push(b'/');
+    let mut location = Vec::with_capacity(request.path.len() + 16);
+    encode_path(request.path, &mut location);
+    location.push(b'/');
     // The head parser allows nothing else; a line break here would split the answer.
     let query = request.query.filter(|query| query.iter().all(u8::is_ascii_graphic));
     if let Some(query) = query {
-        fields.push(b'?');
-        fields.extend_from_slice(query);
+        location.push(b'?');
+        location.extend_from_slice(query);
     }
-    fields.extend_from_slice(b"\r\n");
-    FileAnswer { fields: Cow::Owned(fields), ..refuse(Status::MOVED_PERMANENTLY) }
+    // Percent-encoded, so it is ASCII.
+    let location = String::from_utf8(location).ok();
+    FileAnswer { location, ..refuse(Status::MOVED_PERMANENTLY) }
 }
 
 fn unsatisfiable<'e>(chosen: &Representation) -> FileAnswer<'e> {
-    let mut fields = b"Content-Range: ".to_vec();
-    write_unsatisfied_range(&mut fields, chosen.body.size());
-    fields.extend_from_slice(b"\r\n");
-    FileAnswer { fields: Cow::Owned(fields), ..refuse(Status::RANGE_NOT_SATISFIABLE) }
+    let mut range = Vec::with_capacity(32);
+    write_unsatisfied_range(&mut range, chosen.body.size());
+    let mut fields = FieldList::new();
+    add(&mut fields, "Content-Range", &range);
+    FileAnswer { fields: AnswerFields::Own(fields), ..refuse(Status::RANGE_NOT_SATISFIABLE) }
 }
 
 fn whole(method: SafeMethod, chosen: &Representation) -> FileAnswer<'_> {
@@ -225,7 +239,8 @@ fn whole(method: SafeMethod, chosen: &Representation) -> FileAnswer<'_> {
     };
     FileAnswer {
         status: Status::OK,
-        fields: Cow::Borrowed(chosen.fields()),
+        fields: AnswerFields::Prepared(chosen.fields()),
+        location: None,
         parts,
         length,
         policy: None,
@@ -234,16 +249,13 @@ fn whole(method: SafeMethod, chosen: &Representation) -> FileAnswer<'_> {
 }
 
 fn one_range(chosen: &Representation, range: ByteRange) -> FileAnswer<'_> {
-    let mut fields = Vec::with_capacity(chosen.fields().len() + 64);
-    write_field(&mut fields, "Content-Type", &chosen.media_type);
-    write_content_length(&mut fields, range.length);
-    fields.extend_from_slice(b"Content-Range: ");
-    write_content_range(&mut fields, range, chosen.body.size());
-    fields.extend_from_slice(b"\r\n");
-    fields.extend_from_slice(chosen.common_fields());
+    let mut value = Vec::with_capacity(64);
+    write_content_range(&mut value, range, chosen.body.size());
+    let fields = partial(chosen, chosen.media_type.as_bytes(), range.length, Some(&value));
     FileAnswer {
         status: Status::PARTIAL_CONTENT,
-        fields: Cow::Owned(fields),
+        fields: AnswerFields::Own(fields),
+        location: None,
         parts: Parts::One(part(&chosen.body, range)),
         length: range.length,
         policy: None,
@@ -272,20 +284,37 @@ fn many_ranges<'e>(
     parts.push(text(closing));
 
     let length = multipart.total_length(ranges, size, media_type);
-    let mut fields = Vec::with_capacity(chosen.fields().len() + 64);
-    fields.extend_from_slice(b"Content-Type: ");
-    multipart.content_type(&mut fields);
-    fields.extend_from_slice(b"\r\n");
-    write_content_length(&mut fields, length);
-    fields.extend_from_slice(chosen.common_fields());
+    let mut content_type = Vec::with_capacity(64);
+    multipart.content_type(&mut content_type);
+    let fields = partial(chosen, &content_type, length, None);
     FileAnswer {
         status: Status::PARTIAL_CONTENT,
-        fields: Cow::Owned(fields),
+        fields: AnswerFields::Own(fields),
+        location: None,
         parts: Parts::Many(parts),
         length,
         policy: None,
         large: large(chosen),
     }
+}
+
+/// The fields of a 206.
+fn partial(
+    chosen: &Representation,
+    content_type: &[u8],
+    length: u64,
+    content_range: Option<&[u8]>,
+) -> FieldList {
+    let mut fields = FieldList::new();
+    add(&mut fields, "Content-Type", content_type);
+    add(&mut fields, "Content-Length", itoa::Buffer::new().format(length).as_bytes());
+    if let Some(range) = content_range {
+        add(&mut fields, "Content-Range", range);
+    }
+    for (name, value) in chosen.common_fields().iter() {
+        add(&mut fields, name, value);
+    }
+    fields
 }
 
 fn large(chosen: &Representation) -> Option<&Large> {

@@ -33,7 +33,7 @@ pub mod rules;
 pub mod secret;
 
 pub use accept::{Form, form_of};
-pub use answer::{FileAnswer, FileRequest, Part, Parts};
+pub use answer::{AnswerFields, FileAnswer, FileRequest, Part, Parts};
 pub use cache::{Cache, CacheStats, Looked};
 pub use disk::Disk;
 pub use entry::Entry;

@@ -1,6 +1,6 @@
-//! One sequence of bytes that represents a file, and its header fields, rendered once.
+//! One sequence of bytes that represents a file, and its header fields, prepared once.
 //!
-//! Owns entity tags and the field block of an answer. Never decides which representation is sent
+//! Owns entity tags and the list of fields of an answer. Never decides which representation is sent
 //! (`answer` does).
 
 use std::sync::Arc;
@@ -9,6 +9,9 @@ use sys::file::{FileTime, Metadata};
 use wire::http::conditional::{Strength, write_etag};
 use wire::http::date;
 use wire::http::encoding::Coding;
+use wire::http::fields::FieldList;
+use wire::http::head::Fields;
+use wire::http::response::InvalidField;
 
 use super::limits::{UNSETTLED_COARSE_MS, UNSETTLED_MS};
 
@@ -23,9 +26,9 @@ pub struct Representation {
     pub etag: Box<str>,
     /// The media type of the file, whatever the coding.
     pub media_type: Arc<str>,
-    block: Box<[u8]>,
-    common_at: usize,
-    validators_at: usize,
+    fields: FieldList,
+    /// How many fields come before the validators.
+    validators_from: usize,
 }
 
 /// Where the bytes of a representation are.
@@ -123,53 +126,52 @@ pub(crate) struct Shared<'s> {
 }
 
 impl Representation {
-    /// Renders the fields of `body`. `modified` goes into the entity tag: a precompressed sibling has its own.
+    /// With the fields of `body`. `modified` goes into the entity tag: a precompressed sibling has its own.
     pub(crate) fn new(coding: Coding, body: Body, modified: FileTime, shared: &Shared<'_>) -> Self {
         let etag = body.etag(modified, coding, shared.read_ms);
-        let mut block = Vec::with_capacity(320);
-        write_field(&mut block, "Content-Type", &shared.media_type);
-        write_content_length(&mut block, body.size());
-        let common_at = block.len();
+        let mut fields = FieldList::new();
+        let size = itoa::Buffer::new().format(body.size()).to_owned();
+        add(&mut fields, "Content-Type", shared.media_type.as_bytes());
+        add(&mut fields, "Content-Length", size.as_bytes());
         if coding != Coding::Identity {
-            write_field(&mut block, "Content-Encoding", coding.token());
+            add(&mut fields, "Content-Encoding", coding.token().as_bytes());
         }
-        write_field(&mut block, "Accept-Ranges", "bytes");
-        let validators_at = block.len();
+        add(&mut fields, "Accept-Ranges", b"bytes");
+        let validators_from = fields.len();
         if shared.last_modified != 0 {
-            let date = date::format(shared.last_modified);
-            write_field_bytes(&mut block, "Last-Modified", &date);
+            add(&mut fields, "Last-Modified", &date::format(shared.last_modified));
         }
-        write_field(&mut block, "ETag", &etag);
+        add(&mut fields, "ETag", etag.as_bytes());
         match shared.vary {
             Vary::Nothing => {}
-            Vary::AcceptEncoding => write_field(&mut block, "Vary", "Accept-Encoding"),
-            Vary::Accept => write_field(&mut block, "Vary", "Accept"),
+            Vary::AcceptEncoding => add(&mut fields, "Vary", b"Accept-Encoding"),
+            Vary::Accept => add(&mut fields, "Vary", b"Accept"),
         }
         if let Some(value) = shared.cache_control {
-            write_field(&mut block, "Cache-Control", value);
+            add(&mut fields, "Cache-Control", value.as_bytes());
         }
+        fields.shrink();
         let media_type = Arc::clone(&shared.media_type);
-        let block = block.into_boxed_slice();
-        Self { coding, body, etag, media_type, block, common_at, validators_at }
+        Self { coding, body, etag, media_type, fields, validators_from }
     }
 
-    /// The fields of a plain 200, each with its CRLF: `Content-Type`, `Content-Length` and those of
-    /// [`common_fields`](Self::common_fields). Without `Date` and without the empty line.
+    /// The fields of a plain 200: `Content-Type`, `Content-Length` and those of
+    /// [`common_fields`](Self::common_fields), without `Date`.
     #[must_use]
-    pub fn fields(&self) -> &[u8] {
-        &self.block
+    pub fn fields(&self) -> Fields<'_, '_> {
+        self.fields.fields()
     }
 
     /// The fields that a 200 and a 206 have in common: all except `Content-Type` and `Content-Length`.
     #[must_use]
-    pub fn common_fields(&self) -> &[u8] {
-        &self.block[self.common_at..]
+    pub fn common_fields(&self) -> Fields<'_, '_> {
+        self.fields.fields().after(2)
     }
 
     /// The fields of a 304: `Last-Modified`, `ETag`, `Vary`, `Cache-Control`.
     #[must_use]
-    pub fn validator_fields(&self) -> &[u8] {
-        &self.block[self.validators_at..]
+    pub fn validator_fields(&self) -> Fields<'_, '_> {
+        self.fields.fields().after(self.validators_from)
     }
 
     /// Bytes of memory used.
@@ -179,23 +181,13 @@ impl Representation {
             Body::Memory(bytes) => bytes.len(),
             Body::Large(large) => large.relative.len(),
         };
-        size_of::<Self>() + self.block.len() + self.etag.len() + body
+        size_of::<Self>() + self.fields.cost() + self.etag.len() + body
     }
 }
 
-/// `name` and `value` are ours or were checked: a line break in them would split the answer.
-pub(crate) fn write_field(out: &mut Vec<u8>, name: &str, value: &str) {
-    write_field_bytes(out, name, value.as_bytes());
-}
-
-pub(crate) fn write_content_length(out: &mut Vec<u8>, length: u64) {
-    write_field(out, "Content-Length", itoa::Buffer::new().format(length));
-}
-
-fn write_field_bytes(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    debug_assert!(!value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
-    out.extend_from_slice(b"\r\n");
+/// Adds a field of which name and value are ours or were checked. A configured value for which the list has no room
+/// is left out.
+pub(crate) fn add(fields: &mut FieldList, name: &str, value: &[u8]) {
+    let added = fields.add(name, value);
+    debug_assert!(!matches!(added, Err(InvalidField::Name | InvalidField::Value)), "{name}");
 }

@@ -1,29 +1,61 @@
-//! From a request to the application and back to its connection.
+//! From a request to the application and back to what carries it.
 //!
 //! Owns what all answers have in common: how the application is called, how answers are counted and
-//! logged, and what they mean for the connection. Never decides the answer.
+//! logged, and what they mean for the connection or stream. Never decides the answer.
 
 use runtime::output::FileRegion;
-use runtime::service::{Command, Context, ListenerIndex, Next, ServiceContext};
+use runtime::service::{CloseReason, Command, Context, ListenerIndex, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
-use wire::http::head::{self, FieldSlots, Head, Version};
+use wire::http::head::Version;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::application::{Answer, AnswerContext, Application, Intake};
+use super::begun::{Begun, CutShort};
+use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
-use super::pending::{CutShort, Pending};
-use super::reply::{BodyUse, Persistence, Reply};
+use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
-use super::stream::Begun;
 
-/// A request and its number on its connection.
+/// A request, and how it came.
 pub(super) struct Asked<'r> {
     pub(super) request: Request<'r>,
-    pub(super) number: u32,
+    pub(super) way: Way,
+    pub(super) rest: BodyRest,
+}
+
+/// What carries a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// A connection of HTTP/1, on which this is the number of the request, from 1.
+    Connection {
+        /// The number.
+        number: u32,
+    },
+    /// A stream of its own.
+    Stream,
+}
+
+/// Whether the body is read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyRest {
+    /// Yes, or there is no body.
+    Read,
+    /// No: the connection ends with the answer.
+    Unread,
+}
+
+/// Why a request is answered without the application, and what is known of it.
+pub(super) struct Refused<'r> {
+    pub(super) status: Status,
+    pub(super) body_use: BodyUse,
+    pub(super) encoder: Encoder,
+    pub(super) peer: Peer,
+    /// The part that was received, for the log.
+    pub(super) seen: &'r [u8],
 }
 
 impl<A: Application> Http<A> {
@@ -40,8 +72,7 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let (id, now) = (context.id, context.now);
-        let mut context = AnswerContext { id, now, mail: context.mail };
+        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
         self.application.begin_body(request, &mut context)
     }
 
@@ -57,75 +88,49 @@ impl<A: Application> Http<A> {
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let (id, now) = (context.id, context.now);
-        let mut context = AnswerContext { id, now, mail: context.mail };
+        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
         self.application.on_body(piece, &mut context)
     }
 
-    /// Asks the application for the answer. Returns what the connection does next: `Park` if nothing was written ([`Answer::Wait`]) or only a
-    /// part (then `begun` describes it), `Linger` or `Abort` if the rest will not come.
+    /// The encoder of the reply to a request.
     #[inline(always)]
-    pub(super) fn answer(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        let full = self.settings.requests_per_connection.is_some_and(|most| asked.number >= most);
-        let persistence = if !asked.request.head.persistent || full || context.is_draining() {
+    fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
+        let Way::Connection { number } = asked.way else { return Encoder::Blocks };
+        let full = self.settings.requests_per_connection.is_some_and(|most| number >= most);
+        let version = asked.request.version();
+        let persistence = if asked.rest == BodyRest::Unread
+            || !asked.request.head.persistent
+            || full
+            || context.is_draining()
+        {
             Persistence::Closed
-        } else if asked.request.version() == Version::Http10 {
+        } else if version == Version::Http10 {
             Persistence::KeptAlive
         } else {
             Persistence::Kept
         };
-        self.answer_with(asked, head, persistence, None, context)
+        Encoder::Text { version, persistence }
     }
 
-    /// Asks for the rest of an answer of which parts were sent.
-    pub(super) fn go_on(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        begun: Begun,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        self.answer_with(asked, head, begun.persistence, Some(begun), context)
-    }
-
-    /// Asks for the answer to a request whose body will not be read.
-    pub(super) fn answer_and_close(
-        &mut self,
-        asked: &Asked<'_>,
-        head: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        self.answer_with(asked, head, Persistence::Closed, None, context)
-    }
-
+    /// Asks the application for the answer, or for the rest of one that was begun. Returns what follows: `Park` if
+    /// nothing was written ([`Answer::Wait`]) or only a part (then `begun` describes it), `Linger` or `Abort` if the
+    /// rest will not come.
     #[inline(always)]
-    fn answer_with(
+    pub(super) fn answer(
         &mut self,
         asked: &Asked<'_>,
-        head: &[u8],
-        persistence: Persistence,
         begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         let request = &asked.request;
         let body_use = BodyUse::of_method(request.method());
-        let mut reply = Reply {
-            output: context.output,
-            parts: &mut self.parts,
-            version: request.version(),
-            body_use,
-            persistence,
-            status: begun.map(|begun| begun.status),
-            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
-            framing: begun.and_then(|begun| begun.framing),
+        let encoder = match begun {
+            Some(begun) => begun.encoder,
+            None => self.encoder_of(asked, context),
         };
+        let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
         let mut answer_context =
-            AnswerContext { id: context.id, now: context.now, mail: context.mail };
+            AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
         match answer {
             Answer::Wait => {
@@ -133,35 +138,67 @@ impl<A: Application> Http<A> {
                 return Next::Park;
             }
             Answer::Part => {
-                if let Some(status) = reply.status {
-                    self.begun = Some(reply.begun(status));
+                if let Some(begun) = reply.begun() {
+                    self.begun = Some(begun);
                     return Next::Park;
                 }
             }
             Answer::Done | Answer::Upgrade | Answer::Cut => {}
         }
-        if reply.status.is_none() {
+        let was_silent = !reply.is_begun();
+        if was_silent {
             // The application said done but wrote nothing. That is its mistake, and the client must not hang because of it.
             reply.empty(Status::INTERNAL_SERVER_ERROR);
         }
         if answer == Answer::Done {
             reply.end_parts();
         }
-        let status = reply.status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
-        let (closed, body_bytes) = (reply.persistence == Persistence::Closed, reply.body_bytes);
-        let framing = reply.framing;
+        let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
+        let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         self.stats.count(status);
+        self.drop_kept();
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-            log.write(&AccessLine::of(request, head, status, body_bytes, context.now));
+            log.write(&AccessLine::of(request, status, body_bytes, context.now));
         }
         match answer {
+            Answer::Cut if was_silent => Next::Finish,
+            Answer::Cut if encoder == Encoder::Blocks => Next::Abort,
             Answer::Cut => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
             }
-            _ if closed => Next::Finish,
+            _ if encoder.is_last() => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    /// The same where speed matters less than size.
+    #[inline(never)]
+    pub(super) fn answer_out_of_line(
+        &mut self,
+        asked: &Asked<'_>,
+        begun: Option<Begun>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        self.answer(asked, begun, context)
+    }
+
+    /// What an application keeps is for this request alone.
+    #[inline]
+    pub(super) fn drop_kept(&mut self) {
+        if self.kept.is_some() {
+            self.kept = None;
+        }
+    }
+
+    /// If the process that ran last has panicked, the application was perhaps asked about a request that was not
+    /// kept, or not yet.
+    pub(super) fn on_panic(&mut self, reason: CloseReason) {
+        if reason == CloseReason::Panicked {
+            self.drop_kept();
+            let process = self.last;
+            self.application.on_gone(process);
         }
     }
 
@@ -172,8 +209,8 @@ impl<A: Application> Http<A> {
 
     /// A connection ends before its answer was complete. Counted and logged at the end of the turn, because not every caller
     /// knows the time.
-    pub(super) fn note_cut(&mut self, pending: Box<Pending>, begun: Begun, peer: Peer) {
-        self.cut_short.push(CutShort { pending, begun, peer });
+    pub(super) fn note_cut(&mut self, cut: CutShort) {
+        self.cut_short.push(cut);
     }
 
     /// At the end of a turn, counts and logs incomplete answers, and resumes processes whose client has read a part. For a
@@ -185,67 +222,39 @@ impl<A: Application> Http<A> {
         for process in self.taken.drain(..) {
             context.command(Command::Resume(process));
         }
-        for CutShort { pending, begun, peer } in std::mem::take(&mut self.cut_short) {
+        for CutShort { head, begun, peer } in std::mem::take(&mut self.cut_short) {
             self.stats.count(begun.status);
             let Some(log) = &mut self.log else { continue };
-            let (status, bytes, now) = (begun.status, begun.body_bytes, context.now);
-            let mut slots = FieldSlots::new();
-            match head::parse(&pending.head, &self.settings.head, &mut slots) {
-                Ok(Head::Complete { request, .. }) => {
-                    let listener = ListenerIndex(0);
-                    let request = Request { head: &request, body: &[], peer, listener };
-                    log.write(&AccessLine::of(&request, &pending.head, status, bytes, now));
-                }
-                // The limit was lowered by a reload meanwhile.
-                _ => log.write(&AccessLine::of_refused(peer, &pending.head, status, bytes, now)),
-            }
+            let head = head.request();
+            let request = Request { head: &head, body: &[], peer, listener: ListenerIndex(0) };
+            log.write(&AccessLine::of(&request, begun.status, begun.body_bytes, context.now));
         }
     }
 
-    /// Writes the reply to something that is no valid request or came too late. `seen` is the part that was received, for the log.
-    pub(super) fn refuse(
-        &mut self,
-        peer: Peer,
-        (status, body_use): (Status, BodyUse),
-        seen: &[u8],
-        context: &mut Context<'_, A::Message>,
-    ) {
+    /// Writes the reply to something that is no valid request or came too late.
+    pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
+        let Refused { status, body_use, encoder, peer, seen } = refused;
         self.stats.refused += 1;
         self.stats.count(status);
-        let mut body = std::mem::take(&mut self.parts.body);
-        body.clear();
+        self.drop_kept();
+        let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);
-        let mut reply = Reply {
-            output: context.output,
-            parts: &mut self.parts,
-            version: Version::Http11,
-            body_use,
-            persistence: Persistence::Closed,
-            status: None,
-            body_bytes: 0,
-            framing: None,
-        };
+        let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, None);
         reply.begin(status);
         if status == Status::SERVICE_UNAVAILABLE {
-            reply.prepared_fields(b"Retry-After: 1\r\n");
+            reply.put("Retry-After", b"1");
         }
         if status == Status::METHOD_NOT_ALLOWED {
             // RFC 9110 section 15.5.6. No resource accepts the method, and here it is not known which one was meant.
-            reply.prepared_fields(b"Allow: ");
-            reply.prepared_fields(Method::LIST.as_bytes());
-            reply.prepared_fields(b"\r\n");
+            reply.put("Allow", Method::LIST.as_bytes());
         }
-        reply.prepared_fields(b"Content-Type: ");
-        reply.prepared_fields(content_type.as_bytes());
-        reply.prepared_fields(b"\r\n");
+        reply.put("Content-Type", content_type.as_bytes());
         reply.end_head_with_length(body.len() as u64);
-        if reply.sends_body() {
-            reply.output.put(&body);
-        }
+        reply.body(&body);
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
             log.write(&AccessLine::of_refused(peer, seen, status, body_bytes, context.now));
         }
-        self.parts.body = body;
+        self.parts.return_body(body);
     }
 }

@@ -3,7 +3,10 @@
 //! Owns the vocabulary between an HTTP connection and its application. An application makes no
 //! system calls; if it cannot answer at once, it is asked again later.
 
-use runtime::mailbox::Endpoint;
+use std::any::Any;
+
+use runtime::clock::Now;
+use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::output::FileRegion;
 use runtime::service::{Context, ServiceContext};
 use runtime::slots::ProcessId;
@@ -293,7 +296,32 @@ pub struct AnswerContext<'a, M> {
     /// The process to resume after [`Answer::Wait`].
     pub id: ProcessId,
     /// The turn's time.
-    pub now: runtime::clock::Now,
+    pub now: Now,
     /// The scheduler's mailbox.
-    pub mail: &'a mut runtime::mailbox::Mailbox<M>,
+    pub mail: &'a mut Mailbox<M>,
+    kept: &'a mut Option<Box<dyn Any>>,
+}
+
+impl<'a, M> AnswerContext<'a, M> {
+    /// For one call about a request with this process.
+    #[inline(always)]
+    pub(super) fn new(
+        id: ProcessId,
+        now: Now,
+        mail: &'a mut Mailbox<M>,
+        kept: &'a mut Option<Box<dyn Any>>,
+    ) -> Self {
+        Self { id, now, mail, kept }
+    }
+
+    /// Keeps a value with the request until the application is asked about it again. It is dropped if the answer is
+    /// complete, or the client has gone.
+    pub fn keep<T: 'static>(&mut self, value: Box<T>) {
+        *self.kept = Some(value);
+    }
+
+    /// Takes what was kept when the application was last asked about this request; `None` the first time.
+    pub fn take_kept<T: 'static>(&mut self) -> Option<Box<T>> {
+        self.kept.take()?.downcast().ok()
+    }
 }

@@ -1,6 +1,6 @@
 //! How the end of a body of unknown length is marked.
 //!
-//! Owns what that means for the end of the connection. Never writes.
+//! Owns what that means for the end of the connection or stream. Never writes.
 
 use runtime::service::Next;
 
@@ -11,6 +11,8 @@ pub(super) enum StreamFraming {
     Chunked,
     /// By the end of the connection.
     UntilClose,
+    /// By the carrier of the stream.
+    Carried,
     /// There is no body.
     Omitted,
 }
@@ -21,7 +23,7 @@ impl StreamFraming {
     pub(super) fn idle_bytes(self) -> &'static [u8] {
         match self {
             Self::Chunked => b"0",
-            Self::UntilClose | Self::Omitted => b"",
+            Self::UntilClose | Self::Carried | Self::Omitted => b"",
         }
     }
 
@@ -29,7 +31,7 @@ impl StreamFraming {
     /// or, if closing marks the end of the body, by a reset instead.
     pub(super) fn cut(framing: Option<Self>) -> Next {
         match framing {
-            Some(Self::UntilClose) => Next::Abort,
+            Some(Self::UntilClose | Self::Carried) => Next::Abort,
             Some(Self::Chunked | Self::Omitted) | None => Next::Linger,
         }
     }

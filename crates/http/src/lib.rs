@@ -1,19 +1,22 @@
-//! HTTP/1.1 connections as processes: from bytes to a request, from a reply to bytes.
+//! HTTP connections and streams as processes: from bytes or values to a request, from a reply to bytes or values.
 //!
-//! Owns the connection's states and deadlines and the shape of a reply. Never touches a socket or a
-//! clock, and knows nothing of files: an [`Application`] answers. [`App`] is one with routes and
-//! handlers, [`serve`] the shortest one.
+//! Owns the states and deadlines of a request, whatever carries it, and the shape of a reply. Never touches a socket
+//! or a clock, and knows nothing of files: an [`Application`] answers. [`App`] is one with routes and handlers,
+//! [`serve`] the shortest one.
 
 mod answering;
 mod app;
 mod application;
+mod begun;
+mod body_writer;
 mod connection;
+mod encoder;
+mod exchange;
 mod framing;
 mod function;
 mod json;
 pub mod limits;
 mod log;
-mod pending;
 mod reply;
 mod request;
 mod service;
@@ -24,18 +27,24 @@ mod stream;
 
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
 pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest};
+pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
+pub use encoder::block::HeadBlock;
 pub use function::{Function, serve};
-pub use log::{AccessLine, AccessLog, LogFormat};
+pub use log::{AccessLine, AccessLog};
 pub use reply::Reply;
 pub use request::Request;
 pub use settings::{ListenerRules, Settings};
 pub use shared::Http;
 pub use stats::HttpStats;
-pub use stream::{Added, Stream};
+pub use stream::Stream;
 
+pub use wire::access_log::LogFormat;
 pub use wire::http::body::BodyLimits;
-pub use wire::http::head::{HeadLimits, Version};
+pub use wire::http::fields::FieldList;
+pub use wire::http::head::{Fields, HeadLimits, Version};
+pub use wire::http::kept::{BodyFollows, HeadValues, KeptHead};
 pub use wire::http::method::Method;
 pub use wire::http::status::Status;
+pub use wire::http::url::Scheme;
 pub use wire::network::Network;

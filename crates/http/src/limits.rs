@@ -26,6 +26,8 @@ pub const FAILURES_LOGGED_PER_SECOND: u32 = 10;
 /// 4,096 messages of an app may wait for room in the mailboxes of other schedulers; further calls that ask other schedulers are answered with 503.
 pub const ASKED_UNSENT_MAX: usize = 4096;
 
+/// 8 media types of plain answers have a prepared head; the heads of others are put together for each answer.
+pub const TYPED_HEADS_MAX: usize = 8;
 /// 256 bytes of a malformed request line are written to the access log; the rest is left out.
 pub const LOG_REFUSED_BYTES: usize = 256;
 /// 500 ms for which an idle connection stays open in a drain, so that its next answer can say `Connection: close`. Then it is

@@ -6,22 +6,12 @@
 
 use runtime::clock::Now;
 use sys::socket::Peer;
+use wire::access_log::LogFormat;
 use wire::escape::{escape_json, escape_log};
 use wire::http::status::Status;
 
 use super::request::Request;
 use crate::limits::LOG_REFUSED_BYTES;
-
-/// The format of a line.
-///
-/// See [`AccessLog`] for an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// The combined format that every log analyser reads.
-    Combined,
-    /// One JSON object per line.
-    Json,
-}
 
 /// The content of one line.
 ///
@@ -40,18 +30,11 @@ pub struct AccessLine<'a> {
 
 impl<'a> AccessLine<'a> {
     /// The line of an answered request.
-    pub(super) fn of(
-        request: &Request<'a>,
-        head: &'a [u8],
-        status: Status,
-        body_bytes: u64,
-        now: Now,
-    ) -> Self {
-        let line_end = head.windows(2).position(|two| two == b"\r\n").unwrap_or(head.len());
+    pub(super) fn of(request: &Request<'a>, status: Status, body_bytes: u64, now: Now) -> Self {
         Self {
             peer: request.peer,
             now,
-            request_line: &head[..line_end],
+            request_line: request.head.line(),
             host: request.head.host.unwrap_or_default(),
             status,
             body_bytes,

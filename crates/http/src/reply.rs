@@ -1,16 +1,19 @@
-//! Writes a reply: status, header fields, body, directly into the turn's output.
+//! A reply: status, header fields, body.
 //!
-//! Owns the head, and bodies of known length; and that HEAD gets the fields of GET without the
-//! body. `stream` handles bodies of unknown length. The plain path copies a few prepared pieces and
-//! allocates nothing.
+//! Owns the steps of a reply, in which an application says what is answered; and that HEAD gets the fields of GET
+//! without the body. How it looks is a matter of its `encoder`. `stream` handles bodies of unknown length. The plain
+//! path copies a few prepared pieces and allocates nothing.
 
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
-use wire::http::head::Version;
+use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::head::Fields;
 use wire::http::method::Method;
-use wire::http::response::{HeadWriter, InvalidField, append_field};
+use wire::http::response::InvalidField;
 use wire::http::status::Status;
 
+use super::begun::Begun;
+use super::encoder::{Encoder, ReplyParts, has_length};
 use super::framing::StreamFraming;
 use super::json;
 
@@ -31,31 +34,6 @@ impl BodyUse {
     }
 }
 
-/// Whether the connection continues after the reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Persistence {
-    /// Yes, as is the default in HTTP/1.1.
-    Kept,
-    /// Yes, and an HTTP/1.0 client has to be told.
-    KeptAlive,
-    /// No: it is closed after the reply.
-    Closed,
-}
-
-/// What the replies of one scheduler share: prepared pieces, and a buffer for bodies.
-#[derive(Debug)]
-pub(super) struct ReplyParts {
-    /// `HTTP/1.1 200 OK`, `Date`, and line ends. The date is exact to the second.
-    ok_and_date: Vec<u8>,
-    /// The same, with `Content-Type` and the name of `Content-Length`, by media type.
-    typed: Vec<(&'static str, Vec<u8>)>,
-    date: [u8; 29],
-    second: u64,
-    /// The number of digits in the length of the last JSON body.
-    json_digits: usize,
-    pub(super) body: Vec<u8>,
-}
-
 /// Digits of the longest length.
 const LENGTH_DIGITS_MAX: usize = 20;
 
@@ -68,65 +46,6 @@ fn put_number(digits: &mut [u8], number: usize) -> bool {
         rest /= 10;
     }
     rest == 0 && (digits.len() == 1 || digits.first() != Some(&b'0'))
-}
-
-/// Media types for which a head is prepared.
-///
-/// Limit: heads for further media types are assembled for each reply.
-const TYPED_MAX: usize = 8;
-
-impl ReplyParts {
-    pub(super) fn new() -> Self {
-        let mut parts = Self {
-            ok_and_date: Vec::new(),
-            typed: Vec::new(),
-            date: [b' '; 29],
-            second: u64::MAX,
-            json_digits: 2,
-            body: Vec::new(),
-        };
-        parts.set_second(0);
-        parts
-    }
-
-    /// Keeps the date for the turn's second.
-    #[inline]
-    pub(super) fn set_second(&mut self, unix_seconds: u64) {
-        if unix_seconds != self.second {
-            self.second = unix_seconds;
-            self.date = wire::http::date::format(unix_seconds);
-            self.ok_and_date.clear();
-            self.ok_and_date.extend_from_slice(b"HTTP/1.1 200 OK\r\nDate: ");
-            self.ok_and_date.extend_from_slice(&self.date);
-            self.ok_and_date.extend_from_slice(b"\r\n");
-            self.typed.clear();
-        }
-    }
-
-    /// The head of a plain 200 with this media type, up to the number of its `Content-Length`.
-    #[inline]
-    fn typed_head(&mut self, content_type: &'static str) -> Option<&[u8]> {
-        // The same literal has the same address, so comparing addresses is enough. A miss only costs a copy.
-        let known = self.typed.iter().position(|(known, _)| std::ptr::eq(*known, content_type));
-        let index = match known {
-            Some(index) => index,
-            None => self.prepare_typed(content_type)?,
-        };
-        self.typed.get(index).map(|(_, head)| head.as_slice())
-    }
-
-    #[cold]
-    fn prepare_typed(&mut self, content_type: &'static str) -> Option<usize> {
-        if self.typed.len() >= TYPED_MAX {
-            return None;
-        }
-        let mut head = self.ok_and_date.clone();
-        head.extend_from_slice(b"Content-Type: ");
-        head.extend_from_slice(content_type.as_bytes());
-        head.extend_from_slice(b"\r\nContent-Length: ");
-        self.typed.push((content_type, head));
-        Some(self.typed.len() - 1)
-    }
 }
 
 /// One reply. Exactly one of its sending methods is called, once.
@@ -149,48 +68,82 @@ impl ReplyParts {
 /// assert!(text.ends_with("\r\n\r\n[1,2,3]"), "{text}");
 /// ```
 pub struct Reply<'a> {
-    pub(super) output: &'a mut Output,
-    pub(super) parts: &'a mut ReplyParts,
-    pub(super) version: Version,
-    pub(super) body_use: BodyUse,
-    pub(super) persistence: Persistence,
-    pub(super) status: Option<Status>,
+    output: &'a mut Output,
+    parts: &'a mut ReplyParts,
+    encoder: Encoder,
+    body_use: BodyUse,
+    status: Option<Status>,
     /// Body bytes, for the log.
-    pub(super) body_bytes: u64,
+    body_bytes: u64,
     /// The framing of its parts, if it is sent in parts.
-    pub(super) framing: Option<StreamFraming>,
+    framing: Option<StreamFraming>,
 }
 
-impl Reply<'_> {
+impl<'a> Reply<'a> {
+    /// A reply of which nothing was written, or the rest of one that was begun earlier.
+    #[inline(always)]
+    pub(super) fn new(
+        output: &'a mut Output,
+        parts: &'a mut ReplyParts,
+        body_use: BodyUse,
+        encoder: Encoder,
+        begun: Option<Begun>,
+    ) -> Self {
+        Self {
+            output,
+            parts,
+            encoder,
+            body_use,
+            status: begun.map(|begun| begun.status),
+            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
+            framing: begun.and_then(|begun| begun.framing),
+        }
+    }
+
     /// Sends a body with this media type.
     #[inline]
     pub fn send(&mut self, status: Status, content_type: &'static str, body: &[u8]) {
-        self.begin_typed(status, content_type, body.len());
-        self.end_head_after_field_name(body.len() as u64);
+        if !self.begin_plain(status, content_type, body.len()) {
+            return self.send_any(status, content_type, body);
+        }
+        self.end_plain(body.len() as u64);
         if self.body_use == BodyUse::Send {
             self.output.put(body);
         }
     }
 
-    /// Begins a head up to the number of its `Content-Length`, with room for this many bytes of body.
-    #[inline]
-    fn begin_typed(&mut self, status: Status, content_type: &'static str, room: usize) {
-        if status == Status::OK
-            && self.persistence == Persistence::Kept
-            && let Some(head) = self.parts.typed_head(content_type)
-        {
-            debug_assert!(self.status.is_none(), "one reply to one request");
-            self.status = Some(status);
-            let out = self.output.buffer();
-            out.reserve(head.len() + 24 + room);
-            out.extend_from_slice(head);
-            return;
-        }
+    /// The same with any encoder.
+    fn send_any(&mut self, status: Status, content_type: &'static str, body: &[u8]) {
         self.begin(status);
+        self.put("Content-Type", content_type.as_bytes());
+        self.end_head_with_length(body.len() as u64);
+        self.body(body);
+    }
+
+    /// Begins a head of HTTP/1 up to the number of its `Content-Length`, with room for this many bytes of body, from
+    /// a prepared one.
+    /// `false`: there is none, and nothing was written.
+    #[inline]
+    fn begin_plain(&mut self, status: Status, content_type: &'static str, room: usize) -> bool {
+        if status != Status::OK || !self.encoder.is_plain() {
+            return false;
+        }
+        let Some(head) = self.parts.typed_head(content_type) else { return false };
+        debug_assert!(self.status.is_none(), "one reply to one request");
+        self.status = Some(status);
         let out = self.output.buffer();
-        out.extend_from_slice(b"Content-Type: ");
-        out.extend_from_slice(content_type.as_bytes());
-        out.extend_from_slice(b"\r\nContent-Length: ");
+        out.reserve(head.len() + 24 + room);
+        out.extend_from_slice(head);
+        true
+    }
+
+    /// Ends a head that was begun from a prepared one.
+    #[inline]
+    fn end_plain(&mut self, length: u64) {
+        self.body_bytes = length;
+        let out = self.output.buffer();
+        out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+        out.extend_from_slice(b"\r\n\r\n");
     }
 
     /// Sends text.
@@ -206,8 +159,10 @@ impl Reply<'_> {
     #[inline]
     pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
         let start = self.output.buffer().len();
-        self.begin_typed(Status::OK, "application/json", 0);
-        let digits = self.parts.json_digits;
+        if !self.begin_plain(Status::OK, "application/json", 0) {
+            return self.json_any(value);
+        }
+        let digits = self.parts.json_digits();
         let out = self.output.buffer();
         let length_at = out.len();
         // The length is known only after the body. Usually it has as many digits as the last one.
@@ -230,13 +185,24 @@ impl Reply<'_> {
         }
     }
 
+    /// The same with any encoder: the body is written before its head.
+    #[cold]
+    fn json_any<T: Serialize + ?Sized>(&mut self, value: &T) {
+        let mut body = self.parts.lend_body();
+        match json::write(value, &mut body) {
+            Ok(()) => self.send_any(Status::OK, "application/json", &body),
+            Err(_) => self.empty(Status::INTERNAL_SERVER_ERROR),
+        }
+        self.parts.return_body(body);
+    }
+
     /// The length of a JSON body has more or fewer digits than were left for it.
     #[cold]
     fn replace_length(&mut self, at: usize, digits: usize, length: usize) {
         let mut number = itoa::Buffer::new();
         let number = number.format(length).as_bytes();
         self.output.buffer().splice(at..at + digits, number.iter().copied());
-        self.parts.json_digits = number.len();
+        self.parts.set_json_digits(number.len());
     }
 
     /// Sends a status without a body.
@@ -248,45 +214,33 @@ impl Reply<'_> {
     /// Ends the head of a reply with this status and without a body. A length of 0 is written where a length is allowed (RFC 9112 section 6.3),
     /// because the body would otherwise last until the close.
     pub fn end_head_without_body(&mut self, status: Status) {
-        if Self::has_length(status) {
+        if has_length(status) {
             self.end_head_with_length(0);
         } else {
             self.end_head();
         }
     }
 
-    /// Begins a head: status line, date, and the fields of the connection. Other fields follow, then one of the
-    /// `end_head` methods, then the parts of the body.
+    /// Begins a head. Fields follow, then one of the `end_head` methods, then the parts of the body.
     #[inline]
     pub fn begin(&mut self, status: Status) {
         debug_assert!(self.status.is_none(), "one reply to one request");
         self.status = Some(status);
-        let out = self.output.buffer();
-        if status == Status::OK {
-            out.extend_from_slice(&self.parts.ok_and_date);
-        } else {
-            let mut head = HeadWriter::begin(out, self.version, status);
-            head.date(&self.parts.date);
-        }
-        match self.persistence {
-            Persistence::Kept => {}
-            Persistence::KeptAlive => self.output.put(b"Connection: keep-alive\r\n"),
-            Persistence::Closed => self.output.put(b"Connection: close\r\n"),
-        }
+        self.encoder.begin(status, self.parts, self.output);
     }
 
     /// Begins the head that changes the connection to another protocol: 101 (RFC 9110 section 7.8). Fields of the protocol
     /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
     ///
-    /// `false`: the connection cannot change, and nothing was written. The client speaks HTTP/1.0, or this request is the last of
-    /// its connection.
+    /// `false`: the connection cannot change, and nothing was written. The client speaks HTTP/1.0, this request is
+    /// the last of its connection, or it came on a stream.
     #[must_use]
     pub fn switch_protocols(&mut self, protocol: &str) -> bool {
-        if self.version != Version::Http11 || self.persistence != Persistence::Kept {
+        if !self.encoder.can_change() {
             return false;
         }
         self.begin(Status::SWITCHING_PROTOCOLS);
-        self.output.put(b"Connection: upgrade\r\n");
+        self.put("Connection", b"upgrade");
         self.field("Upgrade", protocol.as_bytes()).is_ok()
     }
 
@@ -295,31 +249,28 @@ impl Reply<'_> {
     /// # Errors
     /// If the name or value cannot be in a head (RFC 9110 section 5.5). Then nothing was written.
     pub fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
-        append_field(self.output.buffer(), name, value)
+        self.encoder.field((name, value), self.parts, self.output)
     }
 
-    /// Adds prepared field lines, each with its line end.
+    /// Adds a field of this crate, which is valid.
+    pub(super) fn put(&mut self, name: &'static str, value: &[u8]) {
+        self.encoder.put(name, value, self.parts, self.output);
+    }
+
+    /// Adds the fields of a list.
     #[inline]
-    pub fn prepared_fields(&mut self, lines: &[u8]) {
-        self.output.put(lines);
+    pub fn fields(&mut self, fields: Fields<'_, '_>) {
+        self.encoder.fields(fields, self.parts, self.output);
     }
 
     /// Ends the head of a reply whose body has this many bytes.
     #[inline]
     pub fn end_head_with_length(&mut self, length: u64) {
-        self.output.put(b"Content-Length: ");
-        self.end_head_after_field_name(length);
+        self.put("Content-Length", itoa::Buffer::new().format(length).as_bytes());
+        self.end_head_of_length(length);
     }
 
-    #[inline]
-    fn end_head_after_field_name(&mut self, length: u64) {
-        self.body_bytes = length;
-        let out = self.output.buffer();
-        out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
-        out.extend_from_slice(b"\r\n\r\n");
-    }
-
-    /// Ends the head of a reply whose length is already among the prepared fields, or which has none.
+    /// Ends the head of a reply whose length is already among its fields, or which has none.
     #[inline]
     pub fn end_head_of_length(&mut self, length: u64) {
         self.body_bytes = length;
@@ -329,7 +280,7 @@ impl Reply<'_> {
     /// Ends the head of a reply without a length: 1xx, 204, 304, or a stream.
     #[inline]
     pub fn end_head(&mut self) {
-        self.output.put(b"\r\n");
+        self.encoder.end(self.parts, self.output);
     }
 
     /// Whether the body is sent; `false` for HEAD.
@@ -359,13 +310,86 @@ impl Reply<'_> {
         }
     }
 
-    /// Closes the connection after this reply. Must be called before the head is begun.
+    /// Closes the connection after this reply. Must be called before the head is begun. A stream ends with its reply
+    /// anyway.
     pub fn close(&mut self) {
-        self.persistence = Persistence::Closed;
+        self.encoder.close();
     }
 
-    /// RFC 9110 section 8.6: no length in 1xx and 204, nor in 304, which has no representation to measure.
-    pub(super) fn has_length(status: Status) -> bool {
-        !(status.code() < 200 || status == Status::NO_CONTENT || status == Status::NOT_MODIFIED)
+    /// Whether its head was written, in this call or an earlier one. Then only [`Reply::part`] may follow.
+    #[inline]
+    pub fn is_begun(&self) -> bool {
+        self.status.is_some()
+    }
+
+    /// The status, if its head was written.
+    #[inline]
+    pub(super) fn status(&self) -> Option<Status> {
+        self.status
+    }
+
+    /// The state of a reply of which only parts were written.
+    #[inline]
+    pub(super) fn begun(&self) -> Option<Begun> {
+        let (framing, encoder, body_bytes) = (self.framing, self.encoder, self.body_bytes);
+        self.status.map(|status| Begun { status, body_bytes, framing, encoder })
+    }
+
+    /// Begins the head of a body of unknown length, which is then written in parts.
+    pub(super) fn begin_unmeasured(&mut self, status: Status) -> StreamFraming {
+        debug_assert!(self.status.is_none(), "one reply to one request");
+        self.status = Some(status);
+        let framing = self.encoder.begin_unmeasured(status, self.parts, self.output);
+        match self.body_use {
+            BodyUse::Send => framing,
+            BodyUse::Omit => StreamFraming::Omitted,
+        }
+    }
+
+    /// The rest of the body follows in later calls, with this framing.
+    pub(super) fn continue_later(&mut self, framing: StreamFraming) {
+        self.framing = Some(framing);
+    }
+
+    /// The framing of a body that is sent in parts.
+    pub(super) fn framing(&self) -> Option<StreamFraming> {
+        self.framing
+    }
+
+    /// The encoder.
+    #[inline]
+    pub(super) fn encoder(&self) -> Encoder {
+        self.encoder
+    }
+
+    /// Body bytes so far.
+    #[inline]
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// Adds part of a body of unknown length.
+    pub(super) fn put_part(&mut self, framing: StreamFraming, bytes: &[u8]) {
+        self.body_bytes += bytes.len() as u64;
+        match framing {
+            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
+            StreamFraming::UntilClose | StreamFraming::Carried => self.output.put(bytes),
+            StreamFraming::Omitted => {}
+        }
+    }
+
+    /// Ends such a body.
+    ///
+    /// # Errors
+    /// If a trailer cannot be in a head. Then the body was not ended.
+    pub(super) fn end_body(
+        &mut self,
+        framing: StreamFraming,
+        trailers: &[(&str, &[u8])],
+    ) -> Result<(), InvalidField> {
+        match framing {
+            StreamFraming::Chunked => write_last_chunk(self.output.buffer(), trailers),
+            StreamFraming::UntilClose | StreamFraming::Carried | StreamFraming::Omitted => Ok(()),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the application, the settings, the prepared reply pieces, the log and the counters. Never
 //! handles an event of a connection.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use runtime::service::ListenerIndex;
@@ -10,12 +11,11 @@ use runtime::slots::ProcessId;
 use wire::http::head::FieldSlots;
 use wire::network::Network;
 
+use super::begun::{Begun, CutShort};
+use super::encoder::ReplyParts;
 use super::log::AccessLog;
-use super::pending::CutShort;
-use super::reply::ReplyParts;
 use super::settings::Settings;
 use super::stats::HttpStats;
-use super::stream::Begun;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
 /// to it.
@@ -33,6 +33,8 @@ pub struct Http<A> {
     pub(super) last: ProcessId,
     /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an outcome.
     pub(super) begun: Option<Begun>,
+    /// What the application keeps with the request about which it is being asked. Kept here for the same reason.
+    pub(super) kept: Option<Box<dyn Any>>,
     /// Processes whose client has read a part.
     pub(super) taken: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
@@ -51,6 +53,7 @@ impl<A> Http<A> {
             slots: None,
             last: ProcessId::from_bits(0),
             begun: None,
+            kept: None,
             taken: Vec::new(),
             cut_short: Vec::new(),
         }

@@ -1,164 +1,186 @@
-//! Bodies whose length is unknown when the head is written: in chunks, or to an HTTP/1.0 client
-//! until the close.
+//! A request on a stream, which another process carries: its states, and what they mean for the stream.
 //!
-//! Owns the framing of such a body, written in one call ([`Stream`]) or in parts across calls
-//! ([`Reply::begin_parts`]). Never decides when a part is requested.
+//! Owns the front of a stream, as `connection` owns that of HTTP/1: it gets the head as a value, the bytes of the
+//! body as input and their end as an event, and ends with its answer. Its output is a head block
+//! ([`HeadBlock`](crate::HeadBlock)) and the body. Never frames a byte and never sees the connection.
 
-use runtime::output::Output;
-use wire::http::body::{write_chunk, write_last_chunk};
-use wire::http::head::Version;
-use wire::http::response::InvalidField;
+use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
+use sys::socket::Peer;
+use wire::http::head::Framing;
+use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::framing::StreamFraming;
-use super::reply::{BodyUse, Persistence, Reply};
+use super::answering::{Asked, BodyRest, Refused, Way};
+use super::application::Application;
+use super::encoder::Encoder;
+use super::exchange::{BodyPlan, Exchange, Step};
+use super::reply::BodyUse;
+use super::request::Request;
+use super::shared::Http;
 
-/// An answer that was begun in an earlier call and is incomplete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Begun {
-    pub(super) status: Status,
-    pub(super) body_bytes: u64,
-    pub(super) framing: Option<StreamFraming>,
-    pub(super) persistence: Persistence,
-}
-
-impl Reply<'_> {
-    /// Begins a body of unknown length: in chunks, or for an HTTP/1.0 client until the close.
-    pub fn stream(&mut self, status: Status, content_type: &'static str) -> Stream<'_> {
-        let framing = self.begin_unmeasured(status);
-        let out = self.output.buffer();
-        out.extend_from_slice(b"Content-Type: ");
-        out.extend_from_slice(content_type.as_bytes());
-        out.extend_from_slice(b"\r\n");
-        self.end_head();
-        Stream { output: self.output, framing, body_bytes: &mut self.body_bytes, ended: false }
-    }
-
-    /// Begins the head of an answer that is sent in parts. Fields, [`Reply::end_head`] and the first [`Reply::part`] follow,
-    /// then [`Answer::Part`](super::Answer::Part).
-    pub fn begin_parts(&mut self, status: Status) {
-        self.framing = Some(self.begin_unmeasured(status));
-    }
-
-    /// Begins a head, with the fields that say how its body ends.
-    fn begin_unmeasured(&mut self, status: Status) -> StreamFraming {
-        // RFC 9112 section 6.1: no transfer coding without a body, whatever the method.
-        let has_body = Self::has_length(status) && status != Status::RESET_CONTENT;
-        let chunked = self.version == Version::Http11;
-        if has_body && !chunked {
-            self.persistence = Persistence::Closed;
-        }
-        self.begin(status);
-        if has_body && chunked {
-            self.output.put(b"Transfer-Encoding: chunked\r\n");
-        } else if status == Status::RESET_CONTENT {
-            self.output.put(b"Content-Length: 0\r\n");
-        }
-        match (has_body, self.body_use) {
-            (false, _) | (true, BodyUse::Omit) => StreamFraming::Omitted,
-            (true, BodyUse::Send) if chunked => StreamFraming::Chunked,
-            (true, BodyUse::Send) => StreamFraming::UntilClose,
-        }
-    }
-
-    /// Whether its head was written, in this call or an earlier one. Then only [`Reply::part`] may follow.
-    pub fn is_begun(&self) -> bool {
-        self.status.is_some()
-    }
-
-    /// Adds a part of the body, if there is a body. Returns whether anything was added.
-    pub fn part(&mut self, bytes: &[u8]) -> Added {
-        let framing = self.framing.unwrap_or(StreamFraming::Omitted);
-        if bytes.is_empty() || framing == StreamFraming::Omitted {
-            return Added::Nothing;
-        }
-        self.body_bytes += bytes.len() as u64;
-        match framing {
-            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
-            StreamFraming::UntilClose | StreamFraming::Omitted => self.output.put(bytes),
-        }
-        Added::Bytes
-    }
-
-    /// Ends the parts, if there were any.
-    pub(super) fn end_parts(&mut self) {
-        if self.framing == Some(StreamFraming::Chunked) {
-            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
-        }
-    }
-
-    /// The state that is needed for the rest of the answer.
-    pub(super) fn begun(&self, status: Status) -> Begun {
-        let (framing, persistence) = (self.framing, self.persistence);
-        Begun { status, body_bytes: self.body_bytes, framing, persistence }
-    }
-}
-
-/// The result of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// Bytes were added for the client.
-    Bytes,
-    /// Nothing was added: the part was empty, or the answer has no body.
-    Nothing,
-}
-
-/// A body that is being written. Dropping it ends the body without trailers.
+/// The process of one request that came on a stream.
 ///
-/// ```
-/// use http::{Function, Http, Reply, Request, Settings, Status};
-/// use world::Stage;
-///
-/// fn answer(_request: &Request<'_>, reply: &mut Reply<'_>) {
-///     let mut stream = reply.stream(Status::OK, "text/plain");
-///     stream.write(b"one,");
-///     stream.write(b"two");
-/// }
-///
-/// let mut stage = Stage::new(1, || Http::new(Function(answer), Settings::default().into(), None));
-/// let client = stage.connect();
-/// let text = stage.exchange(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-/// assert!(text.ends_with("\r\n\r\n4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"), "{text}");
-/// ```
-pub struct Stream<'r> {
-    output: &'r mut Output,
-    framing: StreamFraming,
-    body_bytes: &'r mut u64,
-    ended: bool,
+/// Its service calls [`begin`](Self::begin) when the process starts, and then passes input and events on, as to a
+/// [`Connection`](crate::Connection).
+#[derive(Debug)]
+pub struct Stream(State);
+
+#[derive(Debug)]
+enum State {
+    /// The request has come, and nothing was done yet.
+    New(Box<Opening>),
+    /// The request is not answered yet.
+    Underway(Box<Exchange>),
+    /// The answer is complete.
+    Over,
 }
 
-impl Stream<'_> {
-    /// Adds bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
-        *self.body_bytes += bytes.len() as u64;
-        match self.framing {
-            StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
-            StreamFraming::UntilClose => self.output.put(bytes),
-            StreamFraming::Omitted => {}
+/// A request that has just come.
+#[derive(Debug)]
+struct Opening {
+    head: KeptHead,
+    peer: Peer,
+    listener: ListenerIndex,
+}
+
+// As small as a connection: each slot of a service has room for either.
+const _: () = assert!(size_of::<Stream>() <= 16);
+
+impl Stream {
+    /// The request of a client at this address, that came to a connection of this listener.
+    #[must_use]
+    pub fn new(head: KeptHead, peer: Peer, listener: ListenerIndex) -> Self {
+        Self(State::New(Box::new(Opening { head, peer, listener })))
+    }
+
+    /// Begins to answer. Returns what the process does next.
+    pub fn begin<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        http.begin_event(context);
+        let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
+            return Next::Abort;
+        };
+        let Opening { head, peer, listener } = *opening;
+        let head = head.request();
+        let request = Request { head: &head, body: &[], peer, listener };
+        let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
+        let plan = match head.framing {
+            Framing::None => BodyPlan::Leave,
+            Framing::Length(_) | Framing::Chunked => http.plan_body(&asked),
+        };
+        match plan {
+            BodyPlan::Leave => {
+                let next = http.answer_out_of_line(&asked, None, context);
+                if next == Next::Park {
+                    let exchange = Exchange::unanswered(http, &asked, context);
+                    self.0 = State::Underway(Box::new(exchange));
+                }
+                end_of_stream(next)
+            }
+            BodyPlan::TooLarge => {
+                let body_use = BodyUse::of_method(head.method);
+                let (status, encoder) = (Status::CONTENT_TOO_LARGE, Encoder::Blocks);
+                let refused = Refused { status, body_use, encoder, peer, seen: head.line() };
+                http.refuse(refused, context);
+                Next::Finish
+            }
+            BodyPlan::Collect { .. } | BodyPlan::HandOver { .. } => {
+                let (exchange, step) = Exchange::with_body(http, &asked, (plan, &[]), context);
+                self.0 = State::Underway(Box::new(exchange));
+                self.after_step(http, step, context)
+            }
         }
     }
 
-    /// Ends the body with trailers. Only HTTP/1.1 clients get them.
-    ///
-    /// # Errors
-    /// If a trailer cannot be in a head. Then the body is ended without trailers.
-    pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
-        self.ended = true;
-        if self.framing != StreamFraming::Chunked {
-            return Ok(());
+    /// Takes bytes of the body. Called from [`runtime::service::Service::on_input`] of its process.
+    pub fn on_input<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        http.begin_event(context);
+        let State::Underway(exchange) = &mut self.0 else {
+            return Progress { consumed: input.len(), next: Next::Finish };
+        };
+        if exchange.reads_nothing() {
+            return Progress { consumed: 0, next: Next::Park };
         }
-        let written = write_last_chunk(self.output.buffer(), trailers);
-        if written.is_err() {
-            self.ended = false;
+        exchange.count_received(input.len());
+        let mut step = exchange.take(http, input, context);
+        if step == Step::More {
+            step = exchange.expect_more(http, context);
         }
-        written
+        Progress { consumed: input.len(), next: self.after_step(http, step, context) }
+    }
+
+    /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.
+    pub fn on_event<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        event: Event,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        http.begin_event(context);
+        let State::Underway(exchange) = &mut self.0 else { return Next::Finish };
+        let step = match event {
+            // The body has ended, or there was none and the end is only told now.
+            Event::InputEnded if !exchange.reads_nothing() => {
+                Some(exchange.end_body(http, context))
+            }
+            Event::Overloaded => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
+            // Cannot happen: it did not connect to anything.
+            Event::Connected | Event::ConnectFailed(_) => return Next::Abort,
+            event => exchange.on_event(http, event, context),
+        };
+        let step = match step {
+            // The application has ended its pause.
+            Some(Step::More) => Some(exchange.expect_more(http, context)),
+            step => step,
+        };
+        match step {
+            Some(step) => self.after_step(http, step, context),
+            None if exchange.reads_nothing() || context.output_is_full() => Next::Park,
+            None => Next::Read,
+        }
+    }
+
+    /// The process has ended: [`runtime::service::Service::on_close`].
+    pub fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
+        http.on_panic(reason);
+        if let State::Underway(exchange) = self.0 {
+            exchange.on_close(http, reason);
+        }
+    }
+
+    fn after_step<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        step: Step,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        match step {
+            Step::More => Next::Read,
+            Step::Wait => Next::Park,
+            Step::Refuse(status) => match std::mem::replace(&mut self.0, State::Over) {
+                State::Underway(exchange) => end_of_stream(exchange.end(http, status, context)),
+                State::New(_) | State::Over => Next::Abort,
+            },
+            Step::Over(next) => {
+                self.0 = State::Over;
+                end_of_stream(next)
+            }
+        }
     }
 }
 
-impl Drop for Stream<'_> {
-    fn drop(&mut self) {
-        if !self.ended && self.framing == StreamFraming::Chunked {
-            write_last_chunk(self.output.buffer(), &[]).expect("no trailers, nothing to refuse");
-        }
+/// What follows an answer on a stream, which carries no other request.
+fn end_of_stream(next: Next) -> Next {
+    match next {
+        Next::Read | Next::Collect | Next::Finish | Next::Linger => Next::Finish,
+        Next::Park | Next::Changed | Next::Abort => next,
     }
 }

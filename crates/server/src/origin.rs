@@ -60,7 +60,7 @@ pub(crate) fn is_forged(request: &Request<'_>, allowed: &[String]) -> bool {
 pub(crate) fn write_origin(origin: &Origin<'_>, reply: &mut Reply<'_>) {
     if let Origin::Allowed(origin) = origin {
         let _valid = reply.field("Access-Control-Allow-Origin", origin);
-        reply.prepared_fields(b"Vary: Origin\r\n");
+        let _valid = reply.field("Vary", b"Origin");
     }
 }
 

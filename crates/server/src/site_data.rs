@@ -36,7 +36,7 @@ pub struct SiteData {
     /// The rules of each root.
     pub rules: Vec<Arc<FileRules>>,
     /// The rules as configured, by root.
-    configured: Vec<config::FileRules>,
+    configured: Vec<config::FileSettings>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
     /// The roots with different pages, followed by the directory of app modules if there is one: the places where pages and
@@ -71,7 +71,7 @@ impl SiteData {
     /// If routes contradict each other.
     pub fn compile(config: Config, generation: u64) -> Result<Self, ConfigErrors> {
         let table = Table::compile(&config)?;
-        let mut configured: Vec<config::FileRules> = Vec::new();
+        let mut configured: Vec<config::FileSettings> = Vec::new();
         let named_modules = config.named_modules();
         for host in std::iter::once(&config.default_host).chain(&config.hosts) {
             let of_routes = host.routes.iter().filter_map(|route| match &route.action {
@@ -152,7 +152,7 @@ impl SiteData {
     }
 
     /// The root that is served by these rules.
-    pub fn root_of(&self, rules: &config::FileRules) -> Option<RootIndex> {
+    pub fn root_of(&self, rules: &config::FileSettings) -> Option<RootIndex> {
         // A route has its own copy of the rules, so they are compared by value.
         let index = self.configured.iter().position(|known| known == rules)?;
         u16::try_from(index).ok().map(RootIndex)
@@ -200,12 +200,12 @@ fn page_rules_of(rules: &[Arc<FileRules>], sets: &[SetIndex]) -> Vec<Arc<FileRul
     of_sets
 }
 
-fn root_of(rules: &config::FileRules) -> Root {
+fn root_of(rules: &config::FileSettings) -> Root {
     let symlinks = if rules.symlinks { Symlinks::FollowBeneath } else { Symlinks::Refuse };
     Root { path: rules.root.clone(), symlinks }
 }
 
-fn rules_of(rules: &config::FileRules, config: &Config) -> FileRules {
+fn rules_of(rules: &config::FileSettings, config: &Config) -> FileRules {
     let own = FileRules::default();
     let mut hidden = own.hidden.clone();
     hidden.extend(rules.hide.iter().map(|pattern| Pattern::new(pattern)));

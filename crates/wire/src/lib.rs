@@ -3,6 +3,7 @@
 //! Owns every codec of the server. Never does I/O, never reads a clock (time is an argument), never keeps
 //! a descriptor. That is what lets the simulator run the whole server and the load generator share it.
 
+pub mod access_log;
 pub mod escape;
 pub mod http;
 pub mod json;

@@ -15,6 +15,10 @@ pub const HEAD_SIZE_MAX: usize = 65_535;
 /// [`FieldSlots`]: crate::http::head::FieldSlots
 pub const FIELD_COUNT: usize = 100;
 
+/// Bytes of the fields that a program puts together for one answer, each counted with four more, because their
+/// positions are 16-bit offsets. A further field is refused, which is the program's error: 500.
+pub const FIELD_LIST_SIZE: usize = 65_535;
+
 /// Bytes of one field line without its line end. Beyond: 431 and close.
 pub const FIELD_SIZE: usize = 8 * 1024;
 

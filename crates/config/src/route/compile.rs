@@ -3,6 +3,7 @@
 //! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
 
 use ahash::HashMap;
+use wire::http::fields::FieldList;
 
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
@@ -82,7 +83,7 @@ impl Table {
             methods: Vec::new(),
             host: None,
             action: RouteAction::Files { rules: host.files.clone(), own_root: false },
-            headers: host_headers,
+            headers: list(&host_headers),
             cache_control: None,
             body_size: config.limits.body_size,
             form_size: config.pages.upload_size,
@@ -103,7 +104,7 @@ impl Table {
             methods,
             host: route.host.clone(),
             action: route.action.clone(),
-            headers: merged(host_headers, &route.headers),
+            headers: list(&merged(host_headers, &route.headers)),
             cache_control: route.cache_control.clone(),
             body_size: route.body_size.unwrap_or(config.limits.body_size),
             form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
@@ -157,6 +158,15 @@ fn merged(base: &[Header], own: &[Header]) -> Vec<Header> {
     let replaced =
         |header: &Header| own.iter().any(|other| other.name.eq_ignore_ascii_case(&header.name));
     base.iter().filter(|header| !replaced(header)).chain(own).cloned().collect()
+}
+
+/// Fields that were checked when they were read; together they fit, because each table of them is bounded.
+fn list(headers: &[Header]) -> FieldList {
+    let mut list = FieldList::new();
+    for header in headers {
+        list.add(&header.name, header.value.as_bytes()).expect("the file was checked");
+    }
+    list
 }
 
 /// The number of a rule or host, which the size of the file limits.

@@ -5,12 +5,16 @@
 
 use std::borrow::Cow;
 
+use wire::http::fields::FieldList;
+
 use super::compile::{HostTable, Table};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
 use super::{Found, HostId, Refusal, RouteRequest, RuleId};
 use crate::Method;
 use crate::limits::REWRITES_MAX;
+
+static NO_FIELDS: FieldList = FieldList::new();
 
 impl Table {
     /// Finds the answer to a request.
@@ -99,7 +103,18 @@ impl Table {
         query: Option<&str>,
     ) -> Found<'a> {
         let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
-        let (path, rest, location) = rule.paths_of_action(path, query);
+        self.found(host, id, rule.paths_of_action(path, query))
+    }
+
+    /// The answer of a rule, with the path for its action, the start of the rest and the location.
+    #[inline]
+    pub(super) fn found<'a>(
+        &'a self,
+        host: HostId,
+        id: RuleId,
+        (path, rest, location): (Cow<'a, str>, usize, Cow<'a, str>),
+    ) -> Found<'a> {
+        let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
         Found {
             action: Ok(&rule.action),
             path,
@@ -115,14 +130,14 @@ impl Table {
     }
 
     /// An answer that belongs to no rule: with only the fields of the host.
-    fn not_taken(&self, host: HostId, rule: RuleId, refusal: Refusal) -> Found<'_> {
+    pub(super) fn not_taken(&self, host: HostId, rule: RuleId, refusal: Refusal) -> Found<'_> {
         let files = self.rule(self.host(host).files);
         Found {
             action: Err(refusal),
             path: Cow::Borrowed("/"),
             rest: 0,
             location: Cow::Borrowed(""),
-            headers: files.map_or(&[], |files| files.headers.as_slice()),
+            headers: files.map_or(&NO_FIELDS, |files| &files.headers),
             cache_control: None,
             body_size: files.map_or(0, |files| files.body_size),
             form_size: files.map_or(0, |files| files.form_size),

@@ -10,14 +10,18 @@ mod encode;
 mod explain;
 mod find;
 mod hosts;
+mod kept;
 mod rule;
 
 use std::borrow::Cow;
 
-use crate::{Config, ConfigErrors, Header, Problems, RouteAction};
+use wire::http::fields::FieldList;
+
+use crate::{Config, ConfigErrors, Problems, RouteAction};
 
 pub use compile::Table;
 pub use explain::Explanation;
+pub use kept::KeptRoute;
 
 impl Table {
     /// Compiles the table.
@@ -58,8 +62,8 @@ pub struct Found<'a> {
     /// The value of Location, for a redirect: visible ASCII only, so it cannot break the head.
     pub location: Cow<'a, str>,
     /// The fields to add, of route, host and server together, each name once.
-    pub headers: &'a [Header],
-    /// The Cache-Control of the route. For files it is in [`FileRules`](crate::FileRules), and this is `None`.
+    pub headers: &'a FieldList,
+    /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
     /// The largest body the request may have, in bytes.
     pub body_size: u64,

@@ -4,8 +4,10 @@
 
 use std::borrow::Cow;
 
+use wire::http::fields::FieldList;
+
 use super::encode::{Filling, location, rewritten};
-use crate::{Captures, Glob, Header, HostName, Matcher, Method, Place, RouteAction};
+use crate::{Captures, Glob, HostName, Matcher, Method, Place, RouteAction};
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug)]
@@ -17,7 +19,8 @@ pub(super) struct Rule {
     pub(super) methods: Vec<Method>,
     pub(super) host: Option<HostName>,
     pub(super) action: RouteAction,
-    pub(super) headers: Vec<Header>,
+    /// The fields of route, host and server together.
+    pub(super) headers: FieldList,
     pub(super) cache_control: Option<String>,
     pub(super) body_size: u64,
     pub(super) form_size: u64,

@@ -61,3 +61,12 @@ fn problems_of_several_sections_come_in_the_order_of_the_file() {
         ["2:14", "3:1", "5:9", "6:1", "7:8"].map(|place| format!("velodrome.toml:{place}"));
     assert_eq!(places, expected);
 }
+
+#[test]
+fn a_table_of_headers_has_a_limit() {
+    let text = |size: usize| format!("[headers]\nX-A = \"{}\"\n", "x".repeat(size));
+    let most = 16 * 1024 - "X-A".len() - 4;
+    assert_eq!(errors(&text(most)), "");
+    let told = "velodrome.toml:1:1: `headers` has 16385 bytes, more than 16384";
+    assert_eq!(errors(&text(most + 1)).trim(), told);
+}

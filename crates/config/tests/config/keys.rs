@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use config::{
     AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileRules, Header, HostName, Limits, Listener, LogFormat, LogLevel, Matcher, MediaType, Method,
-    Overrides, PageErrors, Pages, QuantityError, Respond, RouteAction, Steering, parse_duration,
+    FileSettings, Header, HostName, Limits, Listener, LogFormat, LogLevel, Matcher, MediaType,
+    Method, Overrides, PageErrors, Pages, QuantityError, Respond, RouteAction, Steering,
+    parse_duration,
 };
 
 use super::{config, errors};
@@ -18,7 +19,7 @@ fn an_empty_file_is_the_defaults() {
     assert_eq!(config.listeners, [Listener::on(Address::Tcp("127.0.0.1:8080".parse().unwrap()))]);
     assert_eq!(config.limits, Limits::default());
     assert_eq!(config.pages, Pages::default());
-    assert_eq!(config.default_host.files, FileRules::of_root(Path::new("/base")));
+    assert_eq!(config.default_host.files, FileSettings::of_root(Path::new("/base")));
     assert_eq!(config.log.access, AccessLog::Off);
     assert_eq!((config.pin, config.schedulers, config.user), (true, None, None));
     assert_eq!(config.spin, Duration::from_micros(50));
@@ -113,7 +114,7 @@ fn the_keys_of_files() {
     );
     assert_eq!(
         config.default_host.files,
-        FileRules {
+        FileSettings {
             root: "/base".into(),
             listing: true,
             index: vec!["a".into(), "b".into()],

@@ -289,14 +289,15 @@ fn what_goes_with_an_answer() {
         let found = table.find(&RouteRequest { host, method: "GET", path, query: None });
         let fields: Vec<String> = found
             .headers
+            .fields()
             .iter()
-            .map(|header| format!("{}={}", header.name, header.value))
+            .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value)))
             .collect();
         (fields.join(" "), found.body_size, found.cache_control.map(str::to_owned), found.host)
     };
     let server = HostId::DEFAULT;
     assert_eq!(fields(None, "/"), ("X-A=server X-B=server".into(), 5, None, server));
-    let expected = ("X-A=server x-b=route".into(), 7, Some("no-store".into()), server);
+    let expected = ("X-A=server X-B=route".into(), 7, Some("no-store".into()), server);
     assert_eq!(fields(None, "/a"), expected);
     assert_eq!(fields(Some("h"), "/"), ("X-B=server X-A=host".into(), 5, None, HostId(1)));
     // Not the route's own fields, because it did not answer.
@@ -345,5 +346,28 @@ fn a_module_looks_at_what_follows_the_prefix() {
         ("/", "all "),
     ] {
         assert_eq!(rest(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_kept_route_is_the_one_that_was_found() {
+    let table = table(
+        "headers = { X-A = \"server\" }\n\
+         [[route]]\npath = \"/json\"\nmethods = [\"GET\"]\njson = 1\nheaders = { X-B = \"route\" }\n\
+         [[route]]\nprefix = \"/below\"\nfiles = { root = \"/srv\" }\n\
+         [[route]]\nprefix = \"/module\"\nmodule = \"one\"\n\
+         [[route]]\nprefix = \"/old\"\nredirect = { to = \"/new/$1\" }\n\
+         [[route]]\nprefix = \"/again\"\nrewrite = { to = \"/module/$1\" }\n\
+         [[host]]\nnames = [\"h\"]\n",
+    );
+    for host in [None, Some("h")] {
+        for method in ["GET", "PUT"] {
+            for path in ["/", "/json", "/below/a", "/module/a", "/old/a", "/again/b", "/a"] {
+                let request = RouteRequest { host, method, path, query: None };
+                let found = table.find(&request);
+                let kept = found.clone().keep(path);
+                assert_eq!(table.recall(&kept, path), found, "{method} {path}");
+            }
+        }
     }
 }

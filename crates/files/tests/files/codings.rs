@@ -37,11 +37,11 @@ fn siblings_are_used_unless_they_are_older() {
     assert_eq!(bytes(&file, Coding::Brotli), b"BR");
     let brotli = file.representation(Coding::Brotli).unwrap();
     assert_ne!(*brotli.etag, *etag(&file));
-    let fields = std::str::from_utf8(brotli.fields()).unwrap();
+    let fields = std::str::from_utf8(brotli.fields().lines()).unwrap();
     assert!(fields.contains("Content-Encoding: br\r\n"), "{fields}");
     assert!(fields.contains("Content-Type: text/plain; charset=utf-8\r\n"), "{fields}");
     for representation in &file.representations {
-        let fields = std::str::from_utf8(representation.fields()).unwrap();
+        let fields = std::str::from_utf8(representation.fields().lines()).unwrap();
         assert!(fields.contains("Vary: Accept-Encoding\r\n"), "{fields}");
     }
 

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use wire::http::status::Status;
 
 use super::message::{AppMessage, Work};
-use super::{Failure, HandlerResult};
+use super::{Failure, HandlerResult, Parameters};
 use crate::Request;
 
 /// One request in its handler.
@@ -43,7 +43,7 @@ use crate::Request;
 pub struct Call<'c, S> {
     pub(super) state: &'c mut S,
     pub(super) request: &'c Request<'c>,
-    pub(super) parameters: Vec<(Box<str>, Box<str>)>,
+    pub(super) parameters: Parameters,
     pub(super) id: ProcessId,
     pub(super) now: Now,
     pub(super) mail: &'c mut Mailbox<AppMessage<S>>,

@@ -30,6 +30,9 @@ use call::Waiting;
 /// The result of a handler. `?` turns every error into a [`Failure`].
 pub type HandlerResult = Result<Response, Failure>;
 
+/// The parts of a path that match names in its route, by these names.
+type Parameters = Vec<(Box<str>, Box<str>)>;
+
 type Handler<S> = Box<dyn FnMut(&mut Call<'_, S>) -> HandlerResult>;
 
 /// The routes of one scheduler, with the state `S` that its handlers share.

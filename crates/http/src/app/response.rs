@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
-use wire::http::response::append_field;
+use wire::http::fields::FieldList;
 use wire::http::status::Status;
 
 use super::Failure;
@@ -26,8 +26,7 @@ pub struct Response {
     pub(super) kind: Kind,
     pub(super) status: Status,
     pub(super) content_type: Cow<'static, str>,
-    /// Field lines, each with its line end.
-    pub(super) fields: Vec<u8>,
+    pub(super) fields: FieldList,
     pub(super) body: Vec<u8>,
 }
 
@@ -82,7 +81,7 @@ impl Response {
             kind: Kind::Whole,
             status: Status::OK,
             content_type: content_type.into(),
-            fields: Vec::new(),
+            fields: FieldList::new(),
             body: body.into(),
         }
     }
@@ -116,7 +115,7 @@ impl Response {
         if OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(OwnField(name.to_owned()).into());
         }
-        append_field(&mut self.fields, name, value.as_bytes())?;
+        self.fields.add(name, value.as_bytes())?;
         Ok(self)
     }
 
@@ -142,6 +141,6 @@ mod tests {
             assert_eq!(failure.status(), Status::INTERNAL_SERVER_ERROR, "{name}");
         }
         let response = Response::text("a").field("X-A", "1");
-        assert_eq!(response.unwrap().fields, b"X-A: 1\r\n");
+        assert_eq!(response.unwrap().fields, FieldList::of(&[("X-A", "1")]));
     }
 }

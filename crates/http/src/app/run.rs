@@ -16,7 +16,8 @@ use wire::http::target;
 use super::message::{AppMessage, Kind as MessageKind};
 use super::response::{Kind, Response};
 use super::waiting::Asked;
-use super::{App, Call, Failure, HandlerResult};
+use super::{App, Call, Failure, HandlerResult, Parameters, Route};
+use crate::encoder::has_length;
 use crate::limits::DRAIN_IDLE_GRACE;
 use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
@@ -123,9 +124,13 @@ impl<S: 'static> App<S> {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, AppMessage<S>>,
     ) -> HandlerResult {
-        let asked = self.waiting.take(context.id);
-        if matches!(asked, Asked::Still) {
-            return Ok(Response::later());
+        match self.waiting.take(context.id) {
+            Asked::Still => return Ok(Response::later()),
+            Asked::Again(then) => {
+                let parameters = context.take_kept::<Parameters>().unwrap_or_default();
+                return self.call(request, *parameters, context, |call, _| then(call));
+            }
+            Asked::First => {}
         }
         if request.target() == b"*" {
             return Ok(Response::empty(Status::NO_CONTENT));
@@ -137,31 +142,53 @@ impl<S: 'static> App<S> {
                 Failure::new(status, error.to_string())
             })?;
         let found = self.paths.at(path).map_err(|_| Failure::not_found())?;
-        let route = self.routes.get_mut(*found.value).ok_or_else(Failure::not_found)?;
         let parameters = found.params.iter().map(|(name, value)| (name.into(), value.into()));
+        let (parameters, number) = (parameters.collect(), *found.value);
+        self.call(request, parameters, context, |call, routes| {
+            let route = routes.get_mut(number).ok_or_else(Failure::not_found)?;
+            route.answer(call)
+        })
+    }
+
+    /// Calls a handler, or what follows its wait. If it waits (again), its parameters are kept.
+    fn call(
+        &mut self,
+        request: &Request<'_>,
+        parameters: Parameters,
+        context: &mut AnswerContext<'_, AppMessage<S>>,
+        handler: impl FnOnce(&mut Call<'_, S>, &mut [Route<S>]) -> HandlerResult,
+    ) -> HandlerResult {
         let mut call = Call {
             state: &mut self.state,
             request,
-            parameters: parameters.collect(),
+            parameters,
             id: context.id,
             now: context.now,
             mail: context.mail,
             waiting: &mut self.waiting,
         };
-        if let Asked::Again(then) = asked {
-            return then(&mut call);
+        let outcome = handler(&mut call, &mut self.routes);
+        let parameters = call.parameters;
+        if let Ok(Response { kind: Kind::Later, .. }) = outcome {
+            context.keep(Box::new(parameters));
         }
-        let method = request.method();
+        outcome
+    }
+}
+
+impl<S> Route<S> {
+    fn answer(&mut self, call: &mut Call<'_, S>) -> HandlerResult {
+        let method = call.request.method();
         let name = if method == Method::Head { "GET" } else { method.as_str() };
-        match route.handlers.get_mut(name) {
-            Some(handler) => handler(&mut call),
+        match self.handlers.get_mut(name) {
+            Some(handler) => handler(call),
             None if method == Method::Options => {
-                Response::empty(Status::NO_CONTENT).field("Allow", &route.allow())
+                Response::empty(Status::NO_CONTENT).field("Allow", &self.allow())
             }
             None => {
                 let text = Failure::new(Status::METHOD_NOT_ALLOWED, "").text();
                 let response = Response::text(text).status(Status::METHOD_NOT_ALLOWED);
-                response.field("Allow", &route.allow())
+                response.field("Allow", &self.allow())
             }
         }
     }
@@ -172,8 +199,8 @@ fn write(response: &Response, reply: &mut Reply<'_>) {
     let status =
         if response.status.code() < 200 { Status::INTERNAL_SERVER_ERROR } else { response.status };
     reply.begin(status);
-    reply.prepared_fields(&response.fields);
-    if response.content_type.is_empty() || !Reply::has_length(status) {
+    reply.fields(response.fields.fields());
+    if response.content_type.is_empty() || !has_length(status) {
         return reply.end_head_without_body(status);
     }
     if reply.field("Content-Type", response.content_type.as_bytes()).is_err() {

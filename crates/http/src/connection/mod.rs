@@ -1,14 +1,13 @@
 //! An HTTP/1.1 connection: its states, and the path of a request through them.
 //!
 //! Owns what one connection keeps between turns, which is little: an idle one has no buffer and no
-//! head. `Http` (the service) owns what all connections of a scheduler share. Never looks into a
-//! request beyond its framing; the application answers.
+//! head. `Http` (the service) owns what all connections of a scheduler share, an exchange what is kept of a request
+//! that is not answered at once. Never looks into a request beyond its framing; the application answers.
 
-mod asking;
 mod body;
-mod handover;
 mod probe;
 mod refusal;
+mod underway;
 
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
@@ -18,10 +17,10 @@ use wire::http::status::Status;
 use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
-use crate::answering::Asked;
+use self::underway::Underway;
+use crate::answering::{Asked, BodyRest, Way};
 use crate::application::{Application, Interest};
 use crate::limits;
-use crate::pending::Pending;
 use crate::request::Request;
 use crate::shared::Http;
 
@@ -34,12 +33,8 @@ enum Phase {
     Idle,
     /// A head has begun; this many bytes of it contain no end.
     Head(u32),
-    /// A body is arriving.
-    Body,
-    /// The application has to be asked again.
-    Waiting,
-    /// A part of an answer is being sent. Then the application has to be asked again.
-    Sending,
+    /// A request is not answered yet: its body arrives, or the application has to be asked again.
+    Underway,
     /// The last reply was sent.
     Over,
 }
@@ -47,7 +42,8 @@ enum Phase {
 /// One connection between turns.
 #[derive(Debug)]
 pub struct Connection {
-    pending: Option<Box<Pending>>,
+    /// The request of [`Phase::Underway`].
+    underway: Option<Box<Underway>>,
     peer: Peer,
     listener: ListenerIndex,
     requests: u32,
@@ -77,7 +73,7 @@ impl Connection {
             _ => return None,
         };
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
-        Some(Self { pending: None, peer, listener, requests: 0, phase, lead: Lead::Unsent })
+        Some(Self { underway: None, peer, listener, requests: 0, phase, lead: Lead::Unsent })
     }
 
     /// Whether it is between requests.
@@ -121,8 +117,7 @@ impl Connection {
             let step = match self.phase {
                 Phase::Proxy => self.take_proxy_header(http, rest),
                 Phase::Idle | Phase::Head(_) => self.take_head(http, rest, slots, context),
-                Phase::Body => self.take_body(http, rest, context),
-                Phase::Waiting | Phase::Sending => Progress { consumed: 0, next: Next::Park },
+                Phase::Underway => self.take_body(http, rest, context),
                 Phase::Over => Progress { consumed: 0, next: Next::Linger },
             };
             consumed += step.consumed;
@@ -175,12 +170,12 @@ impl Connection {
         match &head::parse(input, limits, slots) {
             Ok(Head::Complete { request, length }) => match request.framing {
                 Framing::None => {
-                    let head = &input[..*length];
-                    let next = http.answer(&self.asked(request, &[]), head, context);
-                    self.after_answer(http, next, head, *length, input.len(), context)
+                    let asked = self.asked(request, &[]);
+                    let next = http.answer(&asked, None, context);
+                    self.after_answer(http, next, &asked, (*length, input.len()), context)
                 }
                 Framing::Length(_) | Framing::Chunked => {
-                    self.begin_body(http, request, input, *length, context)
+                    self.begin_body(http, request, input.split_at(*length), context)
                 }
             },
             Ok(Head::Partial) => {
@@ -190,65 +185,62 @@ impl Connection {
                 self.phase = Phase::Head(u32::try_from(input.len()).unwrap_or(u32::MAX));
                 NEEDS_MORE
             }
-            Err(refusal) => self.refuse(http, refusal.status(), input, input.len(), context),
+            Err(refusal) => {
+                self.refuse(http, refusal.status(), input, context);
+                Progress { consumed: input.len(), next: Next::Linger }
+            }
         }
     }
 
     #[inline]
     fn asked<'r>(&self, head: &'r head::Request<'r, 'r>, body: &'r [u8]) -> Asked<'r> {
         let request = Request { head, body, peer: self.peer, listener: self.listener };
-        Asked { request, number: self.requests + 1 }
+        let way = Way::Connection { number: self.requests + 1 };
+        Asked { request, way, rest: BodyRest::Read }
     }
 
-    /// What follows an answer: the next request, the end, or a wait.
+    /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
+    /// the request.
     #[inline(always)]
     fn after_answer<A: Application>(
         &mut self,
         http: &mut Http<A>,
         next: Next,
-        head: &[u8],
-        consumed: usize,
-        available: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Progress {
-        if next == Next::Read {
-            self.requests += 1;
-            self.become_idle(http, context);
-            return Progress { consumed, next };
-        }
-        self.after_last_answer(http, next, head, (consumed, available), context)
-    }
-
-    /// What follows an answer after which no request is read, or not now.
-    fn after_last_answer<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        next: Next,
-        head: &[u8],
+        asked: &Asked<'_>,
         (consumed, available): (usize, usize),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         match next {
-            Next::Read | Next::Collect => Progress { consumed, next },
-            Next::Finish => {
-                self.phase = Phase::Over;
-                // If bytes stayed unread, closing would send a reset, and the reply could be lost.
-                let next = if consumed < available { Next::Linger } else { next };
-                Progress { consumed, next }
-            }
-            Next::Changed => {
-                self.phase = Phase::Over;
-                Progress { consumed, next }
-            }
+            Next::Read => self.after_complete_answer(http, consumed, context),
             Next::Park => {
-                let pending = Pending::new(head, context.id, context.now);
-                self.ask_later(Box::new(pending), http, context);
+                self.keep_unanswered(http, asked, context);
                 Progress { consumed, next }
             }
-            Next::Linger | Next::Abort => {
-                self.phase = Phase::Over;
-                Progress { consumed: available, next }
-            }
+            next => self.after_last_answer(next, (consumed, available)),
+        }
+    }
+
+    /// What follows an answer after which another request may come.
+    #[inline(always)]
+    fn after_complete_answer<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        self.requests += 1;
+        self.become_idle(http, context);
+        Progress { consumed, next: Next::Read }
+    }
+
+    /// What follows an answer after which no request is read.
+    fn after_last_answer(&mut self, next: Next, (consumed, available): (usize, usize)) -> Progress {
+        self.phase = Phase::Over;
+        match next {
+            // If bytes stayed unread, closing would send a reset, and the reply could be lost.
+            Next::Finish if consumed < available => Progress { consumed, next: Next::Linger },
+            Next::Linger | Next::Abort => Progress { consumed: available, next },
+            next => Progress { consumed, next },
         }
     }
 
@@ -278,11 +270,12 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         http.begin_event(context);
+        if self.underway.is_some()
+            && let Some(next) = self.on_event_of_request(http, event, context)
+        {
+            return next;
+        }
         match event {
-            Event::Resumed if self.phase == Phase::Waiting => {
-                self.ask_pending(http, 0, 0, context).next
-            }
-            Event::Resumed if self.is_paused() => self.resume_body(http, context),
             Event::PeerFinished if self.is_asking() => {
                 match http.application_mut().on_peer_finished(context.id) {
                     Interest::Kept => Next::Park,
@@ -296,11 +289,6 @@ impl Connection {
                 self.unchanged(context)
             }
             Event::Resumed | Event::Draining | Event::PeerFinished => self.unchanged(context),
-            Event::OutputDrained if self.phase == Phase::Sending => {
-                self.wait(http, context);
-                http.note_taken(context.id);
-                Next::Park
-            }
             Event::OutputDrained => {
                 if self.phase == Phase::Idle {
                     // The keep-alive time begins when the reply has been sent.
@@ -314,8 +302,7 @@ impl Connection {
             // Cannot happen: it was accepted.
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,
             Event::Overloaded => {
-                self.leave(http);
-                let _last = self.refuse(http, Status::SERVICE_UNAVAILABLE, &[], 0, context);
+                self.refuse(http, Status::SERVICE_UNAVAILABLE, &[], context);
                 Next::Linger
             }
         }
@@ -325,15 +312,11 @@ impl Connection {
     /// again at once, be told again that the peer has ended, and so on forever.
     fn unchanged<M>(&self, context: &Context<'_, M>) -> Next {
         match self.phase {
-            Phase::Waiting | Phase::Sending => Next::Park,
-            Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body
-                if context.output_is_full() =>
-            {
-                Next::Park
-            }
-            Phase::Body if self.is_paused() => Next::Park,
             Phase::Over => Next::Finish,
-            Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Body => Next::Read,
+            Phase::Underway if self.reads_nothing() => Next::Park,
+            Phase::Proxy | Phase::Idle | Phase::Head(_) | Phase::Underway => {
+                if context.output_is_full() { Next::Park } else { Next::Read }
+            }
         }
     }
 
@@ -353,20 +336,11 @@ impl Connection {
             }
             Phase::Head(_) => {
                 http.stats_mut().header_timeouts += 1;
-                self.time_out(http, Status::REQUEST_TIMEOUT, context)
+                self.refuse(http, Status::REQUEST_TIMEOUT, &[], context);
+                Next::Linger
             }
-            Phase::Body if self.is_paused() => {
-                http.stats_mut().waits_expired += 1;
-                self.time_out(http, Status::GATEWAY_TIMEOUT, context)
-            }
-            Phase::Body => {
-                http.stats_mut().body_timeouts += 1;
-                self.time_out(http, Status::REQUEST_TIMEOUT, context)
-            }
-            Phase::Waiting | Phase::Sending => {
-                http.stats_mut().waits_expired += 1;
-                self.give_up(http, Status::GATEWAY_TIMEOUT, 0, context).next
-            }
+            // The deadlines of a request are its own.
+            Phase::Underway => self.unchanged(context),
             Phase::Over => Next::Finish,
         }
     }

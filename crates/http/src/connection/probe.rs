@@ -8,7 +8,8 @@
 
 use runtime::service::{Context, Next};
 
-use super::{Connection, Phase};
+use super::Connection;
+use crate::exchange::Exchange;
 
 /// The first bytes of every answer (RFC 9112 section 4: the server's version, whatever the request's version).
 const LEAD: &[u8] = b"HTTP/1.1 ";
@@ -25,15 +26,13 @@ pub(super) enum Lead {
 impl Connection {
     /// The client has ended its output: sends bytes that a closed client answers with a reset, if nothing is being sent.
     pub(super) fn probe<M>(&mut self, context: &mut Context<'_, M>) -> Next {
-        if self.phase != Phase::Waiting || self.lead == Lead::Sent {
+        if self.lead == Lead::Sent {
             return Next::Park;
         }
-        match self.pending.as_ref().and_then(|pending| pending.begun) {
-            Some(begun) => {
-                let framing = begun.framing.map_or(&b""[..], |framing| framing.idle_bytes());
-                context.output.put(framing);
-            }
-            None => {
+        match self.waiting().map(Exchange::idle_bytes) {
+            None => {}
+            Some(Some(bytes)) => context.output.put(bytes),
+            Some(None) => {
                 context.output.put(LEAD);
                 self.lead = Lead::Sent;
             }
@@ -41,9 +40,9 @@ impl Connection {
         Next::Park
     }
 
-    /// An answer was written from `start` on: removes its lead if that was already sent.
+    /// If an answer was written from `start` on, removes its lead if that was already sent.
     pub(super) fn omit_lead<M>(&mut self, start: usize, context: &mut Context<'_, M>) {
-        if self.lead == Lead::Sent {
+        if self.lead == Lead::Sent && context.output.buffer().len() > start {
             self.lead = Lead::Unsent;
             let omitted = context.output.omit(start, LEAD.len());
             assert_eq!(omitted, LEAD, "every answer begins with its version");

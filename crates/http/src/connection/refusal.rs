@@ -1,28 +1,27 @@
-//! Answers of the connection itself: to invalid, late or unanswerable requests.
+//! Answers of the connection itself: to input that is no request, or came too late.
 //!
-//! Owns what such an answer means for the connection: it is the last one. Never writes it;
-//! `answering` does.
+//! Owns that such an answer is the last one. Never writes it; `answering` does.
 
-use runtime::service::{Context, Next, Progress};
+use runtime::service::Context;
 use wire::http::status::Status;
 
 use super::{Connection, Phase};
+use crate::answering::Refused;
 use crate::application::Application;
+use crate::encoder::Encoder;
 use crate::reply::BodyUse;
 use crate::shared::Http;
 
 impl Connection {
-    /// Refuses input that is not a valid request or came too late, and closes. The log gets the first bytes of it.
+    /// Refuses input that is not a valid request or came too late. The log gets the first bytes of it.
     pub(super) fn refuse<A: Application>(
         &mut self,
         http: &mut Http<A>,
         status: Status,
         seen: &[u8],
-        consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Progress {
-        let body_use = self.pending.as_ref().map_or(BodyUse::Send, |pending| pending.body_use());
-        self.refuse_with(http, (status, body_use), seen, consumed, context)
+    ) {
+        self.refuse_with(http, (status, BodyUse::Send), seen, context);
     }
 
     /// The same, for a request of which it is known whether the answer has a body.
@@ -31,26 +30,10 @@ impl Connection {
         http: &mut Http<A>,
         (status, body_use): (Status, BodyUse),
         seen: &[u8],
-        consumed: usize,
         context: &mut Context<'_, A::Message>,
-    ) -> Progress {
-        self.leave_body(http);
-        let pending = self.pending.take();
-        let seen = pending.as_ref().map_or(seen, |pending| &pending.head);
+    ) {
         self.phase = Phase::Over;
-        let start = context.output.buffer().len();
-        http.refuse(self.peer, (status, body_use), seen, context);
-        self.omit_lead(start, context);
-        Progress { consumed, next: Next::Linger }
-    }
-
-    /// Refuses a request that took too long.
-    pub(super) fn time_out<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        status: Status,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        self.refuse(http, status, &[], 0, context).next
+        let (encoder, peer) = (Encoder::LAST_TEXT, self.peer);
+        http.refuse(Refused { status, body_use, encoder, peer, seen }, context);
     }
 }

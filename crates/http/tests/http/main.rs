@@ -1,8 +1,11 @@
 //! The tests of this crate, in one program, because each program links everything anew.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod carrier;
 mod half_closed;
 mod json;
+mod kept;
 mod programs;
+mod streams;
 mod upgrade;
 mod wild;

@@ -11,10 +11,12 @@ use http::{
     Settings, Status,
 };
 use proptest::prelude::*;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{Command, Service, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Stage, Stall};
+
+use crate::carrier::Carrier;
 
 struct Wild {
     random: Random,
@@ -142,6 +144,17 @@ const TEXTS: [&str; 9] = [
     "nonsense\r\n\r\n",
 ];
 
+/// The same for streams: a line with the head, then the body.
+const STREAMS: [&str; 7] = [
+    "GET /\n",
+    "HEAD /\n",
+    "POST /\n0123456789012345678901234567890123456789",
+    "POST / content-length=40\n0123456789012345678901234567890123456789",
+    "POST / content-length=100 expect=100-continue\n",
+    "POST / content-length=300\nx",
+    "nonsense\n",
+];
+
 #[derive(Clone, Debug)]
 enum Act {
     Connect,
@@ -168,27 +181,59 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..60)
 }
 
-type Wilderness = Stage<Http<Wild>>;
+/// What carries the requests.
+trait Front: Service<Message = ()> {
+    /// What clients send.
+    const TEXTS: &'static [&'static str];
+
+    fn around(http: Http<Wild>) -> Self;
+
+    fn http(&mut self) -> &mut Http<Wild>;
+}
+
+impl Front for Http<Wild> {
+    const TEXTS: &'static [&'static str] = &TEXTS;
+
+    fn around(http: Http<Wild>) -> Self {
+        http
+    }
+
+    fn http(&mut self) -> &mut Http<Wild> {
+        self
+    }
+}
+
+impl Front for Carrier<Wild> {
+    const TEXTS: &'static [&'static str] = &STREAMS;
+
+    fn around(http: Http<Wild>) -> Self {
+        Self(http)
+    }
+
+    fn http(&mut self) -> &mut Http<Wild> {
+        &mut self.0
+    }
+}
 
 fn address() -> ListenAddress {
     ListenAddress::Tcp(([10, 0, 0, 1], 80).into())
 }
 
 /// Some turns, because an application that never stops leaves no idle turn.
-fn turn(stage: &mut Wilderness) {
+fn turn<F: Front>(stage: &mut Stage<F>) {
     for _ in 0..5 {
         stage.schedulers()[0].turn(runtime::scheduler::Waiting::Forbidden).unwrap();
     }
 }
 
-fn act(stage: &mut Wilderness, clients: &mut Vec<ClientId>, act: &Act) {
+fn act<F: Front>(stage: &mut Stage<F>, clients: &mut Vec<ClientId>, act: &Act) {
     let chosen = |client: &usize| clients.get(client % clients.len().max(1)).copied();
     match act {
         Act::Connect => clients.extend(stage.world().connect(&address())),
         Act::Pass { milliseconds } => stage.world().advance(milliseconds * 1_000_000),
         Act::Send { client, text, cut } => {
             if let Some(client) = chosen(client) {
-                let text = TEXTS[*text].as_bytes();
+                let text = F::TEXTS[text % F::TEXTS.len()].as_bytes();
                 stage.world().client_send(client, &text[..text.len().min(*cut)]);
             }
         }
@@ -215,7 +260,7 @@ fn act(stage: &mut Wilderness, clients: &mut Vec<ClientId>, act: &Act) {
     }
 }
 
-fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
+fn run<F: Front>(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
     let wild = || Wild {
         random: Random::new(seed),
         open: BTreeSet::new(),
@@ -223,14 +268,14 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
         is_over: false,
     };
     let settings = Settings { answer_deadline_ms: 300, ..Settings::default() };
-    let make = || Http::new(wild(), settings.clone().into(), None);
-    let mut stage = Stage::with_faults(1, seed, faults, make);
+    let make = || F::around(Http::new(wild(), settings.clone().into(), None));
+    let mut stage: Stage<F> = Stage::with_faults(1, seed, faults, make);
     let mut clients = Vec::new();
     for one in acts {
         act(&mut stage, &mut clients, one);
         turn(&mut stage);
     }
-    stage.schedulers()[0].service().application_mut().is_over = true;
+    stage.schedulers()[0].service().http().application_mut().is_over = true;
     turn(&mut stage);
     for client in &clients {
         stage.world().client_reset(*client);
@@ -242,7 +287,7 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
     let scheduler = &mut stage.schedulers()[0];
     prop_assert_eq!(scheduler.processes(), 0, "processes that are left");
     prop_assert_eq!(scheduler.stats().buffered_bytes, 0, "bytes that are left");
-    let wild = scheduler.service().application();
+    let wild = scheduler.service().http().application();
     prop_assert_eq!(wild.open.len(), 0, "requests whose end the application was not told of");
     prop_assert_eq!(wild.told_too_much, 0, "ends of requests that were over, and pieces of bodies");
     Ok(())
@@ -253,7 +298,9 @@ proptest! {
 
     #[test]
     fn whatever_an_application_does_it_hears_of_each_end_once(seed: u64, acts in acts()) {
-        run(seed, Faults::none(), &acts)?;
-        run(seed, Faults::drawn(&mut Random::new(seed)), &acts)?;
+        run::<Http<Wild>>(seed, Faults::none(), &acts)?;
+        run::<Http<Wild>>(seed, Faults::drawn(&mut Random::new(seed)), &acts)?;
+        run::<Carrier<Wild>>(seed, Faults::none(), &acts)?;
+        run::<Carrier<Wild>>(seed, Faults::drawn(&mut Random::new(seed)), &acts)?;
     }
 }

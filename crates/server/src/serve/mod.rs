@@ -47,7 +47,7 @@ use crate::resp_stats::RespCounts;
 use crate::sandbox::{self, Sandbox};
 use crate::site::Site;
 use crate::site_data::SiteData;
-use config::{DescriptorTables, LogFormat, PageErrors, Protocol, Steering};
+use config::{DescriptorTables, PageErrors, Protocol, Steering};
 use http::{AccessLog, Http};
 use pages::AtWork;
 use pages::uploads::Room;
@@ -222,7 +222,7 @@ fn launch_schedulers(
         }
         site.count_redis_clients(resp.at(endpoint));
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
-        let log = helpers.log.map(|_| AccessLog::new(format_of(data.config.log.format)));
+        let log = helpers.log.map(|_| AccessLog::new(data.config.log.format));
         let mut service = Connections::new(site, &data, log);
         service.set_listeners(listeners.configured(endpoint));
         service.set_connections(connections);
@@ -231,13 +231,6 @@ fn launch_schedulers(
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
     let watch = Watch::new(&launched.pulses, &at_work);
     Ok((launched, watch))
-}
-
-fn format_of(format: LogFormat) -> http::LogFormat {
-    match format {
-        LogFormat::Combined => http::LogFormat::Combined,
-        LogFormat::Json => http::LogFormat::Json,
-    }
 }
 
 /// Launches the control scheduler, if it has a listener.

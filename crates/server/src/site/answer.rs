@@ -7,20 +7,21 @@ use std::rc::Rc;
 
 use config::route::{Found, Refusal};
 use config::{Respond, RouteAction};
-use http::{Answer, AnswerContext, Reply, Request};
-use pages::SetIndex;
+use http::{Answer, AnswerContext, FieldList, Reply, Request};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
 use wire::http::target;
 
 use super::client;
-use super::exchange::{Asked, Exchange, PATH_RULES, route_request};
+use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::pack;
+use super::route::{AnswerPlace, Kept, Refusal as KeptRefusal};
 use super::state::Site;
 use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
+use crate::site_data::SiteData;
 
 impl Site {
     /// Answers a request, or lets it wait.
@@ -42,31 +43,80 @@ impl Site {
         if request.head.target == Target::Asterisk {
             return answer_server_options(reply);
         }
-        let (path, query) = request.head.split_target();
+        let data = Rc::clone(&self.data);
+        if let Some(kept) = context.take_kept::<Kept>() {
+            return self.answer_again(kept, &data, (request, reply), context);
+        }
         let mut scratch = std::mem::take(&mut self.path);
+        let (path, query) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
-            Ok(path) => self.route(path, query, request, reply, context),
+            Ok(path) => {
+                let found = data.table.find(&route_request(request, path, query));
+                self.answer_found(path, found, (request, reply), context)
+            }
             Err(error) => {
                 let status = Status::from_code(error.status()).unwrap_or(Status::BAD_REQUEST);
-                self.builtin_page(status, b"", reply)
+                self.builtin_page(status, &FieldList::new(), reply)
             }
         };
         self.path = scratch;
         answer
     }
 
-    fn route(
+    /// Answers a request whose route was just found.
+    fn answer_found(
         &mut self,
         path: &str,
-        query: Option<&[u8]>,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
+        found: Found<'_>,
+        (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query));
-        let mut exchange =
-            Exchange { request, reply, headers: found.headers, cache_control: found.cache_control };
+        let mut exchange = Exchange::new(request, reply, &found, AnswerPlace::default());
+        let answer = self.proceed(path, &found, &mut exchange, context);
+        if matches!(answer, Answer::Wait | Answer::Part) {
+            let place = exchange.place;
+            context.keep(Kept::new(path, found, place, self.data.generation));
+        }
+        answer
+    }
+
+    /// Answers a request that has waited. Its route is found again only if the configuration has changed.
+    fn answer_again(
+        &mut self,
+        mut kept: Box<Kept>,
+        data: &SiteData,
+        (request, reply): (&Request<'_>, &mut Reply<'_>),
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if !kept.is_of(data) {
+            let query = request.head.split_target().1;
+            let place = std::mem::take(&mut kept.place);
+            let found = data.table.find(&route_request(request, kept.path(), query));
+            kept = Kept::new(kept.path(), found, place, data.generation);
+        }
+        let place = std::mem::take(&mut kept.place);
+        let found = kept.route(data);
+        let mut exchange = Exchange::new(request, reply, &found, place);
+        let answer = self.proceed(kept.path(), &found, &mut exchange, context);
+        let place = exchange.place;
+        drop(found);
+        if matches!(answer, Answer::Wait | Answer::Part) {
+            kept.place = place;
+            context.keep(kept);
+        }
+        answer
+    }
+
+    /// Answers a request with this decoded path and route.
+    fn proceed(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let request = exchange.request;
+        let query = request.head.split_target().1;
         // The end of a chunked body is known once the body is complete.
         let body_size = match request.head.framing {
             Framing::Length(size) => size,
@@ -79,23 +129,32 @@ impl Site {
         if body_size > most && !exchange.reply.is_begun() && self.uploads.form(context.id).is_none()
         {
             exchange.reply.close();
-            return self.refuse(Status::CONTENT_TOO_LARGE, b"", &found, &mut exchange, context);
+            let status = Status::CONTENT_TOO_LARGE;
+            return self.refuse(status, &FieldList::new(), found, exchange, context);
         }
-        if let Some(answer) = self.refuse_on(&found, &mut exchange, context) {
-            return answer;
+        if let Some(KeptRefusal { status, fields }) = exchange.place.refusal.take() {
+            // Its page was looked up meanwhile.
+            return self.refuse(status, &fields, found, exchange, context);
         }
-        if !data.rulebook.is_empty()
-            && let Some(answer) = client::answer(path, &mut exchange)
+        if let Some(page) = exchange.place.page
+            && self.is_page_underway(context.id)
+        {
+            // A page that has begun also finishes if a reload has given its path to something else.
+            let asked = Asked::by(found);
+            return self.answer_with_page(page, asked, found, exchange, context);
+        }
+        if !self.data.rulebook.is_empty()
+            && let Some(answer) = client::answer(path, exchange)
         {
             return answer;
         }
         if let Some(name) = self.channel_of(path) {
-            return self.answer_channel(name, query, &found, &mut exchange, context);
+            return self.answer_channel(name, query, found, exchange, context);
         }
         if let Some(place) = place {
-            return self.answer_record(&place, query, (&mut exchange, &found), context);
+            return self.answer_record(&place, query, (exchange, found), context);
         }
-        self.act(&found, query, &mut exchange, context)
+        self.act(found, query, exchange, context)
     }
 
     fn act(
@@ -105,23 +164,15 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if !matches!(found.action, Ok(RouteAction::Files { .. } | RouteAction::Module(_)))
-            && self.is_page_underway(context.id)
-        {
-            // A reload assigned the path to something else while a page runs: the page still finishes.
-            let asked = Asked::whole(exchange.request.path());
-            return self.answer_with_page((SetIndex(0), 0), asked, found, exchange, context);
-        }
         match &found.action {
             Ok(RouteAction::Files { rules, .. }) => {
                 self.answer_below(rules, query, found, exchange, context)
             }
             Ok(RouteAction::Module(name)) => match self.module_at(name, context.id) {
                 Some(module) => {
-                    let asked = Asked::below(&found.path, found.rest);
-                    self.answer_with_page(module, asked, found, exchange, context)
+                    self.answer_with_page(module, Asked::by(found), found, exchange, context)
                 }
-                None => self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+                None => self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context),
             },
             Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
@@ -135,23 +186,23 @@ impl Site {
                 answer_fixed(Status::OK, "application/json", text.as_bytes(), exchange)
             }
             Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => {
-                self.refuse(Status::NOT_FOUND, b"", found, exchange, context)
+                self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context)
             }
             Err(Refusal::MethodNotAllowed { allow }) => {
-                let fields = format!("Allow: {allow}\r\n");
+                let fields = exchange::allow(allow);
                 if exchange.request.method() == Method::Options {
                     exchange.reply.begin(Status::NO_CONTENT);
-                    exchange.reply.prepared_fields(fields.as_bytes());
+                    exchange.reply.fields(fields.fields());
                     exchange.configured_fields();
                     exchange.reply.end_head();
                     return Answer::Done;
                 }
                 let status = Status::METHOD_NOT_ALLOWED;
-                self.refuse(status, fields.as_bytes(), found, exchange, context)
+                self.refuse(status, &fields, found, exchange, context)
             }
             Err(Refusal::RewriteLoop) => {
                 let status = Status::INTERNAL_SERVER_ERROR;
-                self.refuse(status, b"", found, exchange, context)
+                self.refuse(status, &FieldList::new(), found, exchange, context)
             }
         }
     }
@@ -160,7 +211,7 @@ impl Site {
 /// `OPTIONS *`: the capabilities of the server as a whole (RFC 9110 section 9.3.7).
 fn answer_server_options(reply: &mut Reply<'_>) -> Answer {
     reply.begin(Status::NO_CONTENT);
-    reply.prepared_fields(FILE_METHODS);
+    reply.fields(exchange::allow(FILE_METHODS).fields());
     reply.end_head();
     Answer::Done
 }

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ahash::HashMap;
 use channels::Channels;
 use files::Warm;
 use files::cache::Cache;
@@ -59,7 +58,6 @@ impl Site {
             unique,
             warmed: Vec::new(),
             rewritten: Vec::new(),
-            refused: HashMap::default(),
             postponed: VecDeque::new(),
             uploads,
             store: None,
@@ -244,7 +242,6 @@ impl Application for Site {
     }
 
     fn on_gone(&mut self, process: ProcessId) {
-        self.refused.remove(&process);
         self.uploads.finish(process);
         self.packer.forget(process);
         self.channels.forget(process);

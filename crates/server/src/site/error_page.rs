@@ -12,15 +12,15 @@ use files::job::Content;
 use files::representation::Body;
 use files::{Form, error_page, form_of, policy};
 use files::{Key, RootIndex};
-use http::{Answer, AnswerContext, Reply};
+use http::{Answer, AnswerContext, FieldList, Fields, Reply};
 use runtime::output::SharedBytes;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
 use super::look::NotNow;
+use super::route::Refusal;
 use super::state::Site;
-use super::waiting::Refusal;
 use crate::message::Message;
 
 /// A cached page: its media type and bytes.
@@ -31,22 +31,20 @@ impl Site {
     pub(super) fn refuse(
         &mut self,
         status: Status,
-        fields: &[u8],
+        fields: &FieldList,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let page = self.configured_page(status, found, context);
         if page == Err(Answer::Wait) {
-            self.refused.insert(context.id, Refusal { status, fields: fields.to_vec() });
-        } else if !self.refused.is_empty() {
-            self.refused.remove(&context.id);
+            exchange.place.refusal = Some(Refusal { status, fields: fields.clone() });
         }
         match page {
             Ok(Some((media_type, bytes))) => {
                 exchange.reply.begin(status);
-                exchange.reply.prepared_fields(fields);
-                exchange.configured_fields_beside(fields);
+                exchange.reply.fields(fields.fields());
+                exchange.configured_fields_beside(fields.fields());
                 let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
                 exchange.reply.end_head_with_length(bytes.len() as u64);
                 let (end, bytes) = (bytes.len(), bytes.into());
@@ -56,21 +54,6 @@ impl Site {
             Ok(None) => self.page_with_fields(status, fields, exchange),
             Err(answer) => answer,
         }
-    }
-
-    /// Continues a refusal that waits for its page, if this request has one.
-    #[inline]
-    pub(super) fn refuse_on(
-        &mut self,
-        found: &Found<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Option<Answer> {
-        if self.refused.is_empty() {
-            return None;
-        }
-        let Refusal { status, fields } = self.refused.remove(&context.id)?;
-        Some(self.refuse(status, &fields, found, exchange, context))
     }
 
     /// The page that the host's configuration names for a status, from the cache.
@@ -111,7 +94,7 @@ impl Site {
         exchange.reply.begin(status);
         // It was percent-encoded by the code that made it, so it is valid.
         let _valid = exchange.reply.field("Location", location.as_bytes());
-        exchange.configured_fields_under(policy::ERROR_PAGE, b"");
+        exchange.configured_fields_under(policy::ERROR_PAGE, Fields::default());
         finish_page(&self.error_pages.redirect(status.code(), location), exchange.reply)
     }
 
@@ -119,31 +102,31 @@ impl Site {
     fn page_with_fields(
         &mut self,
         status: Status,
-        fields: &[u8],
+        fields: &FieldList,
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
         exchange.reply.begin(status);
-        exchange.reply.prepared_fields(fields);
+        exchange.reply.fields(fields.fields());
         if form_of(exchange.request.field("accept")) == Form::Json {
-            exchange.configured_fields_beside(fields);
+            exchange.configured_fields_beside(fields.fields());
             let _valid = exchange.reply.field("Vary", b"Accept");
             let problem = ErrorPages::problem(status);
             return finish(problem.as_bytes(), error_page::PROBLEM_TYPE, exchange.reply);
         }
-        exchange.configured_fields_under(policy::ERROR_PAGE, fields);
+        exchange.configured_fields_under(policy::ERROR_PAGE, fields.fields());
         finish_page(self.error_pages.page(status.code()), exchange.reply)
     }
 
     /// The page shown to the author of a page that failed.
     pub(super) fn fault_page(
         status: Status,
-        fields: &[u8],
+        fields: &FieldList,
         page: &[u8],
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
         exchange.reply.begin(status);
-        exchange.reply.prepared_fields(fields);
-        exchange.configured_fields_under(pages::FAULT_POLICY, fields);
+        exchange.reply.fields(fields.fields());
+        exchange.configured_fields_under(pages::FAULT_POLICY, fields.fields());
         finish_page(page, exchange.reply)
     }
 
@@ -151,11 +134,11 @@ impl Site {
     pub(super) fn builtin_page(
         &mut self,
         status: Status,
-        fields: &[u8],
+        fields: &FieldList,
         reply: &mut Reply<'_>,
     ) -> Answer {
         reply.begin(status);
-        reply.prepared_fields(fields);
+        reply.fields(fields.fields());
         let _valid = reply.field(policy::FIELD, policy::ERROR_PAGE.as_bytes());
         finish_page(self.error_pages.page(status.code()), reply)
     }

@@ -2,11 +2,13 @@
 //!
 //! Owns what the configuration adds to a reply, and how a path is read. Never answers.
 
-use config::Header;
-use config::route::RouteRequest;
+use config::RouteAction;
+use config::route::{Found, RouteRequest};
 use files::policy;
-use http::{Reply, Request};
+use http::{FieldList, Fields, Reply, Request};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
+
+use super::route::AnswerPlace;
 
 /// Dot files are hidden by the rules for files, where they can be configured.
 pub(super) const PATH_RULES: PathRules = PathRules {
@@ -43,8 +45,13 @@ impl<'a> Asked<'a> {
         Self { path, rest: path }
     }
 
-    pub(super) fn below(path: &'a str, rest: usize) -> Self {
-        let rest = path.get(rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
+    /// The path for the action of a route.
+    pub(super) fn by(found: &'a Found<'_>) -> Self {
+        let path = &*found.path;
+        if !matches!(found.action, Ok(RouteAction::Module(_))) {
+            return Self::whole(path);
+        }
+        let rest = path.get(found.rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
         Self { path, rest }
     }
 }
@@ -53,25 +60,43 @@ impl<'a> Asked<'a> {
 pub(super) struct Exchange<'a, 'r> {
     pub(super) request: &'a Request<'a>,
     pub(super) reply: &'a mut Reply<'r>,
-    pub(super) headers: &'a [Header],
+    pub(super) headers: &'a FieldList,
     pub(super) cache_control: Option<&'a str>,
+    /// How far the answer has come.
+    pub(super) place: AnswerPlace,
 }
 
-impl Exchange<'_, '_> {
+impl<'a, 'r> Exchange<'a, 'r> {
+    /// A request with this route, whose answer has come that far.
+    pub(super) fn new(
+        request: &'a Request<'a>,
+        reply: &'a mut Reply<'r>,
+        found: &Found<'a>,
+        place: AnswerPlace,
+    ) -> Self {
+        let (headers, cache_control) = (found.headers, found.cache_control);
+        Self { request, reply, headers, cache_control, place }
+    }
+
     /// Adds the fields that the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
-        self.configured_fields_but(|_| false);
+        self.reply.fields(self.headers.fields());
+        self.cache_control_but(|_| false);
     }
 
     /// The same for an answer with fields of its own, which replace configured ones. Cookies are distinguished by
     /// their names, so those of both are sent.
     pub(super) fn configured_fields_but(&mut self, is_set: impl Fn(&str) -> bool) {
-        for header in self.headers {
-            if header.name.eq_ignore_ascii_case("set-cookie") || !is_set(&header.name) {
+        for (name, value) in self.headers.fields().iter() {
+            if name.eq_ignore_ascii_case("set-cookie") || !is_set(name) {
                 // Checked when the configuration was loaded.
-                let _valid = self.reply.field(&header.name, header.value.as_bytes());
+                let _valid = self.reply.field(name, value);
             }
         }
+        self.cache_control_but(is_set);
+    }
+
+    fn cache_control_but(&mut self, is_set: impl Fn(&str) -> bool) {
         if let Some(value) = self.cache_control
             && !is_set("Cache-Control")
         {
@@ -79,23 +104,26 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// The same for an answer with these prepared fields.
-    pub(super) fn configured_fields_beside(&mut self, prepared: &[u8]) {
-        self.configured_fields_but(|name| is_among(prepared, name));
+    /// The same for an answer with these fields of its own.
+    pub(super) fn configured_fields_beside(&mut self, own: Fields<'_, '_>) {
+        self.configured_fields_but(|name| own.has(name));
     }
 
     /// The same for one of the server's own pages, whose policy replaces a configured one.
-    pub(super) fn configured_fields_under(&mut self, policy: &str, prepared: &[u8]) {
+    pub(super) fn configured_fields_under(&mut self, policy: &str, own: Fields<'_, '_>) {
         self.configured_fields_but(|name| {
-            name.eq_ignore_ascii_case(policy::FIELD) || is_among(prepared, name)
+            name.eq_ignore_ascii_case(policy::FIELD) || own.has(name)
         });
         let _valid = self.reply.field(policy::FIELD, policy.as_bytes());
     }
 }
 
-/// Whether prepared lines contain a field with this name.
-fn is_among(prepared: &[u8], name: &str) -> bool {
-    prepared.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(name.len())).any(
-        |(start, rest)| start.eq_ignore_ascii_case(name.as_bytes()) && rest.first() == Some(&b':'),
-    )
+/// The field of an answer that names the methods of its resource (RFC 9110 section 10.2.1).
+pub(super) fn allow(methods: &str) -> FieldList {
+    FieldList::of(&[("Allow", methods)])
+}
+
+/// The field of an answer to a client that should try again in a second.
+pub(super) fn try_again_soon() -> FieldList {
+    FieldList::of(&[("Retry-After", "1")])
 }

@@ -68,7 +68,7 @@ impl SiteData {
     /// What a rule that serves files finds for a path: a page, a file, or the reason why there is neither.
     fn below_root(
         &self,
-        rules: &config::FileRules,
+        rules: &config::FileSettings,
         path: &str,
         method: &str,
         found: &Found<'_>,

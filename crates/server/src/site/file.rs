@@ -6,11 +6,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::FileRules;
+use config::FileSettings;
 use config::route::Found;
 use files::Key;
-use files::answer::{self, FileAnswer, FileRequest, Part};
-use http::{Answer, AnswerContext, Request};
+use files::answer::{self, AnswerFields, FileAnswer, FileRequest, Part};
+use http::{Answer, AnswerContext, FieldList, Fields, Request};
 use runtime::output::{FileName, FileRegion, SharedBytes};
 use sys::file::FileHandle;
 use wire::http::conditional::{Preconditions, SafeMethod};
@@ -18,19 +18,19 @@ use wire::http::encoding::Accepted;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::exchange::{Asked, Exchange};
+use super::exchange::{Asked, Exchange, allow, try_again_soon};
 use super::look::NotNow;
 use super::state::Site;
 use crate::message::Message;
 
-/// The methods for files, as an `Allow` line.
-pub(super) const FILE_METHODS: &[u8] = b"Allow: GET, HEAD, OPTIONS\r\n";
+/// The methods for files.
+pub(super) const FILE_METHODS: &str = "GET, HEAD, OPTIONS";
 
 impl Site {
     /// Answers with the page or file below a root. Files support only some methods.
     pub(super) fn answer_below(
         &mut self,
-        rules: &FileRules,
+        rules: &FileSettings,
         query: Option<&[u8]>,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
@@ -38,9 +38,9 @@ impl Site {
     ) -> Answer {
         let path = &*found.path;
         let Some(root) = self.root_of(found.rule, rules) else {
-            return self.refuse(Status::NOT_FOUND, b"", found, exchange, context);
+            return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
         };
-        if let Some(page) = self.page_at(root, path, context.id) {
+        if let Some(page) = self.page_at(root, path) {
             return self.answer_with_page(page, Asked::whole(path), found, exchange, context);
         }
         if matches!(exchange.request.method(), Method::Get | Method::Head) {
@@ -68,7 +68,7 @@ impl Site {
             Err(not_now) => return self.put_off(not_now, found, exchange, context),
         };
         let answer = answer::answer(&request, &entry, context.now.unix_seconds);
-        if let Some(location) = answer.location() {
+        if let Some(location) = &answer.location {
             return self.redirect(answer.status, location, exchange);
         }
         if answer.wants_page() {
@@ -78,8 +78,12 @@ impl Site {
                 let asked = Asked::whole(key.path);
                 return self.answer_with_page(main, asked, found, exchange, context);
             }
-            let fields = answer.fields.into_owned();
-            return self.refuse(answer.status, &fields, found, exchange, context);
+            let fields = match &answer.fields {
+                AnswerFields::Own(fields) => fields,
+                // Those of a file that is not sent.
+                AnswerFields::Prepared(_) => &FieldList::new(),
+            };
+            return self.refuse(answer.status, fields, found, exchange, context);
         }
         let file = match answer.large {
             Some(large) if exchange.reply.sends_body() => {
@@ -103,10 +107,10 @@ impl Site {
     ) -> Answer {
         if exchange.request.method() != Method::Options {
             let status = Status::METHOD_NOT_ALLOWED;
-            return self.refuse(status, FILE_METHODS, found, exchange, context);
+            return self.refuse(status, &allow(FILE_METHODS), found, exchange, context);
         }
         exchange.reply.begin(Status::NO_CONTENT);
-        exchange.reply.prepared_fields(FILE_METHODS);
+        exchange.reply.fields(allow(FILE_METHODS).fields());
         exchange.configured_fields();
         exchange.reply.end_head();
         Answer::Done
@@ -124,7 +128,7 @@ impl Site {
             NotNow::Wait => Answer::Wait,
             NotNow::Busy => {
                 let status = Status::SERVICE_UNAVAILABLE;
-                self.refuse(status, b"Retry-After: 1\r\n", found, exchange, context)
+                self.refuse(status, &try_again_soon(), found, exchange, context)
             }
         }
     }
@@ -171,10 +175,10 @@ fn write(
     exchange: &mut Exchange<'_, '_>,
 ) {
     exchange.reply.begin(answer.status);
-    exchange.reply.prepared_fields(&answer.fields);
+    exchange.reply.fields(answer.fields.fields());
     match answer.policy {
         None => exchange.configured_fields(),
-        Some(policy) => exchange.configured_fields_under(policy, b""),
+        Some(policy) => exchange.configured_fields_under(policy, Fields::default()),
     }
     exchange.reply.end_head_of_length(answer.length);
     for part in answer.parts.as_slice() {

@@ -78,10 +78,7 @@ impl Site {
             _ => return None,
         };
         let root = self.root_of(found.rule, rules)?;
-        let page = self.data.set_of(root).and_then(|set| {
-            let path = found.path.trim_start_matches('/');
-            Some((set, self.runner.as_ref()?.find(set, path)?))
-        });
+        let page = self.page_at(root, &found.path);
         page.or_else(|| self.main_module(found)).map(Some)
     }
 

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::FileRules;
+use config::FileSettings;
 use config::route::RuleId;
 use files::cache::Looked;
 use files::entry::Entry;
@@ -36,7 +36,7 @@ pub(super) enum NotNow {
 
 impl Site {
     /// The root that a rule serves from.
-    pub(super) fn root_of(&mut self, rule: RuleId, rules: &FileRules) -> Option<RootIndex> {
+    pub(super) fn root_of(&mut self, rule: RuleId, rules: &FileSettings) -> Option<RootIndex> {
         if let Some((_, root)) = self.root_of_rule.iter().find(|(known, _)| *known == rule) {
             return Some(*root);
         }

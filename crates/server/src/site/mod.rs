@@ -27,6 +27,7 @@ mod pack;
 mod packer;
 mod page_fields;
 mod records;
+mod route;
 mod scan_places;
 mod script;
 mod state;

@@ -11,7 +11,7 @@ use config::PageErrors;
 use config::RouteAction;
 use config::route::Found;
 use files::RootIndex;
-use http::{Added, Answer, AnswerContext, Request};
+use http::{Added, Answer, AnswerContext, FieldList, Request};
 use pages::uploads::UploadState;
 use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
 use runtime::diagnostic::{self, Level};
@@ -20,7 +20,7 @@ use script::engine::{Author, Fault, Output, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::exchange::{Asked, Exchange};
+use super::exchange::{Asked, Exchange, try_again_soon};
 use super::pack;
 use super::page_fields::{is_of_page, status_set, write_fields};
 use super::state::Site;
@@ -28,17 +28,11 @@ use crate::limits::APP_MAIN;
 use crate::message::Message;
 
 impl Site {
-    /// The page that answers a path, if there is one. A request that a page has begun continues with it, whatever the path means now.
+    /// The page that answers a path, if there is one.
     #[inline]
-    pub(super) fn page_at(
-        &self,
-        root: RootIndex,
-        path: &str,
-        process: ProcessId,
-    ) -> Option<(SetIndex, usize)> {
+    pub(super) fn page_at(&self, root: RootIndex, path: &str) -> Option<(SetIndex, usize)> {
         let (runner, set) = (self.runner.as_ref()?, self.data.set_of(root)?);
-        let found = runner.find(set, path.trim_start_matches('/'));
-        Some((set, found.or_else(|| runner.is_underway(process).then_some(0))?))
+        Some((set, runner.find(set, path.trim_start_matches('/'))?))
     }
 
     /// The app module with this name, if there is one. A request that began with a module continues with it.
@@ -71,11 +65,12 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        exchange.place.page = Some((set, index));
         if !self.uploads.is_empty() {
             match self.uploads.standing(context.id) {
                 Some(UploadState::Coming) => return Answer::Wait,
                 Some(UploadState::Refused(status)) => {
-                    return self.refuse(status, fields_of(status), found, exchange, context);
+                    return self.refuse(status, &fields_of(status), found, exchange, context);
                 }
                 Some(UploadState::Whole) | None => {}
             }
@@ -184,7 +179,9 @@ impl Site {
                 self.failure(&page, error.as_deref(), set)
             }
             _ if exchange.reply.is_begun() => return Answer::Cut,
-            _ => return self.refuse(Status::NOT_FOUND, b"", found, exchange, context),
+            _ => {
+                return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
+            }
         };
         if exchange.reply.is_begun() {
             // There is no other answer any more.
@@ -241,7 +238,7 @@ impl Site {
     fn answer_for_module(
         &mut self,
         status: Status,
-        fields: &[u8],
+        fields: &FieldList,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
@@ -275,30 +272,29 @@ impl Site {
     ) -> Answer {
         let fields = fields_of(status);
         match shown {
-            Some(page) => Self::fault_page(status, fields, &page, exchange),
-            None => self.refuse(status, fields, found, exchange, context),
+            Some(page) => Self::fault_page(status, &fields, &page, exchange),
+            None => self.refuse(status, &fields, found, exchange, context),
         }
     }
 }
 
 /// What a module has set for an answer that the server gives in its place: the status, and fields.
-fn said_by_module(output: &Output) -> (Status, Vec<u8>) {
+fn said_by_module(output: &Output) -> (Status, FieldList) {
     let status = output.status.and_then(Status::from_code).unwrap_or(Status::NOT_FOUND);
-    let mut fields = Vec::new();
+    let mut fields = FieldList::new();
     for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {
         if !name.eq_ignore_ascii_case("content-type") {
-            for part in [name.as_bytes(), b": ", value, b"\r\n"] {
-                fields.extend_from_slice(part);
-            }
+            // It was checked when the module set it, and a module can set only few.
+            let _valid = fields.add(name, value);
         }
     }
     (status, fields)
 }
 
 /// The fields that a status requires.
-fn fields_of(status: Status) -> &'static [u8] {
+fn fields_of(status: Status) -> FieldList {
     let is_busy = status == Status::SERVICE_UNAVAILABLE;
-    if is_busy { b"Retry-After: 1\r\n" } else { b"" }
+    if is_busy { try_again_soon() } else { FieldList::new() }
 }
 
 /// The status for a page that was ended.

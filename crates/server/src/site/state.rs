@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ahash::HashMap;
 use channels::{ChannelStats, Channels, ListenerNumber};
 use config::route::RuleId;
 use files::cache::{Cache, CacheStats};
@@ -25,7 +24,7 @@ use super::orders::Programs;
 use super::packer::Packer;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
-use super::waiting::{Refusal, Waiting};
+use super::waiting::Waiting;
 use crate::limits;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
@@ -56,8 +55,6 @@ pub struct Site {
     pub(super) rewritten: Vec<ProcessId>,
     /// Processes whose file is cold and for which no helper had room, in the order of their requests.
     pub(super) postponed: VecDeque<ProcessId>,
-    /// Requests that are refused once the file of their error page has been looked up.
-    pub(super) refused: HashMap<ProcessId, Refusal>,
     /// Forms with files that are being received.
     pub(super) uploads: Desk,
     /// Answers of pages that are being compressed.

@@ -68,9 +68,7 @@ impl Site {
             exchange.reply.end_head_with_length(0);
             return Err(Answer::Done);
         }
-        exchange.reply.prepared_fields(b"Sec-WebSocket-Accept: ");
-        exchange.reply.prepared_fields(&token);
-        exchange.reply.prepared_fields(b"\r\n");
+        let _valid = exchange.reply.field("Sec-WebSocket-Accept", &token);
         let output = runner.output();
         let mut offered = exchange.request.head.fields.all("sec-websocket-protocol");
         let is_offered = |name: &[u8]| name.trim_ascii() == output.body;

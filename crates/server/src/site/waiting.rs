@@ -1,9 +1,8 @@
-//! Requests that wait for files, and what is kept of them meanwhile.
+//! Requests that wait for files.
 
 use ahash::HashMap;
 use files::{Key, RootIndex};
 use runtime::slots::ProcessId;
-use wire::http::status::Status;
 
 /// Waiting processes, by root and path.
 #[derive(Debug, Default)]
@@ -34,11 +33,4 @@ impl Waiting {
         let paths = std::mem::take(&mut self.by_root).into_values().flatten();
         paths.flat_map(|(_, processes)| processes).collect()
     }
-}
-
-/// The status with which a request is refused. This is final: while its page is looked up, the request is not answered in any other way,
-/// such as by running the failed page again.
-pub(super) struct Refusal {
-    pub(super) status: Status,
-    pub(super) fields: Vec<u8>,
 }

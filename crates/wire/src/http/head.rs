@@ -4,7 +4,7 @@
 //! allocation; the answer to a question depends only on the bytes up to the one that settles it, so a
 //! head that comes in pieces gets the same answer as a whole one. Never looks at a body, never answers.
 
-mod authority;
+pub(super) mod authority;
 mod fields;
 pub(super) mod meaning;
 mod method_token;
@@ -13,10 +13,11 @@ pub(super) mod scan;
 
 use super::method::Method;
 use super::refusal::{Reason, Refusal};
+use super::url::Scheme;
 use crate::limits;
 
 pub use fields::{FieldSlots, Fields};
-use fields::{Initials, Slot};
+pub(super) use fields::{Initials, Slot};
 use meaning::{Conclusion, Meaning};
 use request_line::RequestLine;
 
@@ -69,7 +70,9 @@ pub struct Request<'b, 's> {
     /// The request target.
     pub target: Target<'b>,
     /// Bytes of the target before its query: see [`Request::split_target`].
-    path_size: usize,
+    pub(super) path_size: usize,
+    /// Whether the connection it came over is encrypted.
+    pub scheme: Scheme,
     /// The client's version.
     pub version: Version,
     /// All field lines in order.
@@ -98,6 +101,11 @@ impl<'b> Request<'b, '_> {
         let (path, rest) = target.split_at_checked(self.path_size).unwrap_or((target, b""));
         (path, rest.get(1..))
     }
+
+    /// The request line as it was sent, without its end; for a request that came as values, one with the same meaning.
+    pub fn line(&self) -> &'b [u8] {
+        self.fields.preface()
+    }
 }
 
 /// The request target: visible ASCII without a number sign.
@@ -117,6 +125,8 @@ pub enum Version {
     Http10,
     /// HTTP/1.1, or a later minor version, which is answered as 1.1 (RFC 9110, 2.5).
     Http11,
+    /// A version in which requests come as values, each on a stream of its own.
+    Http2,
 }
 
 /// How a body is delimited (RFC 9112, 6.3).
@@ -126,7 +136,7 @@ pub enum Framing {
     None,
     /// This many bytes.
     Length(u64),
-    /// Chunks, until one without data.
+    /// Chunks, until one without data; on a stream, bytes until its end.
     Chunked,
 }
 
@@ -175,6 +185,7 @@ pub fn parse<'b, 's>(
             method: line.method,
             target: line.target,
             path_size: line.path_size,
+            scheme: Scheme::Http,
             version: line.version,
             fields: slots.fields(input, fields.count, fields.initials),
             host: conclusion.host,

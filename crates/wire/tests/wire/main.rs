@@ -7,6 +7,7 @@ mod desync;
 mod escaping;
 mod generate;
 mod json;
+mod kept;
 mod multipart;
 mod pipeline;
 mod proxy;

@@ -3,13 +3,13 @@
 //! Owns their fields.
 
 use channels::{Findings, Member, Members};
-use http::Answer;
+use http::{Answer, FieldList};
 use wire::http::status::Status;
 use wire::websocket::{self, Problem};
 
-use super::Refused;
+use super::{CHANNEL_METHODS, Refused};
 use crate::origin::{Origin, write_origin};
-use crate::site::exchange::Exchange;
+use crate::site::exchange::{Exchange, allow, try_again_soon};
 
 /// `{"members":"NAME","subscribers":3,"total":1,"users":[{"user":"ann","info":…}]}`. Subscribers whose token names no user are not members.
 pub(crate) fn members_object(name: &str, found: &Findings) -> String {
@@ -37,12 +37,14 @@ pub(super) fn answer_preflight(origin: &Origin<'_>, exchange: &mut Exchange<'_, 
     exchange.reply.begin(Status::NO_CONTENT);
     exchange.configured_fields();
     write_origin(origin, exchange.reply);
-    exchange.reply.prepared_fields(b"Allow: GET, POST, OPTIONS\r\n");
+    exchange.reply.fields(allow(CHANNEL_METHODS).fields());
     if matches!(origin, Origin::Allowed(_)) {
-        exchange.reply.prepared_fields(
-            b"Access-Control-Allow-Methods: GET, POST\r\n\
-            Access-Control-Allow-Headers: Authorization, Content-Type, Last-Event-ID\r\nAccess-Control-Max-Age: 600\r\n",
-        );
+        let fields = FieldList::of(&[
+            ("Access-Control-Allow-Methods", "GET, POST"),
+            ("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID"),
+            ("Access-Control-Max-Age", "600"),
+        ]);
+        exchange.reply.fields(fields.fields());
     }
     exchange.reply.end_head();
     Answer::Done
@@ -68,7 +70,7 @@ pub(super) fn refuse(
 ) -> Answer {
     let text = serde_json::Value::String(refused.text());
     let text = format!("{{\"error\":{text}}}");
-    answer_with(refused.status(), refused.challenge(), &text, origin, exchange)
+    answer_with((refused.status(), refused.challenge()), &text, origin, exchange)
 }
 
 pub(super) fn answer_json(
@@ -77,12 +79,11 @@ pub(super) fn answer_json(
     origin: &Origin<'_>,
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
-    answer_with(status, b"", text, origin, exchange)
+    answer_with((status, None), text, origin, exchange)
 }
 
 fn answer_with(
-    status: Status,
-    fields: &[u8],
+    (status, challenge): (Status, Option<&str>),
     text: &str,
     origin: &Origin<'_>,
     exchange: &mut Exchange<'_, '_>,
@@ -97,12 +98,13 @@ fn answer_with(
             exchange.reply.field("Sec-WebSocket-Version", websocket::SUPPORTED_VERSION.as_bytes());
     }
     if matches!(status, Status::SERVICE_UNAVAILABLE | Status::TOO_MANY_REQUESTS) {
-        exchange.reply.prepared_fields(b"Retry-After: 1\r\n");
+        exchange.reply.fields(try_again_soon().fields());
     }
-    exchange.reply.prepared_fields(fields);
-    exchange
-        .reply
-        .prepared_fields(b"Content-Type: application/json\r\nCache-Control: no-store\r\n");
+    if let Some(challenge) = challenge {
+        let _valid = exchange.reply.field("WWW-Authenticate", challenge.as_bytes());
+    }
+    let _valid = exchange.reply.field("Content-Type", b"application/json");
+    let _valid = exchange.reply.field("Cache-Control", b"no-store");
     exchange.reply.end_head_with_length(text.len() as u64);
     exchange.reply.body(text.as_bytes());
     Answer::Done

@@ -23,7 +23,7 @@ pub(crate) use self::answers::members_object;
 use self::answers::{answer_json, answer_preflight, refuse};
 pub(crate) use self::publishing::wish_of;
 use super::asking::{Question, Verdict, Veto};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, allow};
 use super::orders::KeyProblem;
 use super::state::Site;
 use super::upgraded::Upgraded;
@@ -33,6 +33,9 @@ use crate::origin::{Origin, origin_of};
 
 /// The path prefix of channels.
 const PREFIX: &str = "/channels";
+
+/// The methods of channels.
+const CHANNEL_METHODS: &str = "GET, POST, OPTIONS";
 
 /// The channel in a path; an empty name stands for all channels. `None`: the path is not below the prefix.
 pub(super) fn channel_in(path: &str) -> Option<&str> {
@@ -99,14 +102,12 @@ impl Refused {
     }
 
     /// The challenge that says how to authenticate (RFC 6750, section 3).
-    fn challenge(&self) -> &'static [u8] {
+    fn challenge(&self) -> Option<&'static str> {
         match self {
-            Self::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
-            Self::NoProgram | Self::Rules(Refusal::NoToken) => b"WWW-Authenticate: Bearer\r\n",
-            Self::Module(veto) if veto.status == Status::UNAUTHORIZED => {
-                b"WWW-Authenticate: Bearer\r\n"
-            }
-            _ => b"",
+            Self::Token(_) => Some("Bearer error=\"invalid_token\""),
+            Self::NoProgram | Self::Rules(Refusal::NoToken) => Some("Bearer"),
+            Self::Module(veto) if veto.status == Status::UNAUTHORIZED => Some("Bearer"),
+            _ => None,
         }
     }
 }
@@ -188,7 +189,7 @@ impl Site {
             }
             _ => {
                 let status = Status::METHOD_NOT_ALLOWED;
-                self.refuse(status, b"Allow: GET, POST, OPTIONS\r\n", found, exchange, context)
+                self.refuse(status, &allow(CHANNEL_METHODS), found, exchange, context)
             }
         }
     }

@@ -6,7 +6,7 @@
 use channels::limits::{POLL_MS, POLL_MS_MAX};
 use channels::{Position, Rights};
 use config::route::Found;
-use http::{Answer, AnswerContext, Request};
+use http::{Answer, AnswerContext, FieldList, Request};
 use pages::{KeptRequest, Wish};
 use wire::http::accept;
 use wire::http::status::Status;
@@ -67,9 +67,7 @@ impl Site {
                 "{\"error\":\"the last request of a connection cannot become a WebSocket\"}";
             return answer_json(Status::SERVICE_UNAVAILABLE, refused, origin, exchange);
         }
-        exchange.reply.prepared_fields(b"Sec-WebSocket-Accept: ");
-        exchange.reply.prepared_fields(&token);
-        exchange.reply.prepared_fields(b"\r\n");
+        let _valid = exchange.reply.field("Sec-WebSocket-Accept", &token);
         if speaks_json {
             let _valid = exchange.reply.field("Sec-WebSocket-Protocol", JSON_PROTOCOL.as_bytes());
         }
@@ -151,9 +149,12 @@ impl Site {
             exchange.reply.begin(Status::OK);
             exchange.configured_fields_but(|field| field.eq_ignore_ascii_case("cache-control"));
             write_origin(origin, exchange.reply);
-            exchange.reply.prepared_fields(
-                b"Content-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\n",
-            );
+            let fields = FieldList::of(&[
+                ("Content-Type", "text/event-stream"),
+                ("Cache-Control", "no-cache"),
+                ("X-Accel-Buffering", "no"),
+            ]);
+            exchange.reply.fields(fields.fields());
             exchange.reply.end_head();
             let to = Upgrade::Events(name.into(), wanted.since);
             let address = exchange.request.peer.address;

@@ -3,7 +3,7 @@
 //! Owns the page: `{"keys":[{"key":"a","value":"1"}],"next":"a"}`, and how long it may be: the scheduler works on it
 //! without a pause. `record_json` formats the records.
 
-use http::{Answer, AnswerContext};
+use http::{Answer, AnswerContext, FieldList};
 use store::limits::PAGE_KEYS;
 use store::{Database, Failure, Outcome, PageOf, Query, Snapshot, With};
 use wire::http::accept::fit;
@@ -56,7 +56,12 @@ impl Site {
             true => ("application/x-ndjson", listed.lines()),
             false => ("application/json", listed.object()),
         };
-        Ok(answer(Status::OK, (b"", media_type), Given::Copied(text.as_bytes()), exchange))
+        Ok(answer(
+            Status::OK,
+            (&FieldList::new(), media_type),
+            Given::Copied(text.as_bytes()),
+            exchange,
+        ))
     }
 }
 

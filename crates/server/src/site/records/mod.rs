@@ -9,7 +9,7 @@ mod writing;
 
 use channels::TokenProblem;
 use config::route::Found;
-use http::{Answer, AnswerContext, BodyPolicy, Request};
+use http::{Answer, AnswerContext, BodyPolicy, FieldList, Request};
 use store::limits::VALUE_SIZE;
 use store::{Database, Executed, Failure, Misuse};
 use wire::http::method::Method;
@@ -18,7 +18,7 @@ use wire::http::target::query_pairs;
 use wire::limits::QUERY_PAIRS_MAXIMUM;
 
 use super::database_access::{Need, NoAccess};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, allow, try_again_soon};
 use super::given::Given;
 use super::state::Site;
 use super::store_desk::Awaited;
@@ -138,11 +138,11 @@ impl Site {
                 .check((Need::Write, place.database), query, exchange, context)
                 .and_then(|()| self.answer_change((place.database, key), query, exchange, context)),
             _ => {
-                let allow: &[u8] = match place.key {
-                    Some(_) => b"Allow: GET, HEAD, PUT, POST, DELETE\r\n",
-                    None => b"Allow: GET, HEAD\r\n",
-                };
-                return self.refuse(Status::METHOD_NOT_ALLOWED, allow, found, exchange, context);
+                let allow = allow(match place.key {
+                    Some(_) => "GET, HEAD, PUT, POST, DELETE",
+                    None => "GET, HEAD",
+                });
+                return self.refuse(Status::METHOD_NOT_ALLOWED, &allow, found, exchange, context);
             }
         };
         let answer = answered.unwrap_or_else(|refused| refuse(&refused, exchange));
@@ -196,19 +196,28 @@ fn outcome_of(executed: Result<Executed, Failure>) -> Result<store::Outcome, Ref
 fn refuse(refused: &Refused, exchange: &mut Exchange<'_, '_>) -> Answer {
     let text = serde_json::Value::String(refused.text());
     let text = format!("{{\"error\":{text}}}");
-    let fields: &[u8] = match refused {
-        Refused::Token(_) => b"WWW-Authenticate: Bearer error=\"invalid_token\"\r\n",
-        Refused::Access(NoAccess::NoKey | NoAccess::NoToken) => b"WWW-Authenticate: Bearer\r\n",
-        Refused::Failure(_) => b"Retry-After: 1\r\n",
-        _ => b"",
+    let fields = match refused {
+        Refused::Token(_) => {
+            FieldList::of(&[("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+        }
+        Refused::Access(NoAccess::NoKey | NoAccess::NoToken) => {
+            FieldList::of(&[("WWW-Authenticate", "Bearer")])
+        }
+        Refused::Failure(_) => try_again_soon(),
+        _ => FieldList::new(),
     };
-    answer(refused.status(), (fields, "application/json"), Given::Copied(text.as_bytes()), exchange)
+    answer(
+        refused.status(),
+        (&fields, "application/json"),
+        Given::Copied(text.as_bytes()),
+        exchange,
+    )
 }
 
 /// An answer that no browser displays as a page, whatever the value contains.
 fn answer(
     status: Status,
-    (fields, media_type): (&[u8], &str),
+    (fields, media_type): (&FieldList, &str),
     body: Given<'_>,
     exchange: &mut Exchange<'_, '_>,
 ) -> Answer {
@@ -217,10 +226,9 @@ fn answer(
         field.eq_ignore_ascii_case("cache-control")
             || field.eq_ignore_ascii_case("x-content-type-options")
     });
-    exchange.reply.prepared_fields(fields);
-    exchange
-        .reply
-        .prepared_fields(b"Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n");
+    exchange.reply.fields(fields.fields());
+    let _valid = exchange.reply.field("Cache-Control", b"no-cache");
+    let _valid = exchange.reply.field("X-Content-Type-Options", b"nosniff");
     if status == Status::NO_CONTENT || status == Status::NOT_MODIFIED {
         exchange.reply.end_head();
         return Answer::Done;

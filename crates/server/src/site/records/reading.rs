@@ -2,7 +2,7 @@
 //!
 //! Owns its header fields: the version is the entity tag.
 
-use http::{Answer, AnswerContext, Request};
+use http::{Answer, AnswerContext, FieldList, Request};
 use store::{Database, Kind, Record};
 use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validators, evaluate};
 use wire::http::method::Method;
@@ -32,23 +32,23 @@ impl Site {
         match judge(method, exchange.request, Some(&tag), context.now.unix_seconds) {
             Precondition::Failed => return Err(Refused::Condition),
             Precondition::NotModified => {
-                let fields = format!("ETag: {tag}\r\n");
                 return Ok(answer(
                     Status::NOT_MODIFIED,
-                    (fields.as_bytes(), media_type(&record)),
+                    (&FieldList::of(&[("ETag", &tag)]), media_type(&record)),
                     Given::Copied(b""),
                     exchange,
                 ));
             }
             Precondition::Proceed { .. } => {}
         }
-        let mut fields = format!("ETag: {tag}\r\n");
+        let mut fields = FieldList::of(&[("ETag", &tag)]);
         if let Some(expiry) = record.expiry_ms {
-            fields.push_str(&format!("Store-Expires-In: {}\r\n", expiry.saturating_sub(now_ms)));
+            let left_ms = expiry.saturating_sub(now_ms).to_string();
+            let _valid = fields.add("Store-Expires-In", left_ms.as_bytes());
         }
         let given = store.give_record(&record, (database, key), context.now);
         let given = given.map_err(Refused::Failure)?;
-        Ok(answer(Status::OK, (fields.as_bytes(), media_type(&record)), given, exchange))
+        Ok(answer(Status::OK, (&fields, media_type(&record)), given, exchange))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns the change that a request makes. Preconditions are evaluated against the state that this
 //! scheduler sees; the writer then makes the change only if the value is still the same.
 
-use http::{Answer, AnswerContext};
+use http::{Answer, AnswerContext, FieldList};
 use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};
 use wire::http::conditional::{Precondition, SafeMethod};
 use wire::http::method::Method;
@@ -106,7 +106,7 @@ fn put(
 fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
     match outcome {
         Outcome::Put(true, _) | Outcome::Made(true) => {
-            Ok(answer(Status::NO_CONTENT, (b"", ""), Given::Copied(b""), exchange))
+            Ok(answer(Status::NO_CONTENT, (&FieldList::new(), ""), Given::Copied(b""), exchange))
         }
         Outcome::Put(false, _) | Outcome::Made(false) => Err(Refused::Condition),
         Outcome::Misuse(misuse) => Err(Refused::Misuse(misuse)),
@@ -114,10 +114,15 @@ fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Ref
             let text = number.to_string();
             {
                 let body = Given::Copied(text.as_bytes());
-                Ok(answer(Status::OK, (b"", "text/plain; charset=utf-8"), body, exchange))
+                Ok(answer(
+                    Status::OK,
+                    (&FieldList::new(), "text/plain; charset=utf-8"),
+                    body,
+                    exchange,
+                ))
             }
         }
         Outcome::Number(0) => Err(Refused::Missing),
-        _ => Ok(answer(Status::NO_CONTENT, (b"", ""), Given::Copied(b""), exchange)),
+        _ => Ok(answer(Status::NO_CONTENT, (&FieldList::new(), ""), Given::Copied(b""), exchange)),
     }
 }

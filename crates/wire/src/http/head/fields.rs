@@ -6,20 +6,20 @@
 use crate::limits;
 
 /// Where a field line begins and how long its name is.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Slot {
-    pub(super) begin: u16,
-    pub(super) name_size: u16,
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::http) struct Slot {
+    pub(in crate::http) begin: u16,
+    pub(in crate::http) name_size: u16,
 }
 
 /// The first letters of names, one bit each: for most absent names this alone shows that they are absent.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Initials(u32);
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::http) struct Initials(u32);
 
 impl Initials {
     /// For one name. Upper and lower case are the same; other bytes share bits with letters.
     #[inline(always)]
-    pub(super) const fn of(name: &[u8]) -> Initials {
+    pub(in crate::http) const fn of(name: &[u8]) -> Initials {
         match name {
             [first, ..] => Initials(1 << (*first & 31)),
             [] => Initials(0),
@@ -27,13 +27,13 @@ impl Initials {
     }
 
     #[inline(always)]
-    pub(super) const fn and(self, other: Initials) -> Initials {
+    pub(in crate::http) const fn and(self, other: Initials) -> Initials {
         Initials(self.0 | other.0)
     }
 
     /// Whether a name from `other` may be among these.
     #[inline(always)]
-    pub(super) const fn may_have(self, other: Initials) -> bool {
+    pub(in crate::http) const fn may_have(self, other: Initials) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -74,8 +74,8 @@ impl Default for FieldSlots {
     }
 }
 
-/// The field lines of a head.
-#[derive(Clone, Copy)]
+/// The field lines of a head. By default there are none.
+#[derive(Clone, Copy, Default)]
 pub struct Fields<'b, 's> {
     input: &'b [u8],
     /// One for each field, and one for the end of the last.
@@ -84,6 +84,45 @@ pub struct Fields<'b, 's> {
 }
 
 impl<'b, 's> Fields<'b, 's> {
+    /// The fields whose lines begin at these positions of a text. The last position is the end of the last line.
+    #[inline]
+    pub(in crate::http) const fn at(
+        input: &'b [u8],
+        slots: &'s [Slot],
+        initials: Initials,
+    ) -> Self {
+        Self { input, slots, initials }
+    }
+
+    /// The text that the positions count in, where the lines are, and the first letters of the names.
+    pub(in crate::http) const fn places(&self) -> (&'b [u8], &'s [Slot], Initials) {
+        (self.input, self.slots, self.initials)
+    }
+
+    /// The lines as HTTP/1 has them, each with its end, for an encoder that copies all of them at once.
+    #[inline]
+    pub fn lines(&self) -> &'b [u8] {
+        let [first, .., last] = self.slots else { return b"" };
+        self.input.get(usize::from(first.begin)..usize::from(last.begin)).unwrap_or_default()
+    }
+
+    /// The bytes before the first line: of a parsed head, its request line without the line end.
+    pub(in crate::http) fn preface(&self) -> &'b [u8] {
+        let begin = self.slots.first().map_or(0, |first| usize::from(first.begin));
+        self.input.get(..begin.saturating_sub(2)).unwrap_or_default()
+    }
+
+    /// The fields without the first `count` of them.
+    #[must_use]
+    pub fn after(&self, count: usize) -> Self {
+        Self { slots: self.slots.get(count..).unwrap_or_default(), ..*self }
+    }
+
+    /// Whether a field has this name, in any case.
+    pub fn has(&self, name: &str) -> bool {
+        self.may_have(name) && self.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
     /// The number of field lines.
     #[inline]
     pub fn len(&self) -> usize {

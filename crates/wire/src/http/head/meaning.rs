@@ -116,7 +116,7 @@ impl<'b> Meaning<'b> {
         if name.eq_ignore_ascii_case(b"transfer-encoding") {
             return self.note_coding(line);
         }
-        if resembles(name, b"content", b"length") || resembles(name, b"transfer", b"encoding") {
+        if imitates_framing(name) {
             return Err(Reason::DisguisedFraming);
         }
         Ok(())
@@ -257,6 +257,15 @@ pub(in crate::http) fn parse_length(value: &[u8]) -> Option<u64> {
         length = length * 10 + u64::from(byte - b'0');
     }
     (length <= CONTENT_LENGTH_MAX).then_some(length)
+}
+
+/// Whether a name is not one of the two that frame a body, but other parsers may take it for one.
+pub(in crate::http) fn imitates_framing(name: &[u8]) -> bool {
+    let is_one = name.eq_ignore_ascii_case(b"content-length")
+        || name.eq_ignore_ascii_case(b"transfer-encoding");
+    let is_like =
+        resembles(name, b"content", b"length") || resembles(name, b"transfer", b"encoding");
+    name.len() >= 14 && is_like && !is_one
 }
 
 /// Whether a long name may be one of the two that frame a body, or may imitate one.

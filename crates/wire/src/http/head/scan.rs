@@ -23,7 +23,7 @@ pub(in crate::http) fn value(input: &[u8], mut at: usize) -> usize {
 /// How many bytes at the start of the input are allowed in a request target (visible ASCII without the number sign, which would begin a
 /// fragment), and how many of them come before a question mark.
 #[inline(always)]
-pub(super) fn target(input: &[u8]) -> (usize, usize) {
+pub(in crate::http) fn target(input: &[u8]) -> (usize, usize) {
     let mut rest = input;
     let mut question = usize::MAX;
     let mut at = 0usize;

@@ -1,0 +1,48 @@
+//! A route on its own, for a request that waits.
+//!
+//! Owns what a lookup found beyond the table itself, so that the same answer can be given again without a lookup.
+//! Valid only for the table it came from.
+
+use std::borrow::Cow;
+
+use super::{Found, HostId, Refusal, RuleId, Table};
+
+/// What [`Table::find`] has found. [`Table::recall`] returns it again.
+#[derive(Debug, Clone)]
+pub struct KeptRoute {
+    host: HostId,
+    rule: RuleId,
+    refusal: Option<Refusal>,
+    /// `None`: that of the request.
+    path: Option<Box<str>>,
+    rest: usize,
+    location: Box<str>,
+}
+
+impl Found<'_> {
+    /// Keeps the route of a request with this path.
+    #[must_use]
+    pub fn keep(self, path: &str) -> KeptRoute {
+        KeptRoute {
+            host: self.host,
+            rule: self.rule,
+            refusal: self.action.err(),
+            path: (self.path != path).then(|| self.path.into()),
+            rest: self.rest,
+            location: self.location.into(),
+        }
+    }
+}
+
+impl Table {
+    /// The route that this table has found before, for a request with the same path.
+    #[must_use]
+    pub fn recall<'a>(&'a self, kept: &'a KeptRoute, path: &'a str) -> Found<'a> {
+        if let Some(refusal) = &kept.refusal {
+            return self.not_taken(kept.host, kept.rule, refusal.clone());
+        }
+        let path = Cow::Borrowed(kept.path.as_deref().unwrap_or(path));
+        let location = Cow::Borrowed(&*kept.location);
+        self.found(kept.host, kept.rule, (path, kept.rest, location))
+    }
+}

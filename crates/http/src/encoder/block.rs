@@ -1,0 +1,104 @@
+//! Heads as values, for the carrier of a stream: a status and fields, each with its length before it.
+//!
+//! Owns the form of a block, for the encoder that writes it and for the carrier that reads it. A carrier renders it
+//! as its protocol wants it, HTTP/2 with HPACK. Never has a body.
+//!
+//! A block is the number of bytes that follow (4 bytes), the status (2), and for each field the length of its name
+//! (2) and value (4), its name in lower case, and its value. Numbers are big-endian.
+
+use wire::http::response::{InvalidField, check_field};
+use wire::http::status::Status;
+
+/// Bytes of the number before a block.
+const SIZE: usize = 4;
+
+/// Writes one block after the other into the same room.
+#[derive(Debug, Default)]
+pub(super) struct BlockWriter(Vec<u8>);
+
+impl BlockWriter {
+    /// Begins a block.
+    pub(super) fn begin(&mut self, status: Status) {
+        self.0.clear();
+        self.0.extend_from_slice(&[0; SIZE]);
+        self.0.extend_from_slice(&status.code().to_be_bytes());
+    }
+
+    /// Adds a field after checking it.
+    pub(super) fn field(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
+        check_field(name, value)?;
+        if u16::try_from(name.len()).is_err() || u32::try_from(value.len()).is_err() {
+            return Err(InvalidField::Room);
+        }
+        self.put(name, value);
+        Ok(())
+    }
+
+    /// Adds a field that is valid.
+    pub(super) fn put(&mut self, name: &str, value: &[u8]) {
+        // The lengths were checked with the field, or are those of a list shorter than 64 KiB.
+        self.0.extend_from_slice(&(name.len() as u16).to_be_bytes());
+        self.0.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        self.0.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
+        self.0.extend_from_slice(value);
+    }
+
+    /// The whole block.
+    pub(super) fn finish(&mut self) -> &[u8] {
+        let size = u32::try_from(self.0.len() - SIZE).unwrap_or(u32::MAX);
+        if let Some(place) = self.0.first_chunk_mut::<SIZE>() {
+            *place = size.to_be_bytes();
+        }
+        &self.0
+    }
+}
+
+/// The head of an answer on a stream, as its carrier reads it.
+///
+/// ```
+/// use http::HeadBlock;
+///
+/// let bytes = b"\0\0\0\x0f\0\xc8\0\x04\0\0\0\x03etag\"1\"the body";
+/// let (block, body) = HeadBlock::split(bytes).expect("it is whole");
+/// assert_eq!(block.status().code(), 200);
+/// assert_eq!(block.fields().collect::<Vec<_>>(), [("etag", &b"\"1\""[..])]);
+/// assert_eq!(body, b"the body");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct HeadBlock<'b> {
+    status: Status,
+    fields: &'b [u8],
+}
+
+impl<'b> HeadBlock<'b> {
+    /// The block at the start of the bytes, and the bytes after it. `None`: it is incomplete, or is no block.
+    #[must_use]
+    pub fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let (size, rest) = bytes.split_first_chunk::<SIZE>()?;
+        let (block, rest) =
+            rest.split_at_checked(usize::try_from(u32::from_be_bytes(*size)).ok()?)?;
+        let (status, fields) = block.split_first_chunk()?;
+        let status = Status::from_code(u16::from_be_bytes(*status))?;
+        Some((Self { status, fields }, rest))
+    }
+
+    /// The status; 1xx is interim, and another block follows.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Names in lower case, and values, in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b> {
+        let mut rest = self.fields;
+        std::iter::from_fn(move || {
+            let (name_size, after) = rest.split_first_chunk()?;
+            let (value_size, after) = after.split_first_chunk()?;
+            let (name, after) = after.split_at_checked(u16::from_be_bytes(*name_size).into())?;
+            let value_size = usize::try_from(u32::from_be_bytes(*value_size)).ok()?;
+            let (value, after) = after.split_at_checked(value_size)?;
+            rest = after;
+            Some((str::from_utf8(name).ok()?, value))
+        })
+    }
+}

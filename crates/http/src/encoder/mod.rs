@@ -1,0 +1,185 @@
+//! How a reply is rendered: a closed set of encoders.
+//!
+//! Owns the choice, and what each encoder makes of the steps of a head. [`Reply`](crate::Reply) says what is
+//! answered; only the files here know how that looks. Never decides an answer.
+
+pub(super) mod block;
+mod parts;
+mod text;
+
+use runtime::output::Output;
+use wire::http::head::{Fields, Version};
+use wire::http::response::{InvalidField, append_field};
+use wire::http::status::Status;
+
+use crate::framing::StreamFraming;
+pub(super) use parts::ReplyParts;
+
+/// The encoder of one reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoder {
+    /// The text of HTTP/1, directly in the output.
+    Text {
+        /// The client's version.
+        version: Version,
+        /// Whether the connection continues.
+        persistence: Persistence,
+    },
+    /// Head blocks for the carrier of a stream, which marks the end of the body itself.
+    Blocks,
+}
+
+/// Whether a connection continues after a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persistence {
+    /// Yes, as is the default in HTTP/1.1.
+    Kept,
+    /// Yes, and an HTTP/1.0 client has to be told.
+    KeptAlive,
+    /// No: it is closed after the reply.
+    Closed,
+}
+
+impl Encoder {
+    /// HTTP/1.1, for the last reply of a connection.
+    pub(super) const LAST_TEXT: Self =
+        Self::Text { version: Version::Http11, persistence: Persistence::Closed };
+
+    /// Whether its heads are plain ones of HTTP/1.1, for which prepared ones exist.
+    #[inline]
+    pub(super) fn is_plain(self) -> bool {
+        matches!(self, Self::Text { persistence: Persistence::Kept, .. })
+    }
+
+    /// Whether nothing follows the reply on what carries it.
+    #[inline]
+    pub(super) fn is_last(self) -> bool {
+        matches!(self, Self::Blocks | Self::Text { persistence: Persistence::Closed, .. })
+    }
+
+    /// Whether what carries the reply can change to another protocol after it.
+    pub(super) fn can_change(self) -> bool {
+        self == Self::Text { version: Version::Http11, persistence: Persistence::Kept }
+    }
+
+    /// Makes this the last reply on what carries it.
+    pub(super) fn close(&mut self) {
+        if let Self::Text { persistence, .. } = self {
+            *persistence = Persistence::Closed;
+        }
+    }
+
+    /// Begins a head: status, date, and the fields of the connection.
+    #[inline]
+    pub(super) fn begin(self, status: Status, parts: &mut ReplyParts, output: &mut Output) {
+        match self {
+            Self::Text { persistence, .. } => {
+                text::begin(persistence, status, parts, output.buffer());
+            }
+            Self::Blocks => parts.begin_block(status),
+        }
+    }
+
+    /// Begins a head and says how its body, whose length is unknown, ends.
+    pub(super) fn begin_unmeasured(
+        &mut self,
+        status: Status,
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) -> StreamFraming {
+        // RFC 9112 section 6.1: no transfer coding without a body, whatever the method.
+        let has_body = has_length(status) && status != Status::RESET_CONTENT;
+        let framing = match *self {
+            _ if !has_body => StreamFraming::Omitted,
+            Self::Blocks => StreamFraming::Carried,
+            Self::Text { version: Version::Http10, .. } => {
+                self.close();
+                StreamFraming::UntilClose
+            }
+            Self::Text { .. } => StreamFraming::Chunked,
+        };
+        self.begin(status, parts, output);
+        if framing == StreamFraming::Chunked {
+            text::put_line(output.buffer(), "Transfer-Encoding", b"chunked");
+        } else if status == Status::RESET_CONTENT {
+            self.put("Content-Length", b"0", parts, output);
+        }
+        framing
+    }
+
+    /// Adds a field.
+    pub(super) fn field(
+        self,
+        (name, value): (&str, &[u8]),
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) -> Result<(), InvalidField> {
+        match self {
+            Self::Text { .. } => append_field(output.buffer(), name, value),
+            Self::Blocks => parts.block().field(name, value),
+        }
+    }
+
+    /// Adds a field of the program itself, which is valid and spelt as in all answers.
+    #[inline]
+    pub(super) fn put(
+        self,
+        name: &'static str,
+        value: &[u8],
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) {
+        match self {
+            Self::Text { .. } => text::put_line(output.buffer(), name, value),
+            Self::Blocks => parts.block().put(name, value),
+        }
+    }
+
+    /// Adds prepared fields.
+    #[inline]
+    pub(super) fn fields(
+        self,
+        fields: Fields<'_, '_>,
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) {
+        match self {
+            Self::Text { .. } => output.put(fields.lines()),
+            Self::Blocks => {
+                for (name, value) in fields.iter() {
+                    parts.block().put(name, value);
+                }
+            }
+        }
+    }
+
+    /// Ends a head.
+    #[inline]
+    pub(super) fn end(self, parts: &mut ReplyParts, output: &mut Output) {
+        match self {
+            Self::Text { .. } => output.put(b"\r\n"),
+            Self::Blocks => put_head(output, parts.block().finish()),
+        }
+    }
+
+    /// Writes an interim head (RFC 9110 section 15.2): a client that waits before it sends a body may go on.
+    pub(super) fn go_on(self, parts: &mut ReplyParts, output: &mut Output) {
+        match self {
+            Self::Text { .. } => text::go_on(output.buffer()),
+            Self::Blocks => {
+                parts.block().begin(Status::CONTINUE);
+                self.end(parts, output);
+            }
+        }
+    }
+}
+
+/// RFC 9110 section 8.6: no length in 1xx and 204, nor in 304, which has no representation to measure.
+pub(super) fn has_length(status: Status) -> bool {
+    !(status.code() < 200 || status == Status::NO_CONTENT || status == Status::NOT_MODIFIED)
+}
+
+/// Hands a whole head block to the carrier of a stream. It says its own length, so a carrier finds its end.
+fn put_head(output: &mut Output, block: &[u8]) {
+    output.put(block);
+}

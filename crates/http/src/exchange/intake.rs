@@ -1,0 +1,246 @@
+//! The body of a request: whether it is taken, and where its bytes go.
+//!
+//! Owns the limit of a body, how long it may take, and the pauses of an application that gets it in pieces: then its
+//! carrier reads nothing, so the sender is slowed down, and at most the rest of one receive is kept. Never interprets
+//! body bytes, and knows no framing.
+
+use runtime::clock::Now;
+use runtime::service::Context;
+use wire::http::head::Framing;
+use wire::http::status::Status;
+
+use super::{Exchange, State, Step};
+use crate::answering::{Asked, BodyRest, Way};
+use crate::application::{Application, BodyPolicy, Intake};
+use crate::encoder::Encoder;
+use crate::shared::Http;
+
+/// What is done with a body that was announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyPlan {
+    /// It is left unread; the answer comes at once.
+    Leave,
+    /// It is refused, because it is too large.
+    TooLarge,
+    /// It is kept until it is complete.
+    Collect {
+        /// Maximum number of bytes.
+        limit: u64,
+    },
+    /// It goes to the application as it arrives.
+    HandOver {
+        /// Maximum number of bytes.
+        limit: u64,
+    },
+}
+
+impl BodyPlan {
+    /// The maximum number of bytes that are read.
+    pub(crate) fn limit(self) -> u64 {
+        match self {
+            Self::Leave | Self::TooLarge => 0,
+            Self::Collect { limit } | Self::HandOver { limit } => limit,
+        }
+    }
+}
+
+impl<A: Application> Http<A> {
+    /// Decides what is done with the body that a head announces.
+    pub(crate) fn plan_body(&mut self, asked: &Asked<'_>) -> BodyPlan {
+        let head = asked.request.head;
+        let plan = match self.application_mut().body_policy(&asked.request) {
+            BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
+            BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
+            // A stream is not needed for another request, so nothing of it has to be read.
+            BodyPolicy::Ignore if asked.way == Way::Stream || head.expects_continue => {
+                // RFC 9110 section 10.1.1: a final answer instead of 100.
+                return BodyPlan::Leave;
+            }
+            BodyPolicy::Ignore => {
+                let limit = self.settings().unread_body_size;
+                let is_longer = matches!(head.framing, Framing::Length(size) if size > limit);
+                return if is_longer { BodyPlan::Leave } else { BodyPlan::Collect { limit } };
+            }
+        };
+        match head.framing {
+            Framing::Length(size) if size > plan.limit() => BodyPlan::TooLarge,
+            Framing::None | Framing::Length(_) | Framing::Chunked => plan,
+        }
+    }
+}
+
+/// What has arrived of a body.
+#[derive(Debug)]
+pub(super) struct Intaken {
+    /// The bytes that are kept.
+    bytes: Vec<u8>,
+    /// When it began to arrive; a pause of the application does not count.
+    began_ns: u64,
+    /// Bytes received, with their framing.
+    received: u64,
+    /// Bytes of content.
+    content: u64,
+    limit: u64,
+}
+
+impl Intaken {
+    pub(super) fn new(now: Now) -> Self {
+        Self { bytes: Vec::new(), began_ns: now.monotonic_ns, received: 0, content: 0, limit: 0 }
+    }
+
+    pub(super) fn kept(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Keeps a whole body.
+    pub(super) fn keep(&mut self, body: &[u8]) {
+        self.bytes = body.to_vec();
+    }
+
+    /// Whether it arrives more slowly than the minimum rate, after the time for a pause.
+    fn is_too_slow(&self, now_ns: u64, idle_ms: u64, rate: u64) -> bool {
+        let elapsed_ms = now_ns.saturating_sub(self.began_ns) / 1_000_000;
+        elapsed_ms > idle_ms && self.received < rate.saturating_mul(elapsed_ms) / 1000
+    }
+}
+
+impl Exchange {
+    /// A request whose body is taken as planned. `arrived` is what has already come of it, perhaps with its framing.
+    pub(crate) fn with_body<A: Application>(
+        http: &mut Http<A>,
+        asked: &Asked<'_>,
+        (plan, arrived): (BodyPlan, &[u8]),
+        context: &mut Context<'_, A::Message>,
+    ) -> (Self, Step) {
+        let mut exchange = Self::new(asked, context);
+        exchange.body.limit = plan.limit();
+        let intake = match plan {
+            BodyPlan::HandOver { .. } => {
+                exchange.state = State::HandingOver;
+                let intake = http.begin_body(&asked.request, context);
+                exchange.kept = http.kept.take();
+                intake
+            }
+            BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
+                exchange.state = State::Collecting;
+                Intake::More
+            }
+        };
+        let is_waited_for = asked.request.head.expects_continue && arrived.is_empty();
+        if is_waited_for && intake != Intake::Enough {
+            let encoder = match asked.way {
+                Way::Connection { .. } => Encoder::LAST_TEXT,
+                Way::Stream => Encoder::Blocks,
+            };
+            encoder.go_on(&mut http.parts, context.output);
+        }
+        context.set_deadline_after_ms(http.settings().body_idle_ms);
+        let step = exchange.after_intake(http, intake, context);
+        (exchange, step)
+    }
+
+    /// Takes a piece of the body.
+    pub(crate) fn take<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        piece: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        self.body.content = self.body.content.saturating_add(piece.len() as u64);
+        if self.body.content > self.body.limit {
+            return Step::Refuse(Status::CONTENT_TOO_LARGE);
+        }
+        if self.state == State::Collecting {
+            self.body.bytes.extend_from_slice(piece);
+            return Step::More;
+        }
+        self.hand_over(http, piece, context)
+    }
+
+    fn hand_over<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        piece: &[u8],
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        http.kept = self.kept.take();
+        let intake = http.hand_over(piece, context);
+        self.kept = http.kept.take();
+        self.after_intake(http, intake, context)
+    }
+
+    fn after_intake<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        intake: Intake,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        match intake {
+            Intake::More => Step::More,
+            Intake::Pause => {
+                if !matches!(self.state, State::Paused { .. }) {
+                    self.state = State::Paused { since_ns: context.now.monotonic_ns };
+                    // This time is not the sender's fault, so the deadline for an answer applies.
+                    context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+                }
+                Step::Wait
+            }
+            Intake::Enough => {
+                // The rest is left unread, and the connection ends with the answer.
+                self.rest = BodyRest::Unread;
+                self.ask(http, context)
+            }
+        }
+    }
+
+    /// The process was resumed: asks whether the application wants more.
+    pub(super) fn resume_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let step = self.hand_over(http, &[], context);
+        if let (Step::More, State::Paused { since_ns }) = (step, self.state) {
+            // The pause was not the sender's, so it does not count as slowness.
+            let pause_ns = context.now.monotonic_ns.saturating_sub(since_ns);
+            self.body.began_ns = self.body.began_ns.saturating_add(pause_ns);
+            self.state = State::HandingOver;
+        }
+        step
+    }
+
+    /// Counts bytes that were received for the body, whether they were content or framing.
+    pub(crate) fn count_received(&mut self, bytes: usize) {
+        self.body.received += bytes as u64;
+    }
+
+    /// More of the body has to come: it may take a while, but not arrive too slowly.
+    pub(crate) fn expect_more<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        let (idle_ms, rate) = (http.settings().body_idle_ms, http.settings().body_rate);
+        if self.body.is_too_slow(context.now.monotonic_ns, idle_ms, rate) {
+            http.stats_mut().body_timeouts += 1;
+            return Step::Refuse(Status::REQUEST_TIMEOUT);
+        }
+        context.set_deadline_after_ms(idle_ms);
+        Step::More
+    }
+
+    /// The body is complete.
+    pub(crate) fn end_body<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        match self.head.request().framing {
+            // RFC 9113 section 8.1.1; where a codec finds the end by the length, they are equal.
+            Framing::Length(length) if length != self.body.content => {
+                Step::Refuse(Status::BAD_REQUEST)
+            }
+            Framing::None | Framing::Length(_) | Framing::Chunked => self.ask(http, context),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! One request and its answer across turns, whatever carries them: it waits, its answer is sent in parts, its body
+//! arrives.
+//!
+//! Owns what is kept of a request between two calls of the application, the deadlines of both sides, and what an end
+//! before the last call means. `intake` has the body. Knows neither the framing of a message nor a socket: a
+//! [`Connection`](crate::Connection) of HTTP/1 and a
+//! [`Stream`](crate::Stream) feed it, and do what its steps say.
+
+mod intake;
+
+use std::any::Any;
+
+use runtime::service::{CloseReason, Context, Event, Next};
+use runtime::slots::ProcessId;
+use sys::socket::Peer;
+use wire::http::kept::KeptHead;
+use wire::http::status::Status;
+
+use crate::answering::{Asked, BodyRest, Refused, Way};
+use crate::application::Application;
+use crate::begun::{Begun, CutShort};
+use crate::encoder::Encoder;
+use crate::framing::StreamFraming;
+use crate::reply::BodyUse;
+use crate::request::Request;
+use crate::shared::Http;
+pub(super) use intake::BodyPlan;
+use intake::Intaken;
+
+/// One request that is not answered yet.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    process: ProcessId,
+    peer: Peer,
+    listener: runtime::service::ListenerIndex,
+    head: KeptHead,
+    way: Way,
+    rest: BodyRest,
+    state: State,
+    body: Intaken,
+    /// The part of its answer that was sent, if it is sent in parts.
+    begun: Option<Begun>,
+    /// What the application keeps with it: its route, and its place in the answer.
+    kept: Option<Box<dyn Any>>,
+}
+
+/// What has to happen before the application is asked (again).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The body arrives and is kept until it is complete.
+    Collecting,
+    /// The body arrives and goes to the application.
+    HandingOver,
+    /// The application wants no more of the body for now.
+    Paused {
+        /// Since when, on the monotonic clock.
+        since_ns: u64,
+    },
+    /// The application resumes the process.
+    Waiting,
+    /// The client takes the part of the answer that was sent.
+    Sending,
+    /// Nothing: the answer is complete.
+    Over,
+}
+
+/// What its carrier does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Passes more of the body.
+    More,
+    /// Reads nothing until an event.
+    Wait,
+    /// Refuses the request with this status: [`Exchange::end`].
+    Refuse(Status),
+    /// Drops the exchange: its answer is complete, or will not be. What that means for a connection is said as after
+    /// [`Http::answer`](crate::Http).
+    Over(Next),
+}
+
+impl Exchange {
+    /// A request for which the application was not asked yet.
+    pub(super) fn new<M>(asked: &Asked<'_>, context: &Context<'_, M>) -> Self {
+        let request = &asked.request;
+        Self {
+            process: context.id,
+            peer: request.peer,
+            listener: request.listener,
+            head: KeptHead::of(request.head),
+            way: asked.way,
+            rest: asked.rest,
+            state: State::Waiting,
+            body: Intaken::new(context.now),
+            begun: None,
+            kept: None,
+        }
+    }
+
+    /// The request of a call that was not the last: it was answered with "wait" or with a part.
+    pub(super) fn unanswered<A: Application>(
+        http: &mut Http<A>,
+        asked: &Asked<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Self {
+        let mut exchange = Self::new(asked, context);
+        exchange.body.keep(asked.request.body);
+        exchange.wait_for_next_call(http, context);
+        exchange
+    }
+
+    /// Asks the application for the answer, or for more of it.
+    pub(super) fn ask<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        http.kept = self.kept.take();
+        let head = self.head.request();
+        let (peer, listener) = (self.peer, self.listener);
+        let request = Request { head: &head, body: self.body.kept(), peer, listener };
+        let asked = Asked { request, way: self.way, rest: self.rest };
+        match http.answer_out_of_line(&asked, self.begun, context) {
+            Next::Park => {
+                self.wait_for_next_call(http, context);
+                Step::Wait
+            }
+            next => {
+                self.state = State::Over;
+                Step::Over(next)
+            }
+        }
+    }
+
+    /// After a part, the application is asked again when the part has been sent, or in the next turn if there was
+    /// nothing to send.
+    fn wait_for_next_call<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.kept = http.kept.take();
+        let begun = http.begun.take();
+        let has_part = begun.is_some();
+        self.begun = begun.or(self.begun);
+        self.wait(http, context);
+        if has_part && context.output.is_empty() {
+            http.note_taken(context.id);
+        } else if has_part {
+            self.state = State::Sending;
+        }
+    }
+
+    fn wait<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
+        self.state = State::Waiting;
+        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+    }
+
+    /// Handles an event that may continue it. `None`: it goes on as before.
+    pub(super) fn on_event<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        event: Event,
+        context: &mut Context<'_, A::Message>,
+    ) -> Option<Step> {
+        match (event, self.state) {
+            (Event::Resumed, State::Waiting) => Some(self.ask(http, context)),
+            (Event::Resumed, State::Paused { .. }) => Some(self.resume_body(http, context)),
+            (Event::OutputDrained, State::Sending) => {
+                self.wait(http, context);
+                http.note_taken(context.id);
+                Some(Step::Wait)
+            }
+            (Event::DeadlineReached, State::Collecting | State::HandingOver) => {
+                http.stats_mut().body_timeouts += 1;
+                Some(Step::Refuse(Status::REQUEST_TIMEOUT))
+            }
+            (Event::DeadlineReached, State::Paused { .. } | State::Waiting | State::Sending) => {
+                http.stats_mut().waits_expired += 1;
+                Some(Step::Refuse(Status::GATEWAY_TIMEOUT))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the application has to be asked again.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self.state, State::Waiting | State::Sending)
+    }
+
+    /// Whether nothing is being sent, and the application will resume the process.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.state == State::Waiting
+    }
+
+    /// Whether its carrier reads nothing.
+    pub(super) fn reads_nothing(&self) -> bool {
+        !matches!(self.state, State::Collecting | State::HandingOver)
+    }
+
+    /// Whether the rest of the body is left unread, so that nothing after it can be a request.
+    pub(super) fn leaves_rest(&self) -> bool {
+        self.rest == BodyRest::Unread
+    }
+
+    /// Bytes that may be sent while it waits: see [`StreamFraming::idle_bytes`]. `None` if its answer was not begun.
+    pub(super) fn idle_bytes(&self) -> Option<&'static [u8]> {
+        let begun = self.begun?;
+        Some(begun.framing.map_or(&b""[..], StreamFraming::idle_bytes))
+    }
+
+    /// Ends a request that cannot be answered: it is refused, or its answer is cut if it was begun.
+    pub(super) fn end<A: Application>(
+        self,
+        http: &mut Http<A>,
+        status: Status,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        self.tell_gone(http);
+        if let Some(begun) = self.begun {
+            http.note_cut(CutShort { head: self.head, begun, peer: self.peer });
+            return StreamFraming::cut(begun.framing);
+        }
+        let encoder = match self.way {
+            Way::Connection { .. } => Encoder::LAST_TEXT,
+            Way::Stream => Encoder::Blocks,
+        };
+        let refused = Refused {
+            status,
+            body_use: BodyUse::of_method(self.head.method()),
+            encoder,
+            peer: self.peer,
+            seen: self.head.line(),
+        };
+        http.refuse(refused, context);
+        Next::Linger
+    }
+
+    /// The process has ended: [`runtime::service::Service::on_close`].
+    pub(super) fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
+        // After a panic, the application was told already: see `Http::on_panic`.
+        if reason != CloseReason::Panicked {
+            self.tell_gone(http);
+        }
+        if let Some(begun) = self.begun.filter(|_| self.state != State::Over) {
+            http.note_cut(CutShort { head: self.head, begun, peer: self.peer });
+        }
+    }
+
+    /// The application will not be asked again, if it was asked before.
+    fn tell_gone<A: Application>(&self, http: &mut Http<A>) {
+        if !matches!(self.state, State::Collecting | State::Over) {
+            http.application_mut().on_gone(self.process);
+        }
+    }
+}
