@@ -5,15 +5,18 @@
 //! [`Service`](service::Service) it is given.
 
 pub mod alarms;
+mod carriage;
 pub mod clock;
 mod close_reason;
 pub mod diagnostic;
+mod extras;
 pub mod fan;
 mod group;
 pub mod helper;
 mod inbox;
 mod incoming;
 pub mod launch;
+mod layer;
 pub mod limits;
 pub mod mailbox;
 mod outbox;
@@ -31,6 +34,8 @@ pub mod service;
 pub mod slots;
 mod spin;
 pub mod stats;
+mod stream;
+pub mod streams;
 mod threads;
 pub mod timer;
 pub mod transport;

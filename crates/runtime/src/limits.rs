@@ -61,15 +61,30 @@ pub const COPY_BYTES: usize = 16 * 1024;
 /// Consequence: longer output is encoded in parts, while the socket accepts them.
 pub const LAYER_SEAL_BYTES: usize = 64 * 1024;
 
-/// Bytes of a process that wait for the end of a transport's handshake.
+/// Bytes of a transport's own answers that wait for room in the socket, such as those of a handshake.
 ///
-/// Consequence: further output waits in the outbox.
-pub const LAYER_EARLY_BYTES: usize = 64 * 1024;
+/// Consequence: the connection is closed when its peer makes the transport answer more and does not read it.
+pub const LAYER_OWED_BYTES: usize = 256 * 1024;
 
 /// Receives of a transport in one receive of its process, if they yield no plain bytes.
 ///
 /// Consequence: other processes run first.
 pub const LAYER_RECEIVES: usize = 4;
+
+/// Streams that one process carries at the same time.
+///
+/// Consequence: it opens no further one until one ends. A service has a smaller bound of its own, which it tells its peer.
+pub const STREAMS_PER_PROCESS: usize = 1024;
+
+/// Bytes of input that wait for the process of one stream, beside what the process itself keeps.
+///
+/// Consequence: further input is not accepted for the stream. A carrier grants its peer smaller windows.
+pub const STREAM_INPUT_BYTES: usize = 1024 * 1024;
+
+/// How often in one turn streams run and their carriers are told, before the rest waits for the next turn.
+///
+/// Consequence: an answer that takes more steps between a stream and its carrier takes more turns, so that other connections have theirs.
+pub const STREAM_ROUNDS: usize = 4;
 
 /// Bytes of its buffer that a fan keeps between turns.
 ///

@@ -3,18 +3,60 @@
 //! Owns the queue of one process that has to wait: bounded, and kept only while it is not empty.
 //! Sends as much as one turn may, several pieces in one gathered write, files from the page cache.
 
+mod taking;
+
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::rc::Rc;
 
+use sys::file::FileHandle;
 use sys::pollset::{Follows, Pollset, Sent};
 
 use crate::limits::{FILE_JOINED_BYTES, GATHER_PIECES};
 use crate::output::{FileRegion, Leaving, Output, SharedBytes};
 use crate::uptake::{Floor, Uptake};
 
+pub(crate) use taking::Unit;
+
+/// Where an outbox sends its pieces.
+pub(crate) trait Sink {
+    /// Sends one piece.
+    fn send_bytes(&mut self, bytes: &[u8], follows: Follows) -> Sent;
+
+    /// Sends several pieces in one write.
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent;
+
+    /// Sends a region of a file that is in the page cache.
+    fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent;
+}
+
+/// A socket without a transport.
+pub(crate) struct Plain<'a, P: Pollset> {
+    pub(crate) pollset: &'a mut P,
+    pub(crate) socket: &'a P::Socket,
+}
+
+impl<P: Pollset> Sink for Plain<'_, P> {
+    fn send_bytes(&mut self, bytes: &[u8], follows: Follows) -> Sent {
+        self.pollset.send_bytes(self.socket, bytes, follows)
+    }
+
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        self.pollset.send(self.socket, parts, follows)
+    }
+
+    fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent {
+        self.pollset.send_file(self.socket, file, offset, length)
+    }
+}
+
 enum Piece {
     Owned {
+        bytes: Vec<u8>,
+        start: usize,
+    },
+    /// A head, which the carrier of a stream takes by itself.
+    Head {
         bytes: Vec<u8>,
         start: usize,
     },
@@ -34,8 +76,10 @@ pub(crate) struct Outbox {
     queued: usize,
     /// Those of the queued bytes that were posted in this turn. Most of them are sent before the queue is counted.
     uncounted: usize,
-    /// Bytes that a transport holds back. They are sent before the pieces.
+    /// Bytes that a transport holds back, or that the carrier of a stream has not taken. They are sent before the pieces.
     owed: usize,
+    /// File regions that the carrier of a stream has not taken.
+    owed_files: usize,
     /// File regions among the pieces.
     files: usize,
     /// How the peer reads the output; `None` until a send was incomplete.
@@ -63,10 +107,22 @@ impl Piece {
     /// The bytes not sent yet; `None` for a file region, and for bytes that were taken back.
     fn in_memory(&self) -> Option<&[u8]> {
         match self {
-            Self::Owned { bytes, start } => Some(&bytes[*start..]),
+            Self::Owned { bytes, start } | Self::Head { bytes, start } => Some(&bytes[*start..]),
             Self::Shared(shared) => shared.as_slice(),
             Self::Posted { bytes, start } => Some(&bytes[*start..]),
             Self::File(_) => None,
+        }
+    }
+
+    /// Bytes that are left of it.
+    fn left(&self) -> u64 {
+        match self {
+            Self::Owned { bytes, start } | Self::Head { bytes, start } => {
+                (bytes.len() - start) as u64
+            }
+            Self::Posted { bytes, start } => (bytes.len() - start) as u64,
+            Self::Shared(shared) => (shared.end - shared.start) as u64,
+            Self::File(region) => region.length,
         }
     }
 
@@ -103,6 +159,11 @@ impl Outbox {
         self.owed = bytes;
     }
 
+    /// Records what the carrier of a stream has not taken.
+    pub(crate) fn note_untaken(&mut self, queue: &Outbox) {
+        (self.owed, self.owed_files) = (queue.queued_bytes(), queue.files);
+    }
+
     /// Counts posted bytes too, from now on.
     pub(crate) fn count_posted(&mut self) {
         self.uncounted = 0;
@@ -127,14 +188,15 @@ impl Outbox {
 
     /// Whether a file region is queued. Each holds a descriptor, so one at a time is enough.
     pub(crate) fn holds_file(&self) -> bool {
-        self.files > 0
+        self.files + self.owed_files > 0
     }
 
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
         self.pieces.shrink_to(SPARE_PIECES);
-        (self.queued, self.uncounted, self.owed, self.files) = (0, 0, 0, 0);
+        (self.queued, self.uncounted, self.owed) = (0, 0, 0);
+        (self.files, self.owed_files) = (0, 0);
         self.uptake = None;
     }
 
@@ -148,6 +210,10 @@ impl Outbox {
     pub(crate) fn append(&mut self, output: &mut Output) {
         output.drain_into(|piece| match piece {
             Leaving::Copied(bytes) => self.push_bytes(bytes),
+            Leaving::Head(bytes) => {
+                self.queued += bytes.len() + PIECE_BYTES;
+                self.pieces.push_back(Piece::Head { bytes: bytes.to_vec(), start: 0 });
+            }
             Leaving::Shared(shared) => {
                 self.queued += PIECE_BYTES;
                 self.pieces.push_back(Piece::Shared(shared));
@@ -170,10 +236,9 @@ impl Outbox {
 
     /// Sends what the socket accepts, at most `most` bytes, and adds the count to `sent_bytes`. `follows` says what comes after the
     /// last piece.
-    pub(crate) fn transmit<P: Pollset>(
+    pub(crate) fn transmit(
         &mut self,
-        pollset: &mut P,
-        socket: &P::Socket,
+        sink: &mut impl Sink,
         (follows, most): (Follows, usize),
         sent_bytes: &mut usize,
     ) -> Transmitted {
@@ -185,12 +250,12 @@ impl Outbox {
             let (asked, sent) = match front {
                 Piece::File(region) => {
                     let length = usize::try_from(region.length).unwrap_or(usize::MAX).min(left);
-                    (length, pollset.send_file(socket, &region.file, region.offset, length))
+                    (length, sink.send_file(&region.file, region.offset, length))
                 }
                 Piece::Shared(shared) if shared.as_slice().is_none() => {
                     return Transmitted::TakenBack;
                 }
-                _ => self.send_memory(pollset, socket, follows, left),
+                _ => self.send_memory(sink, follows, left),
             };
             let count = match sent {
                 Sent::All => asked,
@@ -210,21 +275,13 @@ impl Outbox {
                 return Transmitted::Blocked;
             }
         }
-        if P::LAYERED && pollset.owed(socket) > 0 {
-            return match pollset.send_bytes(socket, &[], follows) {
-                Sent::Failed(kind) => Transmitted::Failed(kind),
-                _ if pollset.owed(socket) > 0 => Transmitted::Blocked,
-                _ => Transmitted::All,
-            };
-        }
         Transmitted::All
     }
 
     /// One gather write of the memory pieces at the front, at most `most` bytes.
-    fn send_memory<P: Pollset>(
+    fn send_memory(
         &self,
-        pollset: &mut P,
-        socket: &P::Socket,
+        sink: &mut impl Sink,
         mut follows: Follows,
         most: usize,
     ) -> (usize, Sent) {
@@ -233,7 +290,7 @@ impl Outbox {
             && bytes.len() <= most
             && self.pieces.len() == 1
         {
-            return (bytes.len(), pollset.send_bytes(socket, bytes, follows));
+            return (bytes.len(), sink.send_bytes(bytes, follows));
         }
         let mut slices = [IoSlice::new(&[]); GATHER_PIECES];
         let mut count = 0;
@@ -255,14 +312,16 @@ impl Outbox {
             count += 1;
             asked += fits.len();
         }
-        (asked, pollset.send(socket, &slices[..count], follows))
+        (asked, sink.send(&slices[..count], follows))
     }
 
     /// Drops this many sent bytes from the front.
     fn advance(&mut self, mut count: usize) {
         while let Some(front) = self.pieces.front_mut() {
             let (left, held) = match front {
-                Piece::Owned { bytes, start } => (bytes.len() - *start, bytes.len()),
+                Piece::Owned { bytes, start } | Piece::Head { bytes, start } => {
+                    (bytes.len() - *start, bytes.len())
+                }
                 Piece::Shared(shared) => (shared.end - shared.start, 0),
                 Piece::Posted { bytes, start } => (bytes.len() - *start, bytes.len()),
                 Piece::File(region) => (usize::try_from(region.length).unwrap_or(usize::MAX), 0),
@@ -275,7 +334,9 @@ impl Outbox {
                 continue;
             }
             match front {
-                Piece::Owned { start, .. } | Piece::Posted { start, .. } => *start += count,
+                Piece::Owned { start, .. }
+                | Piece::Head { start, .. }
+                | Piece::Posted { start, .. } => *start += count,
                 Piece::Shared(shared) => shared.start += count,
                 Piece::File(region) => {
                     region.offset += count as u64;

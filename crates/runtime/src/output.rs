@@ -110,6 +110,8 @@ impl SharedBytes {
 pub(crate) enum Piece {
     /// The copied bytes up to this offset.
     CopiedTo(usize),
+    /// The same, as a head.
+    HeadTo(usize),
     Shared(SharedBytes),
     File(FileRegion),
 }
@@ -125,6 +127,17 @@ impl Output {
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends a head: a unit that the carrier of a stream takes by itself, never mixed with other bytes. To a socket it is sent like any
+    /// other bytes.
+    pub fn put_head(&mut self, head: &[u8]) {
+        self.claim();
+        self.bytes.extend_from_slice(head);
+        if self.claimed < self.bytes.len() {
+            self.claimed = self.bytes.len();
+            self.pieces.push(Piece::HeadTo(self.claimed));
+        }
     }
 
     /// Queues shared bytes: short ones are copied, longer ones are queued by reference.
@@ -165,7 +178,7 @@ impl Output {
         };
         back(&mut self.claimed);
         for piece in &mut self.pieces {
-            if let Piece::CopiedTo(end) = piece {
+            if let Piece::CopiedTo(end) | Piece::HeadTo(end) = piece {
                 back(end);
             }
         }
@@ -225,6 +238,10 @@ impl Output {
                     take(Leaving::Copied(&self.bytes[start..end]));
                     start = end;
                 }
+                Piece::HeadTo(end) => {
+                    take(Leaving::Head(&self.bytes[start..end]));
+                    start = end;
+                }
                 Piece::Shared(shared) => take(Leaving::Shared(shared)),
                 Piece::File(region) => take(Leaving::File(region)),
             }
@@ -236,6 +253,7 @@ impl Output {
 /// A piece that moves from the output to an outbox.
 pub(crate) enum Leaving<'a> {
     Copied(&'a [u8]),
+    Head(&'a [u8]),
     Shared(SharedBytes),
     File(FileRegion),
 }

@@ -3,8 +3,11 @@
 //! Owns the layout of a slot. An idle process has no buffer: inbox and outbox exist only while they
 //! are not empty.
 
+use std::num::NonZeroU32;
+
 use sys::pollset::Follows;
 
+use crate::extras::ExtraIndex;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::posted::PostNumber;
@@ -114,13 +117,14 @@ impl Flags {
 
 /// The content of one slot.
 pub(crate) struct Process<K, T> {
-    pub(crate) socket: K,
+    /// `None`: another process carries it.
+    pub(crate) socket: Option<K>,
+    /// Where its transport is, if it has one, or anything else that only some processes have.
+    pub(crate) extra: Option<ExtraIndex>,
     pub(crate) deadline: Tick,
     pub(crate) link: Link,
     /// The tick of its last run; an idle process has been idle since then.
     pub(crate) last_run: Tick,
-    /// Bytes that may still be discarded.
-    pub(crate) linger_left: u32,
     pub(crate) mode: Mode,
     pub(crate) flags: Flags,
     /// The string posted to it in this turn, if there is only one and nothing else waits: then it needs no outbox.
@@ -130,15 +134,18 @@ pub(crate) struct Process<K, T> {
     pub(crate) state: T,
 }
 
+// The memory of an idle connection of the server, whose state has 48 bytes.
+const _: () = assert!(Table::<NonZeroU32, [u64; 6]>::slot_bytes() == 104);
+
 impl<K, T> Process<K, T> {
     /// A new process that has not run yet.
-    pub(crate) fn new(socket: K, state: T) -> Self {
+    pub(crate) fn new(socket: Option<K>, state: T) -> Self {
         Self {
             socket,
+            extra: None,
             deadline: Tick::NEVER,
             link: Link::UNLINKED,
             last_run: Tick::NEVER,
-            linger_left: 0,
             mode: Mode::Reading,
             flags: Flags::NONE,
             lone_post: None,

@@ -17,6 +17,7 @@ pub use context::{Command, Connect, Context, ServiceContext};
 use crate::limits::INBOX_BYTES;
 use crate::mailbox::Endpoint;
 use crate::output::FileRegion;
+use crate::transport::{Transport, Violation};
 
 /// The listener through which a connection came, numbered in the order in which they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,23 @@ impl ListenerIndex {
         let distance = (Token::WAKE.0 - 1).checked_sub(token.0)?;
         u16::try_from(distance).ok().map(ListenerIndex)
     }
+}
+
+/// A connection that begins, for which a service may choose a transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It was accepted.
+    Accepted {
+        /// The listener through which it came.
+        listener: ListenerIndex,
+        /// The address that it comes from.
+        peer: Peer,
+    },
+    /// It was begun by [`Command::Connect`]. The service knows which server name it asks for and which protocols it offers.
+    Connecting {
+        /// The ticket of the request.
+        ticket: u64,
+    },
 }
 
 /// What can happen to a process, apart from input.
@@ -191,6 +209,53 @@ pub trait Service {
         peer: Peer,
         context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process>;
+
+    /// A process has opened a stream ([`Context::streams`]): the process of the stream, with the ticket that was given. It has its own kind,
+    /// deadline, input and output like a process with a connection; another process carries it. `None` refuses the stream.
+    fn on_carry(
+        &mut self,
+        _ticket: u64,
+        _context: &mut Context<'_, Self::Message>,
+    ) -> Option<Self::Process> {
+        None
+    }
+
+    /// Some of the streams that a process carries have something for it: [`Streams::next_ready`](crate::streams::Streams::next_ready) names
+    /// them. Told once for all of them, after they have run, also while the process is parked. A carrier whose output is full
+    /// ([`Context::output_is_full`]) takes no more, parks like any process, and goes on at [`Event::OutputDrained`].
+    fn on_streams_ready(
+        &mut self,
+        _process: &mut Self::Process,
+        _context: &mut Context<'_, Self::Message>,
+    ) -> Next {
+        Next::Read
+    }
+
+    /// The transport for a connection that begins; `None`: it is plain. Called after [`on_accept`](Self::on_accept) or
+    /// [`on_connect`](Self::on_connect) has made the process. Input and output of the process are plain bytes either way. Output from
+    /// before the end of the handshake waits for it, and the deadline of the process does not run meanwhile.
+    fn transport(&mut self, _beginning: Beginning) -> Option<Box<dyn Transport>> {
+        None
+    }
+
+    /// The handshake of its transport is over: [`Context::agreed`] says what was agreed, and the process may become another kind
+    /// ([`Next::Changed`]). Input comes after this. A deadline for the handshake is the deadline of the process.
+    fn on_agreed(
+        &mut self,
+        _process: &mut Self::Process,
+        _context: &mut Context<'_, Self::Message>,
+    ) -> Next {
+        Next::Read
+    }
+
+    /// The handshake of its transport failed. The process ends after this, with reason [`CloseReason::Failed`]; it cannot have output.
+    fn on_handshake_failed(
+        &mut self,
+        _process: &mut Self::Process,
+        _why: Violation,
+        _context: &mut Context<'_, Self::Message>,
+    ) {
+    }
 
     /// Input arrived, or was left from before. It is lent for this call.
     fn on_input(

@@ -82,6 +82,12 @@ impl<T> Slots<T> {
         Self { slots, first_free: NONE, occupied: 0, capacity }
     }
 
+    /// A table for at most `capacity` values that takes memory only as it grows, and moves then.
+    pub fn growing(capacity: usize) -> Self {
+        let capacity = capacity.min(NONE as usize - 1);
+        Self { slots: Vec::new(), first_free: NONE, occupied: 0, capacity }
+    }
+
     /// The number of processes.
     pub fn len(&self) -> usize {
         self.occupied
@@ -140,6 +146,12 @@ impl<T> Slots<T> {
     #[inline]
     pub fn at(&mut self, index: usize) -> Option<&mut T> {
         self.slots.get_mut(index)?.value.as_mut()
+    }
+
+    /// The process in a slot, if there is one, to look at.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        self.slots.get(index)?.value.as_ref()
     }
 
     /// The name of the process in a slot.

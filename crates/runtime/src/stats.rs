@@ -69,6 +69,14 @@ metric::counted! {
         pub connects_refused: u64 = Counter(Count, "network.connects_refused", "connects_refused"),
         /// Connections to other servers that were begun and came to nothing.
         pub connects_failed: u64 = Counter(Count, "network.connects_failed", "connects_failed"),
+        /// Handshakes of transports that were completed.
+        pub handshakes: u64 = Counter(Count, "network.handshakes", "handshakes"),
+        /// Handshakes of transports that failed.
+        pub handshakes_failed: u64 = Counter(Count, "network.handshakes_failed", "handshakes_failed"),
+        /// Streams begun: processes that another process carries.
+        pub streams: u64 = Counter(Count, "network.streams", "streams"),
+        /// Streams that were opened and got no process.
+        pub streams_refused: u64 = Counter(Count, "network.streams_refused", "streams_refused"),
         /// Receive calls that gave bytes.
         pub receives: u64 = Counter(Count, "network.receives", "receives"),
         /// Bytes received from clients.

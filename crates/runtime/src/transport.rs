@@ -1,19 +1,14 @@
-//! The seam between a socket and its process, for an encrypting transport.
+//! The interface of a transport: a layer between a socket and its process, such as encryption.
 //!
-//! Owns the interface of a transport ([`Transport`]); [`Layered`] is a pollset that adds one to the
-//! connections of some listeners. Processes, outboxes and fans see plain bytes either way. A
-//! pollset without layers pays nothing, because the scheduler's questions are constants there.
-
-mod layered;
-
-pub use layered::{Layered, Listener, Socket};
+//! Owns [`Transport`] and what its two sides agree on. Never sends or receives: the scheduler does, and lends the
+//! buffers. A connection gets its transport when it begins ([`Service::transport`](crate::service::Service::transport)).
 
 /// A transport between a socket and its process. It may hold bytes back in both directions, such as parts of records.
 ///
 /// ```
-/// use runtime::transport::{Transport, Violation};
+/// use runtime::transport::{Agreed, Transport, Violation};
 ///
-/// /// Flips all bits of every byte; a zero byte of the wire is the end.
+/// /// Flips all bits of every byte; a zero byte of the wire is the end. There is no handshake.
 /// #[derive(Default)]
 /// struct Flip {
 ///     has_ended: bool,
@@ -28,7 +23,7 @@ pub use layered::{Layered, Listener, Socket};
 ///     ) -> Result<(), Violation> {
 ///         for byte in bytes {
 ///             if self.has_ended {
-///                 return Err(Violation);
+///                 return Err(Violation::Protocol);
 ///             }
 ///             match byte {
 ///                 0 => self.has_ended = true,
@@ -38,8 +33,8 @@ pub use layered::{Layered, Listener, Socket};
 ///         Ok(())
 ///     }
 ///
-///     fn is_ready(&self) -> bool {
-///         true
+///     fn agreed(&self) -> Option<Agreed<'_>> {
+///         Some(Agreed::default())
 ///     }
 ///
 ///     fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) {
@@ -63,10 +58,11 @@ pub use layered::{Layered, Listener, Socket};
 /// assert_eq!((&*plain, other.has_ended()), (&b"hello"[..], true));
 /// ```
 pub trait Transport {
-    /// Takes bytes from the peer: appends the decoded bytes to `plain`, and the transport's own answer to `wire`.
+    /// Takes bytes from the peer: appends the decoded bytes to `plain`, and the transport's own answer to `wire`. On a connection that
+    /// this side began, it is first called without bytes: the first flight of the handshake goes to `wire`.
     ///
     /// # Errors
-    /// If the peer breaks the protocol. The bytes in `wire` are sent before the connection ends.
+    /// If the connection cannot go on. The bytes in `wire`, such as an alert, are sent before it ends.
     fn open(
         &mut self,
         bytes: &[u8],
@@ -74,19 +70,43 @@ pub trait Transport {
         wire: &mut Vec<u8>,
     ) -> Result<(), Violation>;
 
-    /// Whether the handshake is over, and [`seal`](Self::seal) may be called.
-    fn is_ready(&self) -> bool;
+    /// What both sides agreed on; `None` until the handshake is over. From then on [`seal`](Self::seal) may be called.
+    fn agreed(&self) -> Option<Agreed<'_>>;
 
     /// Encodes these bytes and appends them to `wire`.
     fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>);
 
-    /// Appends the end-of-stream record to `wire`.
+    /// Appends the end-of-stream record to `wire` (in TLS `close_notify`, RFC 8446 section 6.1).
     fn end(&mut self, wire: &mut Vec<u8>);
 
     /// Whether the peer has announced the end of its stream. A connection that ends without that is a failure: the stream may have been cut.
     fn has_ended(&self) -> bool;
 }
 
-/// The peer broke the transport's protocol.
+/// What the two sides of a transport agreed on in the handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed<'a> {
+    /// The application protocol (ALPN, RFC 7301); `None` if none was negotiated.
+    pub protocol: Option<&'a [u8]>,
+    /// The server name that the client asked for (RFC 6066 section 3), or that this side asked for.
+    pub server_name: Option<&'a str>,
+    /// The certificate that the peer proved to own, in DER; `None` if it sent none.
+    pub peer_certificate: Option<&'a [u8]>,
+}
+
+/// Why a transport cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation;
+pub enum Violation {
+    /// The peer broke the transport's protocol.
+    Protocol,
+    /// Both sides have no version, algorithm or application protocol in common.
+    NothingInCommon,
+    /// No certificate for the server name that the client asked for.
+    UnknownName,
+    /// The peer's certificate is missing, or is not accepted.
+    Certificate,
+    /// The peer sent this fatal alert (RFC 8446 section 6).
+    Alert(u8),
+    /// The connection ended or failed during the handshake.
+    Cut,
+}

@@ -12,7 +12,7 @@ use super::Scheduler;
 use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
-use crate::service::{ListenerIndex, Service};
+use crate::service::{Beginning, CloseReason, ListenerIndex, Service};
 use crate::slots::ProcessId;
 
 /// A listener and whether it is paused.
@@ -122,6 +122,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 executor.transmit(id, process)?;
             }
             if executor.is_short_of_memory() {
+                // Nothing can be said before a handshake, which would take more memory.
+                if process.extra.is_some() {
+                    executor.stats.accepts_overloaded += 1;
+                    return Err(CloseReason::Aborted);
+                }
                 executor.turn_away(id, process)?;
             }
             executor.receive(id, process)
@@ -143,9 +148,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         let deadline = context.deadline;
         let kind = S::kind(&state);
-        let mut process = Process::new(socket, state);
+        let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.flags.set(Flags::READABLE);
+        let beginning = Beginning::Accepted { listener: index, peer };
+        let chosen = self.executor.choose_transport(beginning, &mut process);
+        if chosen.is_err() {
+            self.executor.output.clear();
+            return None;
+        }
         let Ok(inserted) = self.table.insert(process) else {
             self.executor.output.clear();
             return None;

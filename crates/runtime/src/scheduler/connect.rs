@@ -11,7 +11,7 @@ use super::Scheduler;
 use super::executor::{Executor, Lives, ProcessOf};
 use crate::limits::CONNECTS_PER_TURN;
 use crate::process::{Flags, Mode, Process};
-use crate::service::{CloseReason, Connect, Event, Next, Service};
+use crate::service::{Beginning, CloseReason, Connect, Event, Next, Service};
 use crate::slots::ProcessId;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
@@ -52,10 +52,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         self.executor.stats.connects += 1;
         let kind = S::kind(&state);
-        let mut process = Process::new(socket, state);
+        let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.mode = Mode::Connecting;
         process.last_run = self.executor.clock.now().tick();
+        let beginning = Beginning::Connecting { ticket };
+        if self.executor.choose_transport(beginning, &mut process).is_err() {
+            self.executor.stats.connects_failed += 1;
+            return;
+        }
         if connecting == Connecting::Pending {
             process.flags.set(Flags::WATCHED);
             process.flags.set(Flags::ROOM_REPORTED);
@@ -77,7 +82,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         id: ProcessId,
         process: &mut ProcessOf<P, S>,
     ) -> Lives {
-        match self.pollset.outcome(&process.socket) {
+        let Some(socket) = &process.socket else { return Ok(()) };
+        match self.pollset.outcome(socket) {
             Ok(Connecting::Pending) => Ok(()),
             Ok(Connecting::Done) => self.on_connected(id, process),
             Err(kind) => {
@@ -91,6 +97,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn on_connected(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.mode = Mode::Reading;
         self.spin.note_run(id.index());
+        if process.extra.is_some() {
+            self.begin_handshake(id, process)?;
+        }
         self.tell(id, process, Event::Connected)?;
         self.after_run(id, process)
     }

@@ -8,6 +8,7 @@ use super::Scheduler;
 use super::drain::Drain;
 use super::executor::{Executor, ProcessOf, Running};
 use crate::clock::Clock;
+use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::Post;
@@ -52,6 +53,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             &self.clock,
             &mut self.output,
             &mut self.mailbox,
+            &mut self.extras,
             &self.drain,
         );
         (&mut self.service, context)
@@ -65,6 +67,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             now: self.clock.now(),
             output: &mut self.output,
             mail: &mut self.mailbox,
+            extras: &mut self.extras,
+            extra: Some(ExtraIndex::NOWHERE),
             deadline: Tick::NEVER,
             queued_bytes: 0,
             queued_file: false,
@@ -81,6 +85,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         clock: &Clock,
         output: &'a mut Output,
         mail: &'a mut Mailbox<S::Message>,
+        extras: &'a mut Extras,
         drain: &Option<Drain>,
     ) -> Context<'a, S::Message> {
         Context {
@@ -88,6 +93,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             now: clock.now(),
             output,
             mail,
+            extras,
+            extra: process.extra,
             deadline: process.deadline,
             queued_bytes: process.outbox.as_ref().map_or(0, |outbox| outbox.queued_bytes()),
             queued_file: process.outbox.as_ref().is_some_and(|outbox| outbox.holds_file()),

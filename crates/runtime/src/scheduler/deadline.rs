@@ -67,7 +67,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             self.transmit_outbox(id, process)?;
             process.last_run = now.tick();
             if self.is_slow_reader(process) {
-                self.pollset.reset_on_close(&process.socket);
+                self.reset_on_close(process);
                 return Err(CloseReason::SlowReader);
             }
         }
@@ -91,13 +91,16 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn is_slow_reader(&mut self, process: &mut ProcessOf<P, S>) -> bool {
         let now_ns = self.clock.now().monotonic_ns;
         let floor = self.settings.floor();
-        let Some(uptake) = process.outbox.as_mut().and_then(|outbox| outbox.uptake.as_mut()) else {
-            return false;
-        };
-        if now_ns < uptake.due_ns(floor) {
+        let uptake = process.outbox.as_ref().and_then(|outbox| outbox.uptake.as_ref());
+        if uptake.is_none_or(|uptake| now_ns < uptake.due_ns(floor)) {
             return false;
         }
-        let outstanding = self.pollset.outstanding(&process.socket);
+        let outstanding = match &process.socket {
+            Some(socket) => self.pollset.outstanding(socket),
+            None => self.untaken(process),
+        };
+        let uptake = process.outbox.as_mut().and_then(|outbox| outbox.uptake.as_mut());
+        let Some(uptake) = uptake else { return false };
         uptake.look(now_ns, outstanding, floor) == Judgement::Slow
     }
 }

@@ -145,9 +145,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let ids: Vec<_> = self.table.ids().collect();
         for id in ids {
             // A process whose input is being discarded after its last answer has a shorter deadline of its own.
-            self.visit(id, |_, _, process| {
+            self.visit(id, |executor, _, process| {
                 let is_idle = process.mode != Mode::Discarding
                     && process.outbox.is_none()
+                    && executor.extras.carries(process.extra) == 0
                     && S::is_idle(&process.state);
                 if is_idle { Err(CloseReason::Finished) } else { Ok(()) }
             });

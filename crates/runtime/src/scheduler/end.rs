@@ -6,9 +6,11 @@ use sys::pollset::Pollset;
 
 use super::Scheduler;
 use super::executor::Running;
+use crate::extras::ExtraIndex;
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
+use crate::stream::Ending;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Ends a process: removes it from the timer wheel and the table, and closes its socket.
@@ -36,6 +38,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.stats.count_close(kind, reason);
         self.recalled |= self.is_settled;
         self.executor.service.on_close(process.state, reason);
+        if let Some(extra) = process.extra {
+            self.end_extra(extra, reason);
+        }
+    }
+
+    /// Tells the carrier of a stream that it has ended; closes the streams of a carrier.
+    #[cold]
+    fn end_extra(&mut self, extra: ExtraIndex, reason: CloseReason) {
+        let ending =
+            if reason == CloseReason::Finished { Ending::Finished } else { Ending::Aborted };
+        let streams = self.executor.extras.end(extra, ending);
+        let reason = if reason == CloseReason::Stopped { reason } else { CloseReason::Failed };
+        for stream in streams {
+            self.close(stream, reason);
+        }
+        self.executor.count_handed();
     }
 
     /// A handler panicked: its process ends, all others continue.
@@ -45,7 +63,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(Running { id, lent_bytes, .. }) = self.executor.running.take() {
             self.executor.stats.count_buffered(lent_bytes, 0);
             if let Some(process) = self.table.lookup(id) {
-                self.executor.pollset.reset_on_close(&process.socket);
+                self.executor.reset_on_close(process);
             }
             self.close(id, CloseReason::Panicked);
         }

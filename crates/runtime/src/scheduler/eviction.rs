@@ -11,6 +11,7 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
+use crate::extras::Extras;
 use crate::limits::{EVICTION_CANDIDATES, EVICTION_REST_NS};
 use crate::process::Process;
 use crate::service::{CloseReason, Service};
@@ -66,9 +67,10 @@ impl Idlers {
     }
 }
 
-/// Since when a process has been idle; `None` if it is at work.
-fn idle_since<K, S: Service>(process: &Process<K, S::Process>) -> Option<Tick> {
-    let holds_nothing = process.inbox.is_none() && process.outbox.is_none();
+/// Since when a process has been idle; `None` if it is at work. A process that carries streams is at work.
+fn idle_since<K, S: Service>(process: &Process<K, S::Process>, extras: &Extras) -> Option<Tick> {
+    let carries = extras.carries(process.extra) > 0;
+    let holds_nothing = process.inbox.is_none() && process.outbox.is_none() && !carries;
     let idle = holds_nothing && S::is_idle(&process.state);
     idle.then_some(process.last_run)
 }
@@ -119,9 +121,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     fn longest_idle(&mut self) -> Option<ProcessId> {
         while let Some((last_run, id)) = self.idlers.idle.list.pop() {
-            if self.table.lookup(id).and_then(|process| idle_since::<_, S>(process))
-                == Some(last_run)
-            {
+            let extras = &self.executor.extras;
+            let process = self.table.lookup(id);
+            if process.and_then(|process| idle_since::<_, S>(process, extras)) == Some(last_run) {
                 return Some(id);
             }
         }
@@ -142,7 +144,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             slots += 1;
             if S::is_beginning(&process.state) {
                 self.idlers.beginners.offer(process.deadline, id);
-            } else if let Some(last_run) = idle_since::<_, S>(process) {
+            } else if let Some(last_run) = idle_since::<_, S>(process, &self.executor.extras) {
                 self.idlers.idle.offer(last_run, id);
             }
         }

@@ -11,7 +11,9 @@ use sys::pollset::Pollset;
 use super::drain::Drain;
 use super::settings::Settings;
 use crate::clock::Clock;
+use crate::extras::Extras;
 use crate::group::Group;
+use crate::layer::Lent;
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::outbox::Outbox;
@@ -51,6 +53,14 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     #[expect(clippy::vec_box, reason = "they go back into slots as they are")]
     pub(super) spare_outboxes: Vec<Box<Outbox>>,
     pub(super) posted: Posted,
+    /// What only some processes have.
+    pub(super) extras: Extras,
+    /// Bytes of input that waits for streams, as far as they are in the statistics.
+    pub(super) counted_handed: usize,
+    /// The decoded bytes of the last receive through a transport.
+    pub(super) opened: Vec<u8>,
+    /// The buffers that transports encode into.
+    pub(super) lent: Lent,
     pub(super) run_queue: VecDeque<ProcessId>,
     /// Processes that the service wants to run before the events of the next turn.
     pub(super) resumed: VecDeque<ProcessId>,
@@ -83,6 +93,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             group: Group::default(),
             spare_outboxes: Vec::new(),
             posted: Posted::default(),
+            extras: Extras::new(settings.connections),
+            counted_handed: 0,
+            opened: Vec::new(),
+            lent: Lent::default(),
             run_queue: VecDeque::new(),
             resumed: VecDeque::new(),
             starved: Vec::new(),
@@ -101,6 +115,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn read_clock_for_run(&mut self) {
         if S::CLOCK == ClockUse::PerRun {
             self.clock.read(&mut self.pollset);
+        }
+    }
+
+    /// Makes closing the socket of a process a reset. A stream has no socket; its carrier learns how it ends.
+    pub(super) fn reset_on_close(&mut self, process: &ProcessOf<P, S>) {
+        if let Some(socket) = &process.socket {
+            self.pollset.reset_on_close(socket);
         }
     }
 

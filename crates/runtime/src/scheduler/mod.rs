@@ -1,19 +1,22 @@
 //! The scheduler: one thread, one pollset, its processes, and the turn.
 //!
 //! Owns everything one core needs and shares none of it. A turn, in this order and nothing else:
-//! wait -> clock -> mailboxes in -> timers -> resumed processes -> events -> run queue -> end of turn
-//! -> connections begun -> mailboxes out, sleepers woken. The output of a process is sent in one write after its
-//! own run and those of a few others (`group.rs`), together with what messages queued for it
-//! before.
+//! wait -> clock -> mailboxes in -> timers -> resumed processes -> events -> streams and their carriers
+//! -> run queue -> end of turn -> connections begun -> mailboxes out, sleepers woken. The output of a
+//! process is sent in one write after its own run and those of a few others (`group.rs`), together with
+//! what messages queued for it before.
 
 mod accept;
+mod carry;
 mod connect;
 mod context;
 mod deadline;
+mod discard;
 mod drain;
 mod end;
 mod eviction;
 mod executor;
+mod layers;
 mod memory;
 mod run;
 mod settings;
@@ -127,6 +130,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.table.len()
     }
 
+    /// The number of processes that have more than a slot, such as a transport.
+    pub fn extras(&self) -> usize {
+        self.executor.extras.len()
+    }
+
     /// Bytes of one slot of the table, whatever its process does.
     pub const fn slot_bytes() -> usize {
         Table::<P::Socket, S::Process>::slot_bytes()
@@ -164,10 +172,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         // Before the events: work that had to wait for this turn is older than theirs.
         let resumed = self.run_all(|executor| &mut executor.resumed);
         self.handle_events(count);
+        let carried = !self.executor.extras.is_quiet() && self.carry();
         let ran = self.run_all(|executor| &mut executor.run_queue);
         self.end_turn();
         self.check_drain();
-        self.busy = count > 0 || messages || expired || resumed || ran || self.recalled;
+        let worked = messages || expired || resumed || carried || ran;
+        self.busy = count > 0 || worked || self.recalled;
         if self.busy {
             self.executor.sampler.end_turn(
                 started.monotonic_ns,
@@ -192,7 +202,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     #[inline]
     fn has_more_to_do(&self) -> bool {
         let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
-        is_queued || self.recalled || !self.connects.is_empty()
+        let is_quiet = self.connects.is_empty() && self.executor.extras.is_quiet();
+        is_queued || self.recalled || !is_quiet
     }
 
     /// Called once, when the scheduler has finished or given up: the service may send what it still holds.
@@ -207,7 +218,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.stats.events += count as u64;
         self.executor.stats.events_max = self.executor.stats.events_max.max(count as u64);
         let mut index = 0;
-        if !P::LAYERED && S::CLOCK == ClockUse::PerTurn {
+        if S::CLOCK == ClockUse::PerTurn {
             self.executor.group.open(count);
         }
         while index < count {
@@ -335,6 +346,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
         self.begin_connects();
         self.send_posted();
+        if !self.executor.extras.is_quiet() {
+            self.recalled |= self.carry();
+        }
         self.executor.mailbox.flush();
     }
 

@@ -7,7 +7,7 @@ use sys::pollset::{Pollset, Received, Rest, Token};
 use super::executor::{Executor, Lives, ProcessOf, Running};
 use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN};
 use crate::process::{Flags, Mode};
-use crate::service::{CloseReason, Event, Next, Progress, Service};
+use crate::service::{CloseReason, Context, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
 
 /// What happened to the output of a process.
@@ -42,6 +42,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// Receives for a process until its socket is empty, it wants no more, or it has used its share of the turn.
     pub(super) fn receive(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if process.extra.is_some() {
+            if process.socket.is_none() {
+                return self.receive_handed(id, process);
+            }
+            if self.extras.layer(process.extra).is_some() {
+                return self.receive_through_layer(id, process);
+            }
+        }
         for _ in 0..RECEIVES_PER_TURN {
             // The rest of its inbox comes first, in particular before an end of the input.
             let inbox_is_next = process.inbox.is_some() && process.flags.has(Flags::QUEUED);
@@ -65,9 +73,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
             }
         }
-        if P::LAYERED {
-            self.settle_layer(id, process)?;
-        }
         self.after_run(id, process)
     }
 
@@ -76,7 +81,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn receive_once(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         // Read before the bytes are received: they arrived no later than this.
         self.read_clock_for_run();
-        let received = self.pollset.receive(&process.socket);
+        let Some(socket) = &process.socket else { return Ok(()) };
+        let received = self.pollset.receive(socket);
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
         let (bytes, rest) = match received {
             Received::Bytes(bytes, rest) => (bytes, rest),
@@ -90,9 +96,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
             Received::Failed(_) => return Err(CloseReason::Failed),
         };
-        if P::LAYERED && bytes.is_empty() {
-            return Ok(());
-        }
         self.stats.receives += 1;
         self.spin.note_run(id.index());
         self.stats.received_bytes += bytes.len() as u64;
@@ -111,18 +114,19 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             &self.clock,
             &mut self.output,
             &mut self.mailbox,
+            &mut self.extras,
             &self.drain,
         );
         let progress = if let Some(mut inbox) = process.inbox.take() {
             inbox.add(bytes);
             let progress = self.service.on_input(&mut process.state, inbox.waiting(), &mut context);
             process.inbox = Some(inbox);
-            process.deadline = context.deadline;
+            (process.deadline, process.extra) = (context.deadline, context.extra);
             process.consume(progress.consumed);
             progress
         } else {
             let progress = self.service.on_input(&mut process.state, bytes, &mut context);
-            process.deadline = context.deadline;
+            (process.deadline, process.extra) = (context.deadline, context.extra);
             process.keep(bytes, progress.consumed);
             progress
         };
@@ -135,7 +139,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// One receive, kept for later.
     fn collect_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
-        let (bytes, rest) = match self.pollset.receive(&process.socket) {
+        let Some(socket) = &process.socket else { return Ok(()) };
+        let (bytes, rest) = match self.pollset.receive(socket) {
             Received::Bytes(bytes, rest) => (bytes, rest),
             Received::Blocked => {
                 process.flags.take(Flags::READABLE);
@@ -148,9 +153,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
             Received::Failed(_) => return Err(CloseReason::Failed),
         };
-        if P::LAYERED && bytes.is_empty() {
-            return Ok(());
-        }
         self.stats.receives += 1;
         self.stats.received_bytes += bytes.len() as u64;
         if rest == Rest::No && !process.flags.has(Flags::ENDED) {
@@ -164,21 +166,24 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     }
 
     /// Closes a process that leaves more unread than it may.
-    fn check_inbox(process: &ProcessOf<P, S>) -> Lives {
+    pub(super) fn check_inbox(process: &ProcessOf<P, S>) -> Lives {
         let unread = process.inbox.as_ref().map_or(0, |inbox| inbox.waiting().len());
         let most = S::inbox_bytes(&process.state);
         if unread > most { Err(CloseReason::InboxFull) } else { Ok(()) }
     }
 
     /// Gives a process the rest of its inbox.
-    fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+    pub(super) fn run_inbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let Some(inbox) = process.inbox.take() else { return Ok(()) };
         self.read_clock_for_run();
         let before = inbox.capacity();
         let (service, mut context) = self.begin_run(id, process, before);
         let Progress { consumed, next } =
             service.on_input(&mut process.state, inbox.waiting(), &mut context);
-        process.deadline = context.deadline;
+        (process.deadline, process.extra) = (context.deadline, context.extra);
+        if process.socket.is_none() {
+            self.extras.note_consumed(process.extra, consumed);
+        }
         process.inbox = Some(inbox);
         // A process that takes nothing is not told of the end again: it would be told for ever.
         let _was_told = consumed > 0 && process.flags.take(Flags::END_TOLD);
@@ -195,15 +200,31 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &mut ProcessOf<P, S>,
         event: Event,
     ) -> Lives {
+        self.run(id, process, |service, state, context| service.on_event(state, event, context))
+    }
+
+    /// Calls the service for a process, without input.
+    #[inline]
+    pub(super) fn run(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        call: impl FnOnce(&mut S, &mut S::Process, &mut Context<'_, S::Message>) -> Next,
+    ) -> Lives {
         self.read_clock_for_run();
         let (service, mut context) = self.begin_run(id, process, 0);
-        let next = service.on_event(&mut process.state, event, &mut context);
-        process.deadline = context.deadline;
+        let next = call(service, &mut process.state, &mut context);
+        (process.deadline, process.extra) = (context.deadline, context.extra);
         self.finish_run(id, process, next)
     }
 
     /// Sends the output of the run and enters the requested mode.
-    fn finish_run(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, next: Next) -> Lives {
+    pub(super) fn finish_run(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        next: Next,
+    ) -> Lives {
         let Some(Running { kind, .. }) = self.running.take() else { return Ok(()) };
         self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         let tick = self.pollset.tick_counter();
@@ -212,7 +233,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
         if next == Next::Abort {
             self.output.clear();
-            self.pollset.reset_on_close(&process.socket);
+            self.reset_on_close(process);
             return Err(CloseReason::Aborted);
         }
         debug_assert!(
@@ -304,9 +325,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.flags.has(Flags::ENDED.and(Flags::OVER)) {
             self.look_after_end(id, process)?;
         }
-        if !process.flags.has(Flags::WATCHED) {
+        if !process.flags.has(Flags::WATCHED)
+            && let Some(socket) = &process.socket
+        {
             process.flags.set(Flags::WATCHED);
-            let watched = self.pollset.watch(&process.socket, Token(id.to_bits()));
+            let watched = self.pollset.watch(socket, Token(id.to_bits()));
             watched.map_err(|_| CloseReason::Failed)?;
         }
         let wants_input =
@@ -327,22 +350,24 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &mut ProcessOf<P, S>,
         output: Drained,
     ) -> Lives {
-        if P::LAYERED
-            && matches!(process.mode, Mode::Finishing | Mode::Lingering)
-            && self.pollset.take_leave(&process.socket)
-            && self.owes(id, process)?
-        {
+        let ends = matches!(process.mode, Mode::Finishing | Mode::Lingering);
+        let is_layered = ends && process.extra.is_some() && self.says_end(process);
+        if is_layered && self.owes(id, process)? {
             return Ok(());
         }
         match process.mode {
             Mode::Finishing => {
-                if P::LAYERED || output != Drained::Nothing {
+                if let Some(socket) = &process.socket
+                    && (is_layered || output != Drained::Nothing)
+                {
                     // Sends what the kernel held back, together with the end of the stream. Closing alone would reset the connection
                     // and lose the answer, if input arrives meanwhile that is never read.
-                    self.pollset.end_output(&process.socket);
+                    self.pollset.end_output(socket);
                 }
                 Err(CloseReason::Finished)
             }
+            // What is still handed to a stream cannot harm its last output.
+            Mode::Lingering if process.socket.is_none() => Err(CloseReason::Finished),
             Mode::Lingering => {
                 self.begin_to_discard(id, process);
                 Ok(())
@@ -366,34 +391,5 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             self.tell(id, process, Event::OutputDrained)?;
         }
         Ok(())
-    }
-
-    fn begin_to_discard(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
-        process.mode = Mode::Discarding;
-        process.linger_left = self.settings.linger_bytes;
-        process.flags.set(Flags::READABLE);
-        process.deadline = self.clock.now().tick_after_ms(self.settings.linger_ms);
-        let before = process.inbox.take().map_or(0, |inbox| inbox.capacity());
-        self.stats.count_buffered(before, 0);
-        self.pollset.end_output(&process.socket);
-        self.queue(id, process);
-    }
-
-    /// One receive whose bytes are discarded.
-    fn discard_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
-        match self.pollset.receive(&process.socket) {
-            Received::Bytes(bytes, _) => {
-                let count = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                process.linger_left =
-                    process.linger_left.checked_sub(count).ok_or(CloseReason::Failed)?;
-                Ok(())
-            }
-            Received::Blocked => {
-                process.flags.take(Flags::READABLE);
-                Ok(())
-            }
-            Received::End => Err(CloseReason::Finished),
-            Received::Failed(_) => Err(CloseReason::Failed),
-        }
     }
 }

@@ -9,7 +9,7 @@ use sys::pollset::{Interest, Pollset, Sent, Token};
 use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
 use crate::limits::{FAST_PEER_TICKS, FAST_PEERS, OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
-use crate::outbox::{Outbox, Transmitted};
+use crate::outbox::{Outbox, Plain, Transmitted};
 use crate::posted::PostNumber;
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
@@ -45,17 +45,23 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// The same, for output that was held back for a group.
     #[inline]
     pub(super) fn transmit_now(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let Some(socket) = &process.socket else { return self.pass_on(id, process) };
         if process.outbox.is_none()
             && let Some(bytes) = self.output.plain()
         {
             let follows = process.mode.follows();
-            let sent = self.pollset.send_bytes(&process.socket, bytes, follows);
+            let sent = match self.extras.layer(process.extra) {
+                None => self.pollset.send_bytes(socket, bytes, follows),
+                Some(layer) => {
+                    layer.send(&mut self.pollset, socket, bytes, follows, &mut self.lent)
+                }
+            };
             self.stats.sends += 1;
             return match sent {
                 Sent::All => {
                     self.stats.sent_bytes += bytes.len() as u64;
                     self.output.clear();
-                    if P::LAYERED && self.owes(id, process)? {
+                    if process.extra.is_some() && self.owes(id, process)? {
                         return Ok(());
                     }
                     self.sampler.lap(&mut self.stats.sampled.send_ticks);
@@ -100,7 +106,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     }
 
     /// Ends a process whose output has to wait while there is no memory for it.
-    fn check_memory(&mut self, process: &ProcessOf<P, S>) -> Lives {
+    pub(super) fn check_memory(&mut self, process: &ProcessOf<P, S>) -> Lives {
         if process.outbox.is_none() || self.has_room_for(0) {
             return Ok(());
         }
@@ -109,12 +115,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// The output of a process would have to wait, and there is no memory for it: the connection is cut, visibly for its peer.
     fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
-        self.pollset.reset_on_close(&process.socket);
+        self.reset_on_close(process);
         CloseReason::OutboxFull
     }
 
     /// Moves the output of the running process to its outbox, after what is queued there.
-    fn queue_output(&mut self, process: &mut ProcessOf<P, S>) {
+    pub(super) fn queue_output(&mut self, process: &mut ProcessOf<P, S>) {
         if self.output.is_empty() {
             return;
         }
@@ -131,6 +137,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         id: ProcessId,
         process: &mut ProcessOf<P, S>,
     ) -> Lives {
+        let Some(socket) = &process.socket else { return self.pass_on(id, process) };
         let Some(outbox) = &mut process.outbox else { return Ok(()) };
         if process.flags.has(Flags::COLD) {
             return Ok(());
@@ -141,11 +148,17 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let follows = process.mode.follows();
         let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
         let mut sent = 0;
-        let outcome =
-            outbox.transmit(&mut self.pollset, &process.socket, (follows, most), &mut sent);
-        if P::LAYERED {
-            outbox.note_owed(self.pollset.owed(&process.socket));
-        }
+        let pollset = &mut self.pollset;
+        let outcome = match self.extras.layer(process.extra) {
+            None => outbox.transmit(&mut Plain { pollset, socket }, (follows, most), &mut sent),
+            Some(layer) => {
+                let through = (pollset, socket);
+                let outcome =
+                    layer.transmit(through, outbox, (follows, most), &mut sent, &mut self.lent);
+                outbox.note_owed(layer.owed());
+                outcome
+            }
+        };
         self.sends_left -= sent;
         self.stats.sent_bytes += sent as u64;
         self.stats.sends += 1;
@@ -177,7 +190,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                 self.ask_for_file(id, process)
             }
             Transmitted::TakenBack => {
-                self.pollset.reset_on_close(&process.socket);
+                self.reset_on_close(process);
                 Err(CloseReason::SlowReader)
             }
             Transmitted::Failed(_) => Err(CloseReason::Failed),
@@ -200,8 +213,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         number: PostNumber,
     ) -> Lives {
         process.lone_post = None;
+        let Some(socket) = &process.socket else { return Ok(()) };
         let bytes = self.posted.string(number);
-        let sent = self.pollset.send_bytes(&process.socket, bytes, process.mode.follows());
+        let sent = self.pollset.send_bytes(socket, bytes, process.mode.follows());
         self.stats.sends += 1;
         let count = match sent {
             Sent::All => bytes.len(),
@@ -229,7 +243,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         }
         if let Some(number) = process.lone_post {
             let fits = self.posted.string(number).len() <= self.sends_left;
-            if !P::LAYERED && process.outbox.is_none() && fits {
+            if process.extra.is_none() && process.outbox.is_none() && fits {
                 return self.send_lone_post(id, process, number);
             }
             self.queue_lone_post(process);
@@ -237,7 +251,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         // Its own run has sent it.
         let Some(outbox) = &mut process.outbox else { return Ok(()) };
         let counted = outbox.counted_bytes();
-        if counted > 0 {
+        if counted > 0 && process.socket.is_some() {
             // Its queue is already waiting for the peer, the next turn or a file.
             outbox.count_posted();
             let queued = outbox.queued_bytes();
@@ -249,8 +263,15 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     }
 
     /// Asks the service to have a file read that is not in the page cache.
-    fn ask_for_file(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        let region = process.outbox.as_ref().and_then(|outbox| outbox.cold_region().cloned());
+    pub(super) fn ask_for_file(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let region = match (&process.socket, &process.outbox) {
+            (Some(_), Some(outbox)) => outbox.cold_region().cloned(),
+            (Some(_), None) => None,
+            (None, _) => self
+                .extras
+                .carriage(process.extra)
+                .and_then(|carriage| carriage.queue().cold_region().cloned()),
+        };
         let Some(region) = region else { return Ok(()) };
         let (service, mut context) = self.begin_run(id, process, 0);
         let is_asked_for = service.on_cold_file(&process.state, &region, &mut context);
@@ -258,7 +279,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if is_asked_for { Ok(()) } else { Err(CloseReason::Failed) }
     }
 
-    fn wait_for_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+    pub(super) fn wait_for_room(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.sends_blocked += 1;
         if process.flags.has(Flags::WANTS_ROOM) {
             return Ok(());
@@ -266,8 +287,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process.flags.set(Flags::WANTS_ROOM);
         let now = self.clock.now();
         process.last_run = now.tick();
+        let Some(socket) = &process.socket else { return Ok(()) };
         if let Some(outbox) = &mut process.outbox {
-            let outstanding = self.pollset.outstanding(&process.socket);
+            let outstanding = self.pollset.outstanding(socket);
             outbox.uptake = Some(Uptake::since(now.monotonic_ns, outstanding));
         }
         if process.flags.has(Flags::ROOM_REPORTED) {
@@ -276,9 +298,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let token = Token(id.to_bits());
         let watched = process.flags.has(Flags::WATCHED);
         process.flags.set(Flags::WATCHED);
-        let registered = if watched { Ok(()) } else { self.pollset.watch(&process.socket, token) };
+        let registered = if watched { Ok(()) } else { self.pollset.watch(socket, token) };
         registered
-            .and_then(|()| self.pollset.set_interest(&process.socket, token, Interest::ReadWrite))
+            .and_then(|()| self.pollset.set_interest(socket, token, Interest::ReadWrite))
             .map_err(|_| CloseReason::Failed)
     }
 
@@ -287,7 +309,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             return Ok(());
         }
         let token = Token(id.to_bits());
-        let registered = self.pollset.set_interest(&process.socket, token, Interest::Read);
+        let Some(socket) = &process.socket else { return Ok(()) };
+        let registered = self.pollset.set_interest(socket, token, Interest::Read);
         registered.map_err(|_| CloseReason::Failed)
     }
 
@@ -309,36 +332,15 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn note_speed(&mut self, process: &mut ProcessOf<P, S>) {
         let waited = process.flags.has(Flags::WANTS_ROOM) && !process.flags.has(Flags::FAST);
         let soon = self.clock.now().tick() <= process.last_run.later(FAST_PEER_TICKS);
-        if waited && soon && self.stats.fast_peers < FAST_PEERS {
+        if waited
+            && soon
+            && self.stats.fast_peers < FAST_PEERS
+            && let Some(socket) = &process.socket
+        {
             process.flags.set(Flags::FAST);
             self.stats.fast_peers += 1;
-            self.pollset.note_fast_peer(&process.socket);
+            self.pollset.note_fast_peer(socket);
         }
-    }
-
-    /// Whether a transport holds bytes back because the socket is full. The process then waits as for its own output.
-    pub(super) fn owes(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives<bool> {
-        let owed = self.pollset.owed(&process.socket);
-        if owed == 0 {
-            return Ok(false);
-        }
-        let spare = || self.spare_outboxes.pop().unwrap_or_default();
-        let outbox = process.outbox.get_or_insert_with(spare);
-        let before = outbox.counted_bytes();
-        outbox.note_owed(owed);
-        self.stats.count_buffered(before, outbox.counted_bytes());
-        self.wait_for_room(id, process)?;
-        Ok(true)
-    }
-
-    /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may be sent now.
-    pub(super) fn settle_layer(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
-        if process.outbox.is_none() {
-            self.owes(id, process)?;
-        } else if process.flags.has(Flags::WANTS_ROOM) && self.pollset.owed(&process.socket) == 0 {
-            self.transmit_outbox(id, process)?;
-        }
-        Ok(())
     }
 
     /// Keeps an emptied outbox for reuse.

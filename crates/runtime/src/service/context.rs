@@ -8,12 +8,15 @@ use std::rc::Rc;
 use sys::connect::RemoteAddress;
 
 use crate::clock::Now;
+use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::{Post, Refused};
 use crate::slots::ProcessId;
 use crate::stats::Stats;
+use crate::streams::Streams;
 use crate::timer::Tick;
+use crate::transport::Agreed;
 
 /// One run of a process: its name, the time, its output, and the way to other endpoints.
 ///
@@ -73,6 +76,8 @@ pub struct Context<'a, M> {
     pub output: &'a mut Output,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
+    pub(crate) extras: &'a mut Extras,
+    pub(crate) extra: Option<ExtraIndex>,
     pub(crate) deadline: Tick,
     pub(crate) queued_bytes: usize,
     pub(crate) queued_file: bool,
@@ -100,6 +105,18 @@ impl<M> Context<'_, M> {
             || self.queued_bytes + self.output.queued_bytes()
                 > crate::limits::OUTBOX_HIGH_WATER_BYTES
             || self.output.holds_file()
+    }
+
+    /// The streams that this process carries.
+    pub fn streams(&mut self) -> Streams<'_> {
+        let Self { id, extra, extras, output, .. } = self;
+        Streams { carrier: *id, extra, extras, output }
+    }
+
+    /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake is not over.
+    #[must_use]
+    pub fn agreed(&mut self) -> Option<Agreed<'_>> {
+        self.extras.layer(self.extra)?.agreed()
     }
 
     /// Whether the scheduler is shutting down.

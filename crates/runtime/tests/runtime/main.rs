@@ -10,4 +10,5 @@ mod mailbox;
 mod outbound;
 mod posting;
 mod producing;
+mod streams;
 mod turns;

@@ -280,20 +280,6 @@ pub trait Pollset {
     /// Bytes sent that the peer has not acknowledged; 0 if the kernel does not say.
     fn outstanding(&mut self, socket: &Self::Socket) -> u64;
 
-    /// Whether sockets may hold back accepted bytes ([`owed`](Self::owed)), and a receive may return none though more waits.
-    const LAYERED: bool = false;
-
-    /// Bytes that the pollset accepted and holds back because the socket has no room. The next send, even an empty one, tries again.
-    fn owed(&self, _socket: &Self::Socket) -> usize {
-        0
-    }
-
-    /// Sends the layer's end of stream, once; returns whether bytes of it wait to be sent. Called when all
-    /// output has been sent, before [`Pollset::end_output`].
-    fn take_leave(&mut self, _socket: &Self::Socket) -> bool {
-        false
-    }
-
     /// Ends our output. The peer sees the end after all bytes sent, including those that were held back for it.
     fn end_output(&mut self, socket: &Self::Socket);
 

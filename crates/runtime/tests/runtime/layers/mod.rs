@@ -1,18 +1,22 @@
 //! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network does.
 
+mod handshakes;
+mod outbound;
 mod scramble;
 
 use std::net::SocketAddr;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
-use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress, Service};
-use runtime::transport::{Layered, Transport};
+use runtime::service::{
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service,
+};
+use runtime::transport::{Transport, Violation};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
-use scramble::Scramble;
+use scramble::{NAME, Scramble};
 
 /// The ports: with a layer and a greeting, without a layer, with a layer and silent until it receives something.
 const PORTS: [u16; 3] = [443, 80, 8443];
@@ -24,19 +28,31 @@ const GREETING: &[u8] = b"welcome\n";
 #[derive(Default)]
 struct Shout {
     heard: Vec<u8>,
+    /// What was agreed: protocol, server name.
+    agreed: Vec<(String, String)>,
+    failures: Vec<Violation>,
+    /// The client whose unread bytes a `?` counts.
+    watched: Option<(World, ClientId)>,
+}
+
+/// A connection, before and after its handshake.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Handshaking,
+    Speaking,
 }
 
 impl Service for Shout {
-    type Process = ();
+    type Process = Kind;
     type Message = ();
 
-    const KINDS: &'static [&'static str] = &["shout"];
+    const KINDS: &'static [&'static str] = &["handshaking", "speaking"];
 
-    fn kind(_: &()) -> usize {
-        0
+    fn kind(kind: &Kind) -> usize {
+        *kind as usize
     }
 
-    fn is_idle(_: &()) -> bool {
+    fn is_idle(_: &Kind) -> bool {
         false
     }
 
@@ -45,19 +61,52 @@ impl Service for Shout {
         listener: ListenerIndex,
         _: Peer,
         context: &mut Context<'_, ()>,
-    ) -> Option<()> {
+    ) -> Option<Kind> {
         if listener.0 < 2 {
             context.output.put(GREETING);
         }
         context.set_deadline_after_ms(60_000);
-        Some(())
+        Some(if listener.0 == 1 { Kind::Speaking } else { Kind::Handshaking })
     }
 
-    fn on_input(&mut self, _: &mut (), input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Accepted { listener: ListenerIndex(1), .. }
+            | Beginning::Connecting { .. } => None,
+            Beginning::Accepted { .. } => Some(Box::new(Scramble::server())),
+        }
+    }
+
+    fn on_agreed(&mut self, kind: &mut Kind, context: &mut Context<'_, ()>) -> Next {
+        let agreed = context.agreed().unwrap();
+        let protocol = String::from_utf8(agreed.protocol.unwrap().to_vec()).unwrap();
+        self.agreed.push((protocol, agreed.server_name.unwrap().to_owned()));
+        *kind = Kind::Speaking;
+        Next::Changed
+    }
+
+    fn on_handshake_failed(&mut self, kind: &mut Kind, why: Violation, _: &mut Context<'_, ()>) {
+        assert!(*kind == Kind::Handshaking);
+        self.failures.push(why);
+    }
+
+    fn on_input(
+        &mut self,
+        kind: &mut Kind,
+        input: &[u8],
+        context: &mut Context<'_, ()>,
+    ) -> Progress {
+        assert!(*kind == Kind::Speaking, "input comes after the handshake");
         if context.output_is_full() {
             return Progress { consumed: 0, next: Next::Park };
         }
         self.heard.extend_from_slice(input);
+        if input == b"?"
+            && let Some((world, client)) = &self.watched
+        {
+            let seen = world.client_received(*client).len();
+            context.output.put(format!("{seen} bytes").as_bytes());
+        }
         context.output.put(&input.to_ascii_uppercase());
         if input.contains(&b'q') {
             context.output.put(b"BYE");
@@ -66,7 +115,7 @@ impl Service for Shout {
         Progress { consumed: input.len(), next: Next::Read }
     }
 
-    fn on_event(&mut self, _: &mut (), event: Event, _: &mut Context<'_, ()>) -> Next {
+    fn on_event(&mut self, _: &mut Kind, event: Event, _: &mut Context<'_, ()>) -> Next {
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
             _ => Next::Read,
@@ -76,7 +125,7 @@ impl Service for Shout {
 
 struct Stage {
     world: World,
-    scheduler: Scheduler<Layered<Sim, Scramble>, Shout>,
+    scheduler: Scheduler<Sim, Shout>,
 }
 
 /// A client that uses its end of the transport.
@@ -90,9 +139,10 @@ struct Client {
 impl Client {
     fn enter(world: &World, port: u16) -> Option<Self> {
         let id = world.connect(&address(port))?;
-        let (transport, hello) = Scramble::client();
-        world.client_send(id, &hello);
-        Some(Self { id, transport, heard: Vec::new(), unsaid: Vec::new() })
+        let transport = Scramble::client(NAME, &["strange", "quiet"]);
+        let mut client = Self { id, transport, heard: Vec::new(), unsaid: Vec::new() };
+        client.step(world);
+        Some(client)
     }
 
     fn say(&mut self, world: &World, text: &[u8]) {
@@ -124,11 +174,7 @@ impl Stage {
         let world = World::new(seed, faults);
         let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
         let settings = Settings { connections: 100, ..Settings::default() };
-        let pollset = Layered::new(world.pollset(0), |address: &ListenAddress| {
-            matches!(address, ListenAddress::Tcp(address) if address.port() != 80)
-                .then(Scramble::server)
-        });
-        let mut scheduler = Scheduler::new(pollset, Shout::default(), mailbox, settings);
+        let mut scheduler = Scheduler::new(world.pollset(0), Shout::default(), mailbox, settings);
         for port in PORTS {
             let listen = ListenOptions {
                 address: address(port),
@@ -157,7 +203,7 @@ impl Stage {
     }
 
     fn assert_nothing_is_left(&self) {
-        assert_eq!(self.scheduler.processes(), 0);
+        assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0));
         assert_eq!(self.scheduler.stats().buffered_bytes, 0);
     }
 }
@@ -176,6 +222,9 @@ fn the_process_sees_plain_bytes_and_both_ends_are_said() {
     stage.talk(&mut client);
     assert_eq!(client.heard, b"welcome\nHELLO");
     assert_eq!(stage.scheduler.service().heard, b"hello");
+    let agreed = [("quiet".to_owned(), NAME.to_owned())];
+    assert_eq!(stage.scheduler.service().agreed, agreed);
+    assert_eq!(stage.scheduler.stats().processes[..2], [0, 1], "it has become another kind");
     client.say(&stage.world, b"q");
     stage.talk(&mut client);
     assert_eq!(client.heard, b"welcome\nHELLOQBYE");
@@ -214,9 +263,28 @@ fn nonsense_ends_the_connection_and_other_listeners_have_no_layer() {
     stage.world.client_send(plain, b"plain");
     stage.rest();
     assert_eq!(stage.closed(CloseReason::Failed), 1);
+    assert_eq!(stage.scheduler.service().failures, [Violation::Protocol]);
+    assert_eq!(stage.scheduler.stats().handshakes_failed, 1);
     assert_eq!(stage.world.client_received(plain), b"welcome\nPLAIN");
     stage.world.client_close(plain);
     stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn an_idle_connection_holds_no_bytes_and_its_deadline_runs_during_the_handshake() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = Client::enter(&stage.world, 8443).unwrap();
+    stage.talk(&mut client);
+    client.say(&stage.world, &[b'x'; 50_000]);
+    stage.talk(&mut client);
+    assert_eq!(client.heard.len(), 50_000);
+    assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
+    let silent = stage.world.connect(&address(8443)).unwrap();
+    stage.rest();
+    stage.world.advance(61_000_000_000);
+    stage.rest();
+    assert_ne!(stage.world.client_state(silent), ClientState::Open);
     stage.assert_nothing_is_left();
 }
 

@@ -1,14 +1,15 @@
-//! A transport for tests: it scrambles, re-frames, has a handshake of three flights, and announces its end.
+//! A transport for tests: it scrambles, re-frames, has a handshake of three flights with a server name and protocols, and announces its end.
 //!
 //! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that continues from
-//! byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client, one of the server that is longer
-//! than small socket buffers, and a word of the client.
+//! byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client (name and protocols), one of the server
+//! (a certificate and the protocol it chose) that is longer than small socket buffers, and a word of the client.
 
-use runtime::transport::{Transport, Violation};
+use runtime::transport::{Agreed, Transport, Violation};
 
 const HELLO: u8 = 1;
 const DATA: u8 = 2;
 const END: u8 = 3;
+const ALERT: u8 = 4;
 
 /// Most bytes of a frame: far fewer than arrive at once.
 const FRAME_BYTES: usize = 1000;
@@ -16,18 +17,42 @@ const FRAME_BYTES: usize = 1000;
 /// Bytes of the server's hello.
 const SERVER_HELLO_BYTES: usize = 6000;
 
+/// The only name for which the server has a certificate.
+pub(crate) const NAME: &str = "velodrome.example";
+
+/// The alert for an unknown name.
+const UNKNOWN_NAME: u8 = 112;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+enum Side {
     Client,
     Server,
+}
+
+/// The next frame that the handshake waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    /// The server: the client's name and protocols.
+    Name,
+    /// The server: the client's word.
+    Word,
+    /// The client: this many more bytes of the server's hello.
+    Hello(usize),
+    /// Nothing: it is over.
+    Nothing,
 }
 
 pub(crate) struct Scramble {
     side: Side,
     /// Bytes of the peer that are not a complete frame yet.
     held: Vec<u8>,
-    /// Bytes of the other side's hello that are still missing.
-    hello_left: usize,
+    wants: Wants,
+    /// Protocols that this side knows, its favourite first.
+    protocols: &'static [&'static str],
+    protocol: Vec<u8>,
+    name: String,
+    certificate: Vec<u8>,
+    has_greeted: bool,
     sealed: u8,
     opened: u8,
     ended: bool,
@@ -35,19 +60,32 @@ pub(crate) struct Scramble {
 
 impl Scramble {
     pub(crate) fn server() -> Self {
-        Self::new(Side::Server, 10)
+        Self::new(Side::Server, Wants::Name, String::new(), &["loud", "quiet"])
     }
 
-    /// A client and its hello.
-    pub(crate) fn client() -> (Self, Vec<u8>) {
-        let mut client = Self::new(Side::Client, SERVER_HELLO_BYTES);
-        let mut wire = Vec::new();
-        client.frame(HELLO, &[7; 6], &mut wire);
-        (client, wire)
+    /// A client that asks for a name and offers protocols.
+    pub(crate) fn client(name: &str, protocols: &'static [&'static str]) -> Self {
+        Self::new(Side::Client, Wants::Hello(SERVER_HELLO_BYTES), name.to_owned(), protocols)
     }
 
-    fn new(side: Side, hello_left: usize) -> Self {
-        Self { side, held: Vec::new(), hello_left, sealed: 0, opened: 0, ended: false }
+    fn new(side: Side, wants: Wants, name: String, protocols: &'static [&'static str]) -> Self {
+        Self {
+            side,
+            held: Vec::new(),
+            wants,
+            protocols,
+            protocol: Vec::new(),
+            name,
+            certificate: Vec::new(),
+            has_greeted: false,
+            sealed: 0,
+            opened: 0,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.wants == Wants::Nothing
     }
 
     fn frame(&mut self, kind: u8, content: &[u8], wire: &mut Vec<u8>) {
@@ -74,35 +112,64 @@ impl Scramble {
                 byte ^ self.opened
             })
             .collect();
-        match (kind, self.hello_left) {
-            (HELLO, 1..) => {
-                self.hello_left = self.hello_left.checked_sub(opened.len()).ok_or(Violation)?;
-                self.greet(wire);
+        match (kind, self.wants) {
+            (HELLO, Wants::Name) => self.greet_client(&opened, wire),
+            (HELLO, Wants::Word) if opened == [8; 4] => {
+                self.wants = Wants::Nothing;
                 Ok(())
             }
-            (DATA, 0) => {
+            (HELLO, Wants::Hello(left)) => {
+                self.certificate.extend(opened);
+                let got = SERVER_HELLO_BYTES - left + content.len();
+                let left = SERVER_HELLO_BYTES.checked_sub(got).ok_or(Violation::Protocol)?;
+                self.wants = Wants::Hello(left);
+                if left == 0 {
+                    self.read_server_hello();
+                    self.frame(HELLO, &[8; 4], wire);
+                }
+                Ok(())
+            }
+            (DATA, Wants::Nothing) => {
                 plain.extend(opened);
                 Ok(())
             }
-            (END, 0) => {
+            (END, Wants::Nothing) => {
                 self.ended = true;
                 Ok(())
             }
-            _ => Err(Violation),
+            (ALERT, _) => Err(Violation::Alert(opened.first().copied().unwrap_or(0))),
+            _ => Err(Violation::Protocol),
         }
     }
 
-    /// Answers a part of the other side's hello.
-    fn greet(&mut self, wire: &mut Vec<u8>) {
-        match (self.side, self.hello_left) {
-            (Side::Server, 4) => {
-                for piece in [9; SERVER_HELLO_BYTES].chunks(FRAME_BYTES) {
-                    self.frame(HELLO, piece, wire);
-                }
-            }
-            (Side::Client, 0) => self.frame(HELLO, &[8; 4], wire),
-            _ => {}
+    /// The server reads the client's name and protocols, and answers.
+    fn greet_client(&mut self, hello: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
+        let hello = str::from_utf8(hello).map_err(|_| Violation::Protocol)?;
+        let (name, offered) = hello.split_once('\n').ok_or(Violation::Protocol)?;
+        name.clone_into(&mut self.name);
+        if name != NAME {
+            self.frame(ALERT, &[UNKNOWN_NAME], wire);
+            return Err(Violation::UnknownName);
         }
+        let chosen = self.protocols.iter().find(|ours| offered.split(',').any(|one| one == **ours));
+        let chosen = chosen.ok_or(Violation::NothingInCommon)?;
+        self.protocol = chosen.as_bytes().to_vec();
+        let mut answer = format!("certificate of {name}\n{chosen}\n").into_bytes();
+        answer.resize(SERVER_HELLO_BYTES, b'.');
+        for piece in answer.chunks(FRAME_BYTES) {
+            self.frame(HELLO, piece, wire);
+        }
+        self.wants = Wants::Word;
+        Ok(())
+    }
+
+    /// The client reads the certificate and the chosen protocol.
+    fn read_server_hello(&mut self) {
+        let hello = std::mem::take(&mut self.certificate);
+        let mut lines = hello.split(|byte| *byte == b'\n');
+        self.certificate = lines.next().unwrap_or_default().to_vec();
+        self.protocol = lines.next().unwrap_or_default().to_vec();
+        self.wants = Wants::Nothing;
     }
 }
 
@@ -113,13 +180,18 @@ impl Transport for Scramble {
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<(), Violation> {
+        if self.side == Side::Client && !self.has_greeted {
+            self.has_greeted = true;
+            let hello = format!("{}\n{}", self.name, self.protocols.join(","));
+            self.frame(HELLO, hello.as_bytes(), wire);
+        }
         self.held.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_slice();
         while let [kind, high, low, behind @ ..] = rest {
             let length = usize::from(u16::from_be_bytes([*high, *low]));
             if length > FRAME_BYTES {
-                return Err(Violation);
+                return Err(Violation::Protocol);
             }
             let Some((content, others)) = behind.split_at_checked(length) else { break };
             self.take(*kind, content, plain, wire)?;
@@ -129,8 +201,13 @@ impl Transport for Scramble {
         Ok(())
     }
 
-    fn is_ready(&self) -> bool {
-        self.hello_left == 0
+    fn agreed(&self) -> Option<Agreed<'_>> {
+        let certificate = Some(&*self.certificate).filter(|certificate| !certificate.is_empty());
+        self.is_ready().then_some(Agreed {
+            protocol: Some(&self.protocol),
+            server_name: Some(&self.name),
+            peer_certificate: certificate,
+        })
     }
 
     fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) {

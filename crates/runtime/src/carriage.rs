@@ -1,0 +1,224 @@
+//! A carriage: what lies between a process without a socket (a stream) and the process that carries it.
+//!
+//! Owns the input that was handed to a stream and not yet read, the output that its carrier has not taken, and how either
+//! ended. Never runs a process and never frames bytes.
+
+use crate::inbox::Inbox;
+use crate::outbox::{Outbox, Unit};
+use crate::output::Output;
+use crate::slots::ProcessId;
+use crate::stream::{Ending, Then, Waiting};
+
+/// How far a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its process has not begun yet.
+    Opened { ticket: u64 },
+    /// Its process lives.
+    Lives(ProcessId),
+    /// Its process has ended, or there never was one.
+    Ended(Ending),
+}
+
+/// What the carrier has said about the input of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputStage {
+    /// More may come.
+    Open,
+    /// It is complete.
+    Ended,
+    /// The stream was reset: its process ends.
+    Reset,
+}
+
+/// Input for the process of a stream.
+#[derive(Debug)]
+pub(crate) enum Handed {
+    /// Bytes.
+    Bytes(Box<Inbox>),
+    /// Nothing now.
+    Nothing,
+    /// The end.
+    End,
+}
+
+/// One stream, between its process and its carrier.
+pub(crate) struct Carriage {
+    pub(crate) stage: Stage,
+    input: Option<Box<Inbox>>,
+    input_stage: InputStage,
+    /// Something was said about the input since its process was visited.
+    has_input_news: bool,
+    /// Bytes that its process has consumed and its carrier has not asked for yet.
+    consumed: usize,
+    /// Output that its carrier has not taken.
+    queue: Outbox,
+    /// Its process adds no more output.
+    is_finished: bool,
+    /// The next piece of its output is a file region that is not in memory.
+    is_cold: bool,
+}
+
+impl Carriage {
+    /// A stream that its carrier has just opened.
+    pub(crate) fn new(ticket: u64) -> Self {
+        Self {
+            stage: Stage::Opened { ticket },
+            input: None,
+            input_stage: InputStage::Open,
+            has_input_news: false,
+            consumed: 0,
+            queue: Outbox::default(),
+            is_finished: false,
+            is_cold: false,
+        }
+    }
+
+    /// Whether its process may still read input.
+    pub(crate) fn takes_input(&self) -> bool {
+        let is_open = self.input_stage == InputStage::Open && !self.is_finished;
+        is_open && !matches!(self.stage, Stage::Ended(_))
+    }
+
+    /// What the carrier has said about its input.
+    pub(crate) fn input_stage(&self) -> InputStage {
+        self.input_stage
+    }
+
+    /// Whether bytes or the end came since the last call. An end is told once.
+    pub(crate) fn take_input_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_input_news)
+    }
+
+    /// Says that the input is complete.
+    pub(crate) fn end_input(&mut self) {
+        self.has_input_news = true;
+        self.input_stage = InputStage::Ended;
+    }
+
+    /// Says that the stream was reset: nothing of it is of use any more.
+    pub(crate) fn reset(&mut self) {
+        self.input_stage = InputStage::Reset;
+        self.input = None;
+        self.drop_output();
+    }
+
+    /// Bytes of memory of the input that waits.
+    pub(crate) fn input_capacity(&self) -> usize {
+        self.input.as_ref().map_or(0, |input| input.capacity())
+    }
+
+    /// Bytes of input that wait.
+    pub(crate) fn input_bytes(&self) -> usize {
+        self.input.as_ref().map_or(0, |input| input.waiting().len())
+    }
+
+    /// Adds input.
+    pub(crate) fn hand(&mut self, bytes: &[u8]) {
+        self.has_input_news = true;
+        match &mut self.input {
+            Some(input) => input.add(bytes),
+            None => self.input = Some(Box::new(Inbox::of(bytes))),
+        }
+    }
+
+    /// Takes the input for the process.
+    pub(crate) fn take_input(&mut self) -> Handed {
+        match (self.input.take(), self.input_stage) {
+            (Some(input), _) => Handed::Bytes(input),
+            (None, InputStage::Open) => Handed::Nothing,
+            (None, InputStage::Ended | InputStage::Reset) => Handed::End,
+        }
+    }
+
+    /// The process consumed so many bytes.
+    pub(crate) fn note_consumed(&mut self, count: usize) {
+        self.consumed += count;
+    }
+
+    /// Takes the count of consumed bytes.
+    pub(crate) fn take_consumed(&mut self) -> usize {
+        std::mem::take(&mut self.consumed)
+    }
+
+    /// Moves queued output of the process here, without copying. Returns whether there was any.
+    pub(crate) fn add_output(&mut self, outbox: &mut Outbox) -> bool {
+        outbox.hand_over(&mut self.queue)
+    }
+
+    /// The file region at the front may have been read into memory. Returns whether the carrier waits for that.
+    pub(crate) fn end_cold(&mut self) -> bool {
+        std::mem::take(&mut self.is_cold)
+    }
+
+    /// The process adds no more output. Returns whether that is news for the carrier.
+    pub(crate) fn finish(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_finished, true)
+    }
+
+    /// The queue, for accounts.
+    pub(crate) fn queue(&self) -> &Outbox {
+        &self.queue
+    }
+
+    /// Whether the next piece is a file region that is not in memory.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.is_cold
+    }
+
+    /// Whether its carrier has something to take or to learn.
+    pub(crate) fn has_news(&self) -> bool {
+        let has_output = self.queue.queued_bytes() > 0 && !self.is_cold;
+        has_output || matches!(self.stage, Stage::Ended(_)) || self.consumed > 0
+    }
+
+    /// What the carrier may take next, at most so many bytes of a body.
+    pub(crate) fn waiting(&mut self, most: usize) -> Waiting {
+        if self.is_cold {
+            return Waiting::Nothing;
+        }
+        let unit = self.queue.next_unit(most);
+        let then = |all: bool| if all && self.is_finished { Then::Ends } else { Then::GoesOn };
+        match unit {
+            Unit::Head { bytes, is_all } => Waiting::Head { bytes, then: then(is_all) },
+            Unit::Body { bytes, is_all } => Waiting::Body { bytes, then: then(is_all) },
+            Unit::Cold => {
+                self.is_cold = true;
+                Waiting::Nothing
+            }
+            Unit::TakenBack => Waiting::Ended(Ending::Aborted),
+            Unit::Nothing => match self.stage {
+                Stage::Ended(ending) => Waiting::Ended(ending),
+                _ if self.is_finished => Waiting::Ended(Ending::Finished),
+                _ => Waiting::Nothing,
+            },
+        }
+    }
+
+    /// Moves so many bytes to the output of the carrier. Returns whether the stream has ended with them.
+    pub(crate) fn take(&mut self, count: usize, output: &mut Output) -> bool {
+        self.queue.take(count, output);
+        self.is_over()
+    }
+
+    /// Its process has ended. Output that was not taken is dropped unless the process had finished.
+    pub(crate) fn end(&mut self, ending: Ending) {
+        self.stage = Stage::Ended(ending);
+        self.input = None;
+        if ending != Ending::Finished {
+            self.is_finished = false;
+            self.drop_output();
+        }
+    }
+
+    /// Whether its process has finished and all its output has been taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_finished && self.queue.queued_bytes() == 0
+    }
+
+    /// Drops the output that was not taken.
+    fn drop_output(&mut self) {
+        self.queue.clear();
+        self.is_cold = false;
+    }
+}

@@ -1,0 +1,322 @@
+//! What only some processes have, kept outside their slots: a transport, streams that they carry, and the carriage of a
+//! process that is itself a stream.
+//!
+//! Owns these parts, so that a slot of a plain connection needs four bytes for all of them, and so that a handler of one process
+//! can reach the streams that it carries. Also the lists of what the scheduler has to do about streams. Never sends or receives, and never
+//! runs a process.
+
+mod carrying;
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+use crate::carriage::{Carriage, Stage};
+use crate::layer::Layer;
+use crate::outbox::Outbox;
+use crate::slots::{ProcessId, Slots};
+use crate::stream::{Ending, StreamId};
+
+/// The place of a process's extra.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExtraIndex(NonZeroU32);
+
+impl ExtraIndex {
+    /// A place where there is never anything: for processes that are not in the table yet.
+    pub(crate) const NOWHERE: ExtraIndex = ExtraIndex(NonZeroU32::MAX);
+
+    fn of(id: ProcessId) -> Option<Self> {
+        let number = u32::try_from(id.index()).ok()?.checked_add(1)?;
+        NonZeroU32::new(number).map(ExtraIndex)
+    }
+
+    fn slot(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// What a process has besides its slot.
+#[derive(Default)]
+pub(crate) struct Extra {
+    /// The transport between its socket and itself.
+    layer: Option<Box<Layer>>,
+    /// What lies between it and its carrier, if it is a stream.
+    pub(crate) stream: Option<Box<Stream>>,
+    /// The streams that it carries.
+    list: Option<Box<StreamList>>,
+    /// Bytes that may still be discarded.
+    pub(crate) linger_left: u32,
+}
+
+/// A stream, and its places in lists.
+pub(crate) struct Stream {
+    pub(crate) carriage: Carriage,
+    /// `None` once its carrier has let go of it.
+    listing: Option<Listing>,
+    /// It is in its carrier's list of those that have something.
+    is_ready: bool,
+    /// Its process will be visited.
+    is_awake: bool,
+}
+
+/// Where a stream is listed by its carrier.
+#[derive(Clone, Copy, Debug)]
+struct Listing {
+    carrier: ExtraIndex,
+    place: usize,
+}
+
+/// The streams of one carrier.
+struct StreamList {
+    /// The carrier's process.
+    carrier: ProcessId,
+    /// All streams, in any order.
+    all: Vec<StreamId>,
+    /// Those that have something for the carrier, in the order in which they get their turn. Some have been let go since.
+    ready: VecDeque<StreamId>,
+    /// The carrier will be told.
+    is_stirred: bool,
+}
+
+impl Extra {
+    /// That of a connection with a transport.
+    pub(crate) fn layered(layer: Layer) -> Self {
+        Self { layer: Some(Box::new(layer)), ..Self::default() }
+    }
+
+    /// The number of streams that the process carries.
+    pub(crate) fn carries(&self) -> usize {
+        self.list.as_ref().map_or(0, |list| list.all.len())
+    }
+}
+
+/// The extras of a scheduler's processes.
+pub(crate) struct Extras {
+    table: Slots<Extra>,
+    /// Streams that have no process yet.
+    opened: VecDeque<StreamId>,
+    /// Streams whose processes have to be visited.
+    awake: VecDeque<StreamId>,
+    /// Carriers that have to be told that their streams have something.
+    stirred: VecDeque<ProcessId>,
+    /// Bytes of memory of input that was handed to streams and that they have not read.
+    handed_bytes: usize,
+}
+
+impl Extras {
+    /// A table for at most this many. It takes memory only as it grows.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            table: Slots::growing(capacity),
+            opened: VecDeque::new(),
+            awake: VecDeque::new(),
+            stirred: VecDeque::new(),
+            handed_bytes: 0,
+        }
+    }
+
+    /// The number of extras.
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Keeps an extra; `None` if the table is full.
+    pub(crate) fn insert(&mut self, extra: Extra) -> Option<ExtraIndex> {
+        self.table.insert(extra).ok().and_then(ExtraIndex::of)
+    }
+
+    /// The extra at a place.
+    pub(crate) fn at(&mut self, index: ExtraIndex) -> Option<&mut Extra> {
+        self.table.at(index.slot())
+    }
+
+    /// The transport of a process, if it has one.
+    #[inline]
+    pub(crate) fn layer(&mut self, index: Option<ExtraIndex>) -> Option<&mut Layer> {
+        self.layer_at(index?)
+    }
+
+    #[cold]
+    fn layer_at(&mut self, index: ExtraIndex) -> Option<&mut Layer> {
+        self.at(index)?.layer.as_deref_mut()
+    }
+
+    /// The carriage of a process that is a stream.
+    pub(crate) fn carriage(&mut self, index: Option<ExtraIndex>) -> Option<&mut Carriage> {
+        Some(&mut self.at(index?)?.stream.as_mut()?.carriage)
+    }
+
+    /// The number of streams that a process carries.
+    #[inline]
+    pub(crate) fn carries(&self, index: Option<ExtraIndex>) -> usize {
+        index.and_then(|index| self.table.get(index.slot())).map_or(0, Extra::carries)
+    }
+
+    /// Bytes of memory of input that streams have not read.
+    pub(crate) fn handed_bytes(&self) -> usize {
+        self.handed_bytes
+    }
+
+    /// Counts input that came to be held, or let go.
+    pub(crate) fn count_handed(&mut self, before: usize, after: usize) {
+        self.handed_bytes = self.handed_bytes + after - before;
+    }
+
+    /// Whether the scheduler has nothing to do about streams.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.opened.is_empty() && self.awake.is_empty() && self.stirred.is_empty()
+    }
+}
+
+/// The scheduler's side.
+impl Extras {
+    /// The next stream without a process, and its ticket.
+    pub(crate) fn next_opened(&mut self) -> Option<(StreamId, u64)> {
+        loop {
+            let id = self.opened.pop_front()?;
+            if let Some(ticket) = self.opened_ticket(id) {
+                return Some((id, ticket));
+            }
+        }
+    }
+
+    /// The ticket of a stream that has no process yet.
+    pub(crate) fn opened_ticket(&mut self, id: StreamId) -> Option<u64> {
+        match self.stream(id)?.carriage.stage {
+            Stage::Opened { ticket } => Some(ticket),
+            Stage::Lives(_) | Stage::Ended(_) => None,
+        }
+    }
+
+    /// A stream got its process. Returns the place of its extra.
+    pub(crate) fn begin(&mut self, id: StreamId, process: ProcessId) -> Option<ExtraIndex> {
+        self.stream(id)?.carriage.stage = Stage::Lives(process);
+        self.wake(id);
+        ExtraIndex::of(id.0)
+    }
+
+    /// A stream without a process will have none.
+    pub(crate) fn refuse(&mut self, id: StreamId, ending: Ending) {
+        if self.opened_ticket(id).is_some()
+            && let Some(index) = ExtraIndex::of(id.0)
+        {
+            self.end_stream(index, ending);
+        }
+    }
+
+    /// The processes of the streams that have to be visited.
+    pub(crate) fn next_awake(&mut self) -> Option<ProcessId> {
+        loop {
+            let id = self.awake.pop_front()?;
+            let Some(stream) = self.stream(id) else { continue };
+            stream.is_awake = false;
+            if let Stage::Lives(process) = stream.carriage.stage {
+                return Some(process);
+            }
+        }
+    }
+
+    /// How many streams wait to be visited.
+    pub(crate) fn awake_count(&self) -> usize {
+        self.awake.len()
+    }
+
+    /// The next carrier that has to be told.
+    pub(crate) fn next_stirred(&mut self) -> Option<ProcessId> {
+        self.stirred.pop_front()
+    }
+
+    /// How many carriers wait to be told.
+    pub(crate) fn stirred_count(&self) -> usize {
+        self.stirred.len()
+    }
+
+    /// A carrier is being told.
+    pub(crate) fn calm(&mut self, index: Option<ExtraIndex>) {
+        if let Some(list) = index.and_then(|index| self.at(index)?.list.as_mut()) {
+            list.is_stirred = false;
+        }
+    }
+
+    /// The file region for which a stream waits may have been read into memory.
+    pub(crate) fn end_cold(&mut self, index: Option<ExtraIndex>) {
+        if self.carriage(index).is_some_and(Carriage::end_cold) {
+            self.stir(index);
+        }
+    }
+
+    /// Moves the queued output of a stream's process to its carriage.
+    pub(crate) fn add_output(&mut self, index: Option<ExtraIndex>, outbox: &mut Outbox) {
+        let Some(carriage) = self.carriage(index) else { return };
+        if carriage.add_output(outbox) {
+            self.stir(index);
+        }
+    }
+
+    /// The process of a stream adds no more output.
+    pub(crate) fn finish_output(&mut self, index: Option<ExtraIndex>) {
+        if self.carriage(index).is_some_and(Carriage::finish) {
+            self.stir(index);
+        }
+    }
+
+    /// The process of a stream has consumed input: its carrier may open a window.
+    pub(crate) fn note_consumed(&mut self, index: Option<ExtraIndex>, count: usize) {
+        let Some(carriage) = self.carriage(index).filter(|_| count > 0) else { return };
+        carriage.note_consumed(count);
+        self.stir(index);
+    }
+
+    /// A stream has something for its carrier.
+    fn stir(&mut self, index: Option<ExtraIndex>) {
+        let Some(id) = index.and_then(|index| self.table.id_at(index.slot())) else { return };
+        let Some(carrier) = self.put_back(StreamId(id)) else { return };
+        if let Some(list) = self.at(carrier).and_then(|extra| extra.list.as_mut())
+            && !std::mem::replace(&mut list.is_stirred, true)
+        {
+            let process = list.carrier;
+            self.stirred.push_back(process);
+        }
+    }
+
+    /// The process of a stream has ended: its carrier learns it.
+    fn end_stream(&mut self, index: ExtraIndex, ending: Ending) {
+        let Some(stream) = self.at(index).and_then(|extra| extra.stream.as_mut()) else { return };
+        let before = stream.carriage.input_capacity();
+        stream.carriage.end(ending);
+        let is_listed = stream.listing.is_some();
+        self.count_handed(before, 0);
+        if is_listed {
+            self.stir(Some(index));
+        } else {
+            self.remove(index);
+        }
+    }
+
+    /// Removes the extra of a process that has ended; that of a stream lives until its carrier knows. Returns the processes of the streams
+    /// that the process carried: they have to be closed.
+    pub(crate) fn end(&mut self, index: ExtraIndex, ending: Ending) -> Vec<ProcessId> {
+        if self.at(index).is_some_and(|extra| extra.stream.is_some()) {
+            self.end_stream(index, ending);
+            return Vec::new();
+        }
+        let list = self.remove(index).and_then(|extra| extra.list);
+        let streams = list.map(|list| list.all).unwrap_or_default();
+        let mut processes = Vec::new();
+        for id in streams {
+            let Some(stream) = self.stream(id) else { continue };
+            // The list is gone.
+            stream.listing = None;
+            match stream.carriage.stage {
+                Stage::Lives(process) => processes.push(process),
+                Stage::Opened { .. } | Stage::Ended(_) => self.let_go(id),
+            }
+        }
+        processes
+    }
+
+    fn remove(&mut self, index: ExtraIndex) -> Option<Extra> {
+        let id = self.table.id_at(index.slot())?;
+        self.table.remove(id)
+    }
+}

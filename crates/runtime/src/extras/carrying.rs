@@ -1,0 +1,120 @@
+//! The streams of a carrier: opened, listed when they have something, and let go.
+//!
+//! Owns the list of each carrier, at a cost that does not grow with the number of its streams. Never runs a process.
+
+use std::collections::VecDeque;
+
+use super::{Extra, ExtraIndex, Extras, Listing, Stream, StreamList};
+use crate::carriage::{Carriage, Stage};
+use crate::slots::ProcessId;
+use crate::stream::StreamId;
+
+impl Extras {
+    /// Opens a stream; `None` if the table is full.
+    pub(crate) fn open_stream(
+        &mut self,
+        process: ProcessId,
+        carrier: ExtraIndex,
+        ticket: u64,
+    ) -> Option<StreamId> {
+        let place = self.carries(Some(carrier));
+        let stream = Stream {
+            carriage: Carriage::new(ticket),
+            listing: Some(Listing { carrier, place }),
+            is_ready: false,
+            is_awake: false,
+        };
+        let extra = Extra { stream: Some(Box::new(stream)), ..Extra::default() };
+        let id = StreamId(self.table.insert(extra).ok()?);
+        let list = self.at(carrier)?.list.get_or_insert_with(|| {
+            let (all, ready) = (Vec::new(), VecDeque::new());
+            Box::new(StreamList { carrier: process, all, ready, is_stirred: false })
+        });
+        list.all.push(id);
+        self.opened.push_back(id);
+        Some(id)
+    }
+
+    /// The carriage of a stream, if this process carries it.
+    pub(crate) fn carriage_for(
+        &mut self,
+        carrier: ExtraIndex,
+        stream: StreamId,
+    ) -> Option<&mut Carriage> {
+        let stream = self.table.lookup(stream.0)?.stream.as_mut()?;
+        let is_ours = stream.listing.is_some_and(|listing| listing.carrier == carrier);
+        is_ours.then_some(&mut stream.carriage)
+    }
+
+    /// The next stream that has something for this carrier.
+    pub(crate) fn next_ready(&mut self, carrier: ExtraIndex) -> Option<StreamId> {
+        loop {
+            let id = self.at(carrier)?.list.as_mut()?.ready.pop_front()?;
+            if let Some(stream) = self.stream(id)
+                && stream.listing.is_some()
+            {
+                stream.is_ready = false;
+                return Some(id);
+            }
+        }
+    }
+
+    /// Lists a stream as one that has something, behind the others. Returns the carrier's place if it was not listed yet.
+    pub(crate) fn put_back(&mut self, id: StreamId) -> Option<ExtraIndex> {
+        let stream = self.stream(id)?;
+        let Listing { carrier, .. } = stream.listing?;
+        if std::mem::replace(&mut stream.is_ready, true) {
+            return None;
+        }
+        self.at(carrier)?.list.as_mut()?.ready.push_back(id);
+        Some(carrier)
+    }
+
+    /// The carrier lets go of a stream: its process ends, unless it has.
+    pub(crate) fn let_go(&mut self, id: StreamId) {
+        self.unlist(id);
+        let Some(stream) = self.stream(id) else { return };
+        let before = stream.carriage.input_capacity();
+        match stream.carriage.stage {
+            Stage::Opened { .. } | Stage::Ended(_) => {
+                self.count_handed(before, 0);
+                self.table.remove(id.0);
+            }
+            Stage::Lives(_) => {
+                if !stream.carriage.is_over() {
+                    stream.carriage.reset();
+                    self.count_handed(before, 0);
+                }
+                self.wake(id);
+            }
+        }
+    }
+
+    /// Removes a stream from its carrier's list.
+    fn unlist(&mut self, id: StreamId) {
+        let Some(listing) = self.stream(id).and_then(|stream| stream.listing.take()) else {
+            return;
+        };
+        let list = self.at(listing.carrier).and_then(|extra| extra.list.as_mut());
+        let Some(list) = list.filter(|list| listing.place < list.all.len()) else { return };
+        list.all.swap_remove(listing.place);
+        if let Some(moved) = list.all.get(listing.place).copied()
+            && let Some(stream) = self.stream(moved)
+        {
+            stream.listing = Some(listing);
+        }
+    }
+
+    /// The process of a stream has to be visited.
+    pub(crate) fn wake(&mut self, id: StreamId) {
+        if let Some(stream) = self.stream(id)
+            && !std::mem::replace(&mut stream.is_awake, true)
+        {
+            self.awake.push_back(id);
+        }
+    }
+
+    pub(super) fn stream(&mut self, id: StreamId) -> Option<&mut Stream> {
+        self.table.lookup(id.0)?.stream.as_deref_mut()
+    }
+}

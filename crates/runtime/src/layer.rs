@@ -1,0 +1,316 @@
+//! A transport on its socket: what is between the plain bytes of a process and the pollset.
+//!
+//! Owns one connection's transport and the encoded bytes for which its socket had no room. An idle layer holds no
+//! bytes: the buffers for decoding and encoding are lent by the scheduler. Never interprets bytes.
+
+use std::io::{self, IoSlice};
+
+use sys::file::FileHandle;
+use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
+
+use crate::limits::{LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
+use crate::outbox::{Outbox, Sink, Transmitted};
+use crate::transport::{Agreed, Transport, Violation};
+
+/// A connection's transport.
+pub(crate) struct Layer {
+    transport: Box<dyn Transport>,
+    /// Encoded bytes for which the socket had no room; sent up to `sent`.
+    owed: Vec<u8>,
+    sent: usize,
+    stage: Stage,
+}
+
+/// How far a layer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Handshake,
+    Agreed,
+    /// Our end of stream has been said.
+    Ended,
+}
+
+/// The buffers that a scheduler lends to its layers, one after the other.
+#[derive(Default)]
+pub(crate) struct Lent {
+    /// Encoded bytes that are about to be sent.
+    wire: Vec<u8>,
+    /// Bytes of a file that are about to be encoded.
+    file: Vec<u8>,
+}
+
+/// The result of a receive through a layer. The decoded bytes are in the buffer that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// Plain bytes.
+    Bytes(Rest),
+    /// The handshake is over; perhaps there are plain bytes too.
+    Agreed(Rest),
+    /// No plain bytes yet, though something was received.
+    Nothing(Rest),
+    /// Nothing now.
+    Blocked,
+    /// The peer announced its end, and all bytes before it were delivered.
+    End,
+    /// The connection failed after the handshake.
+    Failed,
+    /// The handshake failed.
+    Refused(Violation),
+}
+
+impl Layer {
+    /// The layer of a new connection.
+    pub(crate) fn new(transport: Box<dyn Transport>) -> Self {
+        Self { transport, owed: Vec::new(), sent: 0, stage: Stage::Handshake }
+    }
+
+    /// What was agreed, once the handshake is over.
+    pub(crate) fn agreed(&self) -> Option<Agreed<'_>> {
+        self.transport.agreed()
+    }
+
+    /// Encoded bytes that wait for room in the socket.
+    pub(crate) fn owed(&self) -> usize {
+        self.owed.len() - self.sent
+    }
+
+    /// Begins the handshake of a connection that this side began.
+    pub(crate) fn begin<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        lent: &mut Lent,
+    ) -> Result<(), Violation> {
+        lent.wire.clear();
+        let begun = self.transport.open(&[], &mut Vec::new(), &mut lent.wire);
+        let sent = self.pass(pollset, socket, &lent.wire, Follows::Nothing);
+        begun.and(sent.map_err(|_| Violation::Cut))
+    }
+
+    /// Receives and decodes into `plain`.
+    pub(crate) fn receive<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        plain: &mut Vec<u8>,
+        lent: &mut Lent,
+    ) -> Opened {
+        plain.clear();
+        if self.transport.has_ended() {
+            return Opened::End;
+        }
+        for _ in 0..LAYER_RECEIVES {
+            lent.wire.clear();
+            let (opened, rest) = match pollset.receive(socket) {
+                Received::Bytes(bytes, rest) => {
+                    (self.transport.open(bytes, plain, &mut lent.wire), rest)
+                }
+                Received::Blocked => return Opened::Blocked,
+                Received::End | Received::Failed(_) => return self.failed(Violation::Cut),
+            };
+            let sent = self.pass(pollset, socket, &lent.wire, Follows::Nothing);
+            // A peer that makes the transport answer, and does not read the answers.
+            let is_full = self.owed() > LAYER_OWED_BYTES;
+            match (opened, sent) {
+                (Err(violation), _) => return self.failed(violation),
+                (Ok(()), Err(_)) => return self.failed(Violation::Cut),
+                (Ok(()), Ok(())) if is_full => return self.failed(Violation::Protocol),
+                (Ok(()), Ok(())) => {}
+            }
+            let rest = if self.transport.has_ended() { Rest::Perhaps } else { rest };
+            if self.stage == Stage::Handshake && self.transport.agreed().is_some() {
+                self.stage = Stage::Agreed;
+                return Opened::Agreed(rest);
+            }
+            if !plain.is_empty() {
+                return Opened::Bytes(rest);
+            }
+            if self.transport.has_ended() {
+                return Opened::End;
+            }
+            if rest == Rest::No {
+                return Opened::Nothing(rest);
+            }
+        }
+        Opened::Nothing(Rest::Perhaps)
+    }
+
+    fn failed(&self, violation: Violation) -> Opened {
+        match self.stage {
+            Stage::Handshake => Opened::Refused(violation),
+            Stage::Agreed | Stage::Ended => Opened::Failed,
+        }
+    }
+
+    /// Encodes and sends bytes of the process. Bytes that were encoded count as sent; [`owed`](Self::owed) has the rest.
+    pub(crate) fn send<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        bytes: &[u8],
+        follows: Follows,
+        lent: &mut Lent,
+    ) -> Sent {
+        match self.flush(pollset, socket, follows) {
+            Ok(()) => {}
+            Err(kind) => return Sent::Failed(kind),
+        }
+        let mut taken = 0;
+        while taken < bytes.len() {
+            // Nothing can be encoded before the handshake is over.
+            if self.owed() > 0 || self.stage == Stage::Handshake {
+                return Sent::Part(taken);
+            }
+            let end = bytes.len().min(taken + LAYER_SEAL_BYTES);
+            lent.wire.clear();
+            self.transport.seal(&bytes[taken..end], &mut lent.wire);
+            let follows = if end < bytes.len() { Follows::More } else { follows };
+            if let Err(kind) = self.pass(pollset, socket, &lent.wire, follows) {
+                return Sent::Failed(kind);
+            }
+            taken = end;
+        }
+        Sent::All
+    }
+
+    /// Sends an outbox, and what is owed.
+    pub(crate) fn transmit<P: Pollset>(
+        &mut self,
+        (pollset, socket): (&mut P, &P::Socket),
+        outbox: &mut Outbox,
+        (follows, most): (Follows, usize),
+        sent_bytes: &mut usize,
+        lent: &mut Lent,
+    ) -> Transmitted {
+        let mut sink = Sealing { layer: self, pollset, socket, lent };
+        let transmitted = outbox.transmit(&mut sink, (follows, most), sent_bytes);
+        if transmitted != Transmitted::All {
+            return transmitted;
+        }
+        match self.flush(pollset, socket, follows) {
+            Err(kind) => Transmitted::Failed(kind),
+            Ok(()) if self.owed() > 0 => Transmitted::Blocked,
+            Ok(()) => Transmitted::All,
+        }
+    }
+
+    /// Sends the transport's end of stream, once. The connection may have failed: then nobody is there to read it.
+    pub(crate) fn say_end<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        lent: &mut Lent,
+    ) {
+        lent.wire.clear();
+        if self.stage != Stage::Ended {
+            self.stage = Stage::Ended;
+            self.transport.end(&mut lent.wire);
+        }
+        if self.pass(pollset, socket, &lent.wire, Follows::More).is_err() {
+            self.forget_owed();
+        }
+    }
+
+    /// Sends encoded bytes behind those that are owed. What the socket does not take is owed.
+    fn pass<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        wire: &[u8],
+        follows: Follows,
+    ) -> Result<(), io::ErrorKind> {
+        let before = if wire.is_empty() { follows } else { Follows::More };
+        self.flush(pollset, socket, before)?;
+        if self.owed() > 0 {
+            self.owed.extend_from_slice(wire);
+            return Ok(());
+        }
+        if wire.is_empty() {
+            return Ok(());
+        }
+        match pollset.send_bytes(socket, wire, follows) {
+            Sent::All => {}
+            Sent::Part(count) => self.owed.extend_from_slice(&wire[count..]),
+            Sent::Cold => self.owed.extend_from_slice(wire),
+            Sent::Failed(kind) => return Err(kind),
+        }
+        Ok(())
+    }
+
+    /// Sends what is owed, as far as there is room.
+    fn flush<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        follows: Follows,
+    ) -> Result<(), io::ErrorKind> {
+        if self.owed() == 0 {
+            return Ok(());
+        }
+        match pollset.send_bytes(socket, &self.owed[self.sent..], follows) {
+            Sent::All => self.forget_owed(),
+            Sent::Part(count) => self.sent += count,
+            Sent::Cold => {}
+            Sent::Failed(kind) => return Err(kind),
+        }
+        Ok(())
+    }
+
+    fn forget_owed(&mut self) {
+        self.owed = Vec::new();
+        self.sent = 0;
+    }
+}
+
+/// An outbox's way through a layer.
+struct Sealing<'a, P: Pollset> {
+    layer: &'a mut Layer,
+    pollset: &'a mut P,
+    socket: &'a P::Socket,
+    lent: &'a mut Lent,
+}
+
+impl<P: Pollset> Sink for Sealing<'_, P> {
+    fn send_bytes(&mut self, bytes: &[u8], follows: Follows) -> Sent {
+        self.layer.send(self.pollset, self.socket, bytes, follows, self.lent)
+    }
+
+    fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        let mut taken = 0;
+        for (index, part) in parts.iter().enumerate() {
+            let follows = if index + 1 < parts.len() { Follows::More } else { follows };
+            match self.send_bytes(part, follows) {
+                Sent::All => taken += part.len(),
+                Sent::Part(count) => return Sent::Part(taken + count),
+                failed => return failed,
+            }
+        }
+        Sent::All
+    }
+
+    /// The file has to be encoded, so its bytes are read, if that does not wait for the disk.
+    fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent {
+        if let Err(kind) = self.layer.flush(self.pollset, self.socket, Follows::More) {
+            return Sent::Failed(kind);
+        }
+        if self.layer.owed() > 0 || self.layer.stage == Stage::Handshake {
+            return Sent::Part(0);
+        }
+        let piece = length.min(LAYER_SEAL_BYTES);
+        if !file.read_ready(offset, piece) {
+            return Sent::Cold;
+        }
+        let mut bytes = std::mem::take(&mut self.lent.file);
+        bytes.resize(LAYER_SEAL_BYTES, 0);
+        let sent = match file.read_at(&mut bytes[..piece], offset) {
+            Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
+            Ok(count) => match self.send_bytes(&bytes[..count], Follows::Nothing) {
+                Sent::All if count < length => Sent::Part(count),
+                sent => sent,
+            },
+            Err(error) => Sent::Failed(error.kind()),
+        };
+        self.lent.file = bytes;
+        sent
+    }
+}

@@ -1,0 +1,238 @@
+//! Processes with a transport: receiving through it, its handshake, its end, and the bytes that it owes the socket.
+//!
+//! Owns what is different for them. Never runs for a process without a transport.
+
+use sys::pollset::{Pollset, Rest};
+
+use super::executor::{Executor, Lives, ProcessOf};
+use crate::extras::Extra;
+use crate::layer::{Layer, Opened};
+use crate::limits::RECEIVES_PER_TURN;
+use crate::process::{Flags, Mode};
+use crate::service::{Beginning, CloseReason, Event, Next, Progress, Service};
+use crate::slots::ProcessId;
+use crate::transport::Violation;
+
+impl<P: Pollset, S: Service> Executor<P, S> {
+    /// Gives a new process the transport that the service chooses for it, if any.
+    pub(super) fn choose_transport(
+        &mut self,
+        beginning: Beginning,
+        process: &mut ProcessOf<P, S>,
+    ) -> Lives {
+        let Some(transport) = self.service.transport(beginning) else { return Ok(()) };
+        process.extra = self.extras.insert(Extra::layered(Layer::new(transport)));
+        if process.extra.is_some() { Ok(()) } else { Err(CloseReason::Failed) }
+    }
+
+    /// Receives for a process with a transport until its socket is empty, it wants no more, or it has used its share of the turn.
+    #[cold]
+    pub(super) fn receive_through_layer(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+    ) -> Lives {
+        for _ in 0..RECEIVES_PER_TURN {
+            let inbox_is_next = process.inbox.is_some() && process.flags.has(Flags::QUEUED);
+            if !process.flags.has(Flags::READABLE) || inbox_is_next {
+                break;
+            }
+            match process.mode {
+                Mode::Reading | Mode::Collecting | Mode::Discarding => {
+                    if process.mode != Mode::Discarding && self.is_starving(id, process) {
+                        break;
+                    }
+                    // The handlers may encode output meanwhile, so the decoded bytes are taken out.
+                    let mut plain = std::mem::take(&mut self.opened);
+                    let lives = self.open_once(id, process, &mut plain);
+                    self.opened = plain;
+                    lives?;
+                }
+                Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
+            }
+        }
+        self.settle_layer(id, process)?;
+        self.after_run(id, process)
+    }
+
+    /// One receive through the transport.
+    fn open_once(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        plain: &mut Vec<u8>,
+    ) -> Lives {
+        self.read_clock_for_run();
+        let Some(layer) = self.extras.layer(process.extra) else { return Ok(()) };
+        let Some(socket) = &process.socket else { return Ok(()) };
+        let opened = layer.receive(&mut self.pollset, socket, plain, &mut self.lent);
+        self.sampler.lap(&mut self.stats.sampled.receive_ticks);
+        match opened {
+            Opened::Bytes(rest) => {
+                self.note_opened(id, process, plain.len(), rest);
+                self.deliver(id, process, plain)
+            }
+            Opened::Agreed(rest) => {
+                self.note_opened(id, process, plain.len(), rest);
+                self.on_agreed(id, process, plain)
+            }
+            Opened::Nothing(rest) => {
+                self.note_opened(id, process, 0, rest);
+                Ok(())
+            }
+            Opened::Blocked => {
+                process.flags.take(Flags::READABLE);
+                Ok(())
+            }
+            Opened::End => self.on_layer_end(id, process),
+            Opened::Refused(why) => self.on_refused(id, process, why),
+            Opened::Failed => Err(CloseReason::Failed),
+        }
+    }
+
+    /// Counts a receive, and records whether the socket may have more.
+    fn note_opened(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        bytes: usize,
+        rest: Rest,
+    ) {
+        self.stats.receives += 1;
+        self.stats.received_bytes += bytes as u64;
+        self.spin.note_run(id.index());
+        if process.flags.has(Flags::ENDED) {
+            if bytes > 0 {
+                process.flags.take(Flags::END_TOLD);
+            }
+        } else if rest == Rest::No {
+            process.flags.take(Flags::READABLE);
+        }
+    }
+
+    /// Gives decoded bytes to a process, keeps them, or discards them, as its mode says.
+    fn deliver(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, plain: &[u8]) -> Lives {
+        match process.mode {
+            Mode::Discarding => return self.discard(process, plain.len()),
+            Mode::Collecting => {
+                self.keep(process, plain, 0);
+                return Self::check_inbox(process);
+            }
+            _ => {}
+        }
+        if process.inbox.is_some() {
+            self.keep(process, plain, 0);
+            return self.run_inbox(id, process);
+        }
+        let (service, mut context) = self.begin_run(id, process, 0);
+        let Progress { consumed, next } = service.on_input(&mut process.state, plain, &mut context);
+        (process.deadline, process.extra) = (context.deadline, context.extra);
+        self.keep(process, plain, consumed);
+        self.finish_run(id, process, next)
+    }
+
+    /// Keeps the unconsumed part of input, and counts it.
+    fn keep(&mut self, process: &mut ProcessOf<P, S>, plain: &[u8], consumed: usize) {
+        let before = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        process.keep(plain, consumed);
+        let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
+        self.stats.count_buffered(before, after);
+    }
+
+    /// The handshake is over: tells the process, which may become another kind. Its first input comes after that.
+    fn on_agreed(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, plain: &[u8]) -> Lives {
+        self.stats.handshakes += 1;
+        if process.mode == Mode::Discarding {
+            return self.discard(process, plain.len());
+        }
+        self.keep(process, plain, 0);
+        self.run(id, process, |service, state, context| service.on_agreed(state, context))?;
+        if process.inbox.is_some() && process.mode == Mode::Reading {
+            self.queue(id, process);
+        }
+        Ok(())
+    }
+
+    /// The handshake failed: the process is told why, and ends.
+    pub(super) fn on_refused(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        why: Violation,
+    ) -> Lives {
+        self.stats.handshakes_failed += 1;
+        // An alert that has just been sent should arrive before the connection is closed.
+        if let Some(socket) = &process.socket {
+            self.pollset.end_output(socket);
+        }
+        if process.mode.goes_on() {
+            self.run(id, process, |service, state, context| {
+                service.on_handshake_failed(state, why, context);
+                context.output.clear();
+                Next::Read
+            })?;
+        }
+        Err(CloseReason::Failed)
+    }
+
+    /// The peer announced its end.
+    fn on_layer_end(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        match process.mode {
+            Mode::Discarding => Err(CloseReason::Finished),
+            // The end is seen again, after the input before it, when the process reads.
+            Mode::Collecting => {
+                process.mode = Mode::Parked;
+                Ok(())
+            }
+            _ => {
+                process.flags.take(Flags::READABLE);
+                self.tell(id, process, Event::InputEnded)
+            }
+        }
+    }
+
+    /// Begins the handshake of a connection that this side began.
+    pub(super) fn begin_handshake(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+    ) -> Lives {
+        let Some(layer) = self.extras.layer(process.extra) else { return Ok(()) };
+        let Some(socket) = &process.socket else { return Ok(()) };
+        match layer.begin(&mut self.pollset, socket, &mut self.lent) {
+            Ok(()) => self.settle_layer(id, process),
+            Err(why) => self.on_refused(id, process, why),
+        }
+    }
+
+    /// Sends the end of the transport's stream. `false`: there is no transport.
+    pub(super) fn says_end(&mut self, process: &ProcessOf<P, S>) -> bool {
+        let Some(layer) = self.extras.layer(process.extra) else { return false };
+        let Some(socket) = &process.socket else { return false };
+        layer.say_end(&mut self.pollset, socket, &mut self.lent);
+        true
+    }
+
+    /// Whether a transport holds bytes back because the socket is full. The process then waits as for its own output.
+    pub(super) fn owes(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives<bool> {
+        let owed = self.extras.layer(process.extra).map_or(0, |layer| layer.owed());
+        if owed == 0 {
+            return Ok(false);
+        }
+        let spare = || self.spare_outboxes.pop().unwrap_or_default();
+        let outbox = process.outbox.get_or_insert_with(spare);
+        let before = outbox.counted_bytes();
+        outbox.note_owed(owed);
+        self.stats.count_buffered(before, outbox.counted_bytes());
+        self.wait_for_room(id, process)?;
+        Ok(true)
+    }
+
+    /// After a receive: a handshake may have bytes to send, and bytes that waited for its end may be sent now.
+    fn settle_layer(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        if !self.owes(id, process)? && process.flags.has(Flags::WANTS_ROOM) {
+            self.transmit_outbox(id, process)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! The words for streams: processes without a socket, which another process carries.
+//!
+//! Owns the name of a stream and what its carrier may learn about it. [`Streams`](crate::streams::Streams) is what a carrier does with them.
+
+use crate::slots::ProcessId;
+
+/// The name of a stream for its carrier. It is never given to another stream, and it is not the name of the stream's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub(crate) ProcessId);
+
+/// Why a stream was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotOpened {
+    /// The process carries [`STREAMS_PER_PROCESS`](crate::limits::STREAMS_PER_PROCESS) streams, or the scheduler has no room for another one.
+    TooMany,
+    /// The process is itself a stream. A stream carries no others.
+    IsStream,
+    /// The process has not begun yet: it may open streams from its first event on.
+    TooEarly,
+}
+
+/// Why input was not handed to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotHanded {
+    /// The stream has ended, or its input has, or it will read no more.
+    Gone,
+    /// With these bytes, more than [`STREAM_INPUT_BYTES`](crate::limits::STREAM_INPUT_BYTES) would wait for the stream's process.
+    Full,
+}
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its process finished, and all its output has been taken.
+    Finished,
+    /// Its process ended in another way: it aborted, panicked, or was closed. Output that was not taken is lost.
+    Aborted,
+    /// It never had a process: the service or the scheduler did not want one.
+    Refused,
+}
+
+/// Whether a stream's output ends with what is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// More may come.
+    GoesOn,
+    /// It ends with these bytes. Taking them lets go of the stream.
+    Ends,
+}
+
+/// What a carrier may take next from a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Nothing now.
+    Nothing,
+    /// The rest of a head ([`Output::put_head`](crate::output::Output::put_head)). It is not mixed with body bytes.
+    Head {
+        /// Its length, whatever bound was given.
+        bytes: usize,
+        /// Whether the output ends with it.
+        then: Then,
+    },
+    /// Bytes that are not a head.
+    Body {
+        /// How many, at most the given bound.
+        bytes: usize,
+        /// Whether the output ends with them.
+        then: Then,
+    },
+    /// The stream has ended. This lets go of it: its name means nothing any more.
+    Ended(Ending),
+}

@@ -1,0 +1,140 @@
+//! Streams, as the process that carries them sees them.
+//!
+//! Owns the carrier's side: opening, handing input, taking output, resetting. A stream's own process sees nothing of this: it
+//! has input, output, deadlines and events like a process with a socket. Never frames bytes: the carrier does.
+
+use crate::carriage::Carriage;
+use crate::extras::{Extra, ExtraIndex, Extras};
+use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
+use crate::output::Output;
+use crate::slots::ProcessId;
+
+pub use crate::stream::{Ending, NotHanded, NotOpened, StreamId, Then, Waiting};
+
+/// The streams of the process that runs. See [`Service::on_carry`](crate::service::Service::on_carry).
+pub struct Streams<'a> {
+    pub(crate) carrier: ProcessId,
+    pub(crate) extra: &'a mut Option<ExtraIndex>,
+    pub(crate) extras: &'a mut Extras,
+    pub(crate) output: &'a mut Output,
+}
+
+impl Streams<'_> {
+    /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process later in this turn, with this ticket;
+    /// input may be handed to it at once.
+    ///
+    /// # Errors
+    /// If there is no room for another one, or this process cannot carry any.
+    pub fn open(&mut self, ticket: u64) -> Result<StreamId, NotOpened> {
+        let index = match *self.extra {
+            Some(index) => index,
+            None => self.extras.insert(Extra::default()).ok_or(NotOpened::TooMany)?,
+        };
+        *self.extra = Some(index);
+        let extra = self.extras.at(index).ok_or(NotOpened::TooEarly)?;
+        if extra.stream.is_some() {
+            return Err(NotOpened::IsStream);
+        }
+        if extra.carries() >= STREAMS_PER_PROCESS {
+            return Err(NotOpened::TooMany);
+        }
+        self.extras.open_stream(self.carrier, index, ticket).ok_or(NotOpened::TooMany)
+    }
+
+    /// The number of streams that this process carries.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.extras.carries(*self.extra)
+    }
+
+    /// Hands input to a stream. It is copied once, and waits while the stream's process does not read.
+    ///
+    /// # Errors
+    /// If the stream takes no more input, or not so much; then none was handed.
+    pub fn hand(&mut self, stream: StreamId, bytes: &[u8]) -> Result<(), NotHanded> {
+        let carriage = self.carriage(stream).filter(|carriage| carriage.takes_input());
+        let carriage = carriage.ok_or(NotHanded::Gone)?;
+        if carriage.input_bytes() + bytes.len() > STREAM_INPUT_BYTES {
+            return Err(NotHanded::Full);
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let before = carriage.input_capacity();
+        carriage.hand(bytes);
+        let after = carriage.input_capacity();
+        self.extras.count_handed(before, after);
+        self.extras.wake(stream);
+        Ok(())
+    }
+
+    /// Says that the input of a stream is complete.
+    pub fn end_input(&mut self, stream: StreamId) {
+        if let Some(carriage) = self.carriage(stream).filter(|carriage| carriage.takes_input()) {
+            carriage.end_input();
+            self.extras.wake(stream);
+        }
+    }
+
+    /// Lets go of a stream. Its process is closed with reason [`CloseReason::Failed`](crate::service::CloseReason::Failed), like one whose
+    /// peer resets the connection; output that was not taken is lost.
+    pub fn reset(&mut self, stream: StreamId) {
+        if self.carriage(stream).is_some() {
+            self.extras.let_go(stream);
+        }
+    }
+
+    /// How many bytes of the input of a stream its process has consumed since the last call: a window may be opened by so many.
+    pub fn take_consumed(&mut self, stream: StreamId) -> usize {
+        self.carriage(stream).map_or(0, Carriage::take_consumed)
+    }
+
+    /// The next stream that has something: output, consumed input, or its end. Each is named once until it has something new, or more is
+    /// left after a [`take`](Self::take): so all get their turn.
+    pub fn next_ready(&mut self) -> Option<StreamId> {
+        self.extras.next_ready((*self.extra)?)
+    }
+
+    /// Puts a stream behind the others that have something, if it has. For a stream that [`next_ready`](Self::next_ready) named when its
+    /// carrier could not take its output.
+    pub fn put_back(&mut self, stream: StreamId) {
+        if self.carriage(stream).is_some_and(|carriage| carriage.has_news()) {
+            self.extras.put_back(stream);
+        }
+    }
+
+    /// What may be taken next from a stream: a head, or at most so many bytes of a body.
+    pub fn waiting(&mut self, stream: StreamId, most: usize) -> Waiting {
+        let Some(carriage) = self.carriage(stream) else {
+            return Waiting::Ended(Ending::Aborted);
+        };
+        let waiting = carriage.waiting(most);
+        match waiting {
+            Waiting::Ended(_) => self.extras.let_go(stream),
+            Waiting::Nothing if carriage.is_cold() => self.extras.wake(stream),
+            _ => {}
+        }
+        waiting
+    }
+
+    /// Moves so many bytes from a stream to the output of this process, long ones without copying. At most what
+    /// [`waiting`](Self::waiting) has just said.
+    pub fn take(&mut self, stream: StreamId, bytes: usize) {
+        let Some(own) = *self.extra else { return };
+        let Some(carriage) = self.extras.carriage_for(own, stream) else { return };
+        if carriage.take(bytes, self.output) {
+            self.extras.let_go(stream);
+            return;
+        }
+        let has_more = carriage.has_news();
+        self.extras.wake(stream);
+        if has_more {
+            self.extras.put_back(stream);
+        }
+    }
+
+    /// The carriage of a stream that this process carries.
+    fn carriage(&mut self, stream: StreamId) -> Option<&mut Carriage> {
+        self.extras.carriage_for((*self.extra)?, stream)
+    }
+}

@@ -1,0 +1,59 @@
+//! Handshakes that fail, and plain connections beside those that have one.
+
+use runtime::scheduler::Waiting;
+use runtime::transport::{Transport, Violation};
+use world::Faults;
+
+use crate::layers::scramble::{NAME, Scramble};
+use crate::layers::{Client, GREETING, Stage, address};
+
+#[test]
+fn a_handshake_that_fails_says_why_to_both_sides() {
+    let mut stage = Stage::new(1, Faults::none());
+    let (name, protocols): (_, &[&str]) = ("other.example", &["quiet"]);
+    let strangers = [(name, protocols), (NAME, &["strange"])];
+    let mut refused = Vec::new();
+    for (name, protocols) in strangers {
+        let id = stage.world.connect(&address(8443)).unwrap();
+        let mut transport = Scramble::client(name, protocols);
+        let (mut plain, mut wire) = (Vec::new(), Vec::new());
+        transport.open(&[], &mut plain, &mut wire).unwrap();
+        stage.world.client_send(id, &wire);
+        stage.rest();
+        refused.push(transport.open(&stage.world.client_received(id), &mut plain, &mut wire));
+    }
+    let gone = stage.world.connect(&address(8443)).unwrap();
+    stage.rest();
+    stage.world.client_end_output(gone);
+    stage.rest();
+    assert_eq!(refused, [Err(Violation::Alert(112)), Ok(())], "an alert arrives if there is one");
+    let failures = [Violation::UnknownName, Violation::NothingInCommon, Violation::Cut];
+    assert_eq!(stage.scheduler.service().failures, failures);
+    assert_eq!(stage.scheduler.stats().handshakes_failed, 3);
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn plain_connections_beside_one_with_a_transport_keep_groups_and_single_sends() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = Client::enter(&stage.world, 443).unwrap();
+    stage.talk(&mut client);
+    let plain: Vec<_> = (0..5).filter_map(|_| stage.world.connect(&address(80))).collect();
+    stage.rest();
+    for id in &plain {
+        assert_eq!(stage.world.client_received(*id), GREETING);
+        stage.world.client_send(*id, if *id == plain[4] { b"?" } else { b"all" });
+    }
+    client.say(&stage.world, b"one");
+    stage.scheduler.service().watched = Some((stage.world.clone(), plain[0]));
+    let before = stage.scheduler.stats().sends;
+    stage.scheduler.turn(Waiting::Forbidden).unwrap();
+    assert_eq!(stage.scheduler.stats().sends - before, 6, "one for each");
+    for id in &plain[..4] {
+        assert_eq!(stage.world.client_received(*id), b"ALL");
+    }
+    let seen = stage.world.client_received(plain[4]);
+    assert_eq!(seen, b"0 bytes?", "no answer is sent before the last one has run");
+    client.step(&stage.world);
+    assert_eq!(client.heard, b"welcome\nONE");
+}

@@ -1,0 +1,353 @@
+//! A service that carries the streams of the multiplexing protocol. Windows are small in both directions.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use runtime::output::{FileRegion, SharedBytes};
+use runtime::service::{
+    CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use runtime::slots::ProcessId;
+use runtime::streams::{Ending, StreamId, Then, Waiting};
+use sys::socket::Peer;
+
+use crate::streams::protocol::{
+    Act, DATA, END, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, REFUSED, RESET,
+    WINDOW, act_of, first_frame, frame,
+};
+
+/// Most bytes of a frame.
+const FRAME_BYTES: usize = 120;
+
+/// A stream as its carrier keeps it.
+struct Held {
+    id: StreamId,
+    /// Bytes that the client still takes.
+    window: usize,
+    /// Bytes of input that were handed and not consumed.
+    unread: usize,
+}
+
+/// The state of a carrier.
+#[derive(Default)]
+pub(crate) struct Carrier {
+    streams: BTreeMap<u16, Held>,
+    numbers: BTreeMap<StreamId, u16>,
+}
+
+/// The state of a stream.
+pub(crate) struct Talk {
+    act: Act,
+    said: bool,
+}
+
+pub(crate) enum Process {
+    Carrier(Box<Carrier>),
+    Stream(Box<Talk>),
+}
+
+/// Carries streams.
+#[derive(Default)]
+pub(crate) struct Mux {
+    parked: Vec<ProcessId>,
+    /// Processes that wait for a file, and since when. They are resumed later, when it may be there.
+    cold: Vec<(u64, ProcessId)>,
+    /// The file of [`Act::File`].
+    pub(crate) file: Option<FileRegion>,
+    posts: Vec<(ProcessId, Rc<[u8]>)>,
+    pub(crate) streams_begun: u64,
+    pub(crate) streams_closed: Vec<CloseReason>,
+    /// How often carriers were told.
+    pub(crate) told: u64,
+    /// The processes of streams, in the order in which they began.
+    pub(crate) ids: Vec<ProcessId>,
+    /// At the end of this turn the scheduler begins to drain.
+    pub(crate) drains: bool,
+    /// Processes that were told of it.
+    pub(crate) draining: u64,
+    /// The last refusal to open a stream.
+    pub(crate) not_opened: Option<runtime::streams::NotOpened>,
+}
+
+impl Carrier {
+    fn take_frame(
+        &mut self,
+        (kind, number, content): (u8, u16, &[u8]),
+        mux: &mut Mux,
+        context: &mut Context<'_, ()>,
+    ) {
+        let mut streams = context.streams();
+        if kind == OPEN {
+            match streams.open(number.into()) {
+                Ok(id) => {
+                    self.streams.insert(number, Held { id, window: OUTPUT_WINDOW, unread: 0 });
+                    self.numbers.insert(id, number);
+                }
+                Err(why) => {
+                    mux.not_opened = Some(why);
+                    frame(REFUSED, number, b"", context.output.buffer());
+                }
+            }
+            return;
+        }
+        let Some(held) = self.streams.get_mut(&number) else { return };
+        match kind {
+            DATA => {
+                if streams.hand(held.id, content).is_ok() {
+                    held.unread += content.len();
+                    assert!(held.unread <= INPUT_WINDOW, "the client keeps to its window");
+                }
+            }
+            END => streams.end_input(held.id),
+            RESET => {
+                streams.reset(held.id);
+                self.forget(number);
+            }
+            WINDOW => {
+                held.window += usize::from(u16::from_be_bytes([content[0], content[1]]));
+                streams.put_back(held.id);
+            }
+            kind => panic!("a frame of kind {kind}"),
+        }
+    }
+
+    fn forget(&mut self, number: u16) {
+        if let Some(held) = self.streams.remove(&number) {
+            self.numbers.remove(&held.id);
+        }
+    }
+
+    /// Takes what streams have, one unit each in turn, and parks when the output is full.
+    fn pump(&mut self, context: &mut Context<'_, ()>) -> Next {
+        while !context.output_is_full()
+            && let Some(id) = context.streams().next_ready()
+        {
+            let number = self.numbers[&id];
+            self.pump_one(number, context);
+        }
+        if context.output_is_full() { Next::Park } else { Next::Read }
+    }
+
+    fn pump_one(&mut self, number: u16, context: &mut Context<'_, ()>) {
+        let held = self.streams.get_mut(&number).unwrap();
+        let consumed = context.streams().take_consumed(held.id);
+        if consumed > 0 {
+            held.unread -= consumed;
+            let credit = u16::try_from(consumed).unwrap().to_be_bytes();
+            frame(WINDOW, number, &credit, context.output.buffer());
+        }
+        let waiting = context.streams().waiting(held.id, held.window.min(FRAME_BYTES));
+        let (kind, bytes, then) = match waiting {
+            Waiting::Nothing | Waiting::Body { bytes: 0, .. } => return,
+            Waiting::Head { bytes, then } => (HEAD, bytes, then),
+            Waiting::Body { bytes, then } => {
+                held.window -= bytes;
+                (DATA, bytes, then)
+            }
+            Waiting::Ended(ending) => {
+                let kind = match ending {
+                    Ending::Finished => END,
+                    Ending::Aborted => RESET,
+                    Ending::Refused => REFUSED,
+                };
+                frame(kind, number, b"", context.output.buffer());
+                return self.forget(number);
+            }
+        };
+        let wire = context.output.buffer();
+        wire.push(kind);
+        wire.extend_from_slice(&number.to_be_bytes());
+        wire.extend_from_slice(&u16::try_from(bytes).unwrap().to_be_bytes());
+        context.streams().take(held.id, bytes);
+        if then == Then::Ends {
+            frame(END, number, b"", context.output.buffer());
+            self.forget(number);
+        }
+    }
+}
+
+impl Talk {
+    fn on_input(&mut self, input: &[u8], mux: &mut Mux, context: &mut Context<'_, ()>) -> Progress {
+        let all = |next| Progress { consumed: input.len(), next };
+        match self.act {
+            Act::Echo => {
+                context.output.put(&input.to_ascii_uppercase());
+                all(Next::Read)
+            }
+            Act::ParkedEcho => {
+                let consumed = input.len().div_ceil(2);
+                context.output.put(&input[..consumed].to_ascii_uppercase());
+                mux.parked.push(context.id);
+                Progress { consumed, next: Next::Park }
+            }
+            Act::PostedEcho => {
+                mux.posts.push((context.id, input.to_ascii_uppercase().into()));
+                all(Next::Read)
+            }
+            Act::Linger => {
+                context.output.put(b"NO");
+                Progress { consumed: 0, next: Next::Linger }
+            }
+            Act::Late | Act::Large | Act::File | Act::Panic | Act::Abort | Act::Refuse => {
+                all(Next::Read)
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: Event, mux: &Mux, context: &mut Context<'_, ()>) -> Next {
+        match (event, self.act) {
+            (Event::InputEnded, Act::Echo | Act::ParkedEcho | Act::Linger) => Next::Finish,
+            // What was posted in this turn is not sent yet.
+            (Event::InputEnded, Act::PostedEcho) => {
+                context.set_deadline_after_ms(100);
+                Next::Read
+            }
+            (Event::DeadlineReached, Act::PostedEcho) => Next::Finish,
+            (Event::InputEnded, Act::Large) => {
+                let bytes = vec![b'L'; LARGE].into();
+                context.output.put_shared(SharedBytes { bytes, start: 0, end: LARGE });
+                self.said = true;
+                Next::Park
+            }
+            (Event::InputEnded, Act::File) => {
+                context.output.put_file(mux.file.clone().unwrap());
+                context.output.put(b"after the file");
+                assert!(context.output_is_full(), "a file at a time");
+                Next::Finish
+            }
+            (Event::OutputDrained, Act::Large) if self.said => Next::Finish,
+            (Event::InputEnded, Act::Late) => {
+                context.set_deadline_after_ms(500);
+                self.said = true;
+                Next::Park
+            }
+            (Event::DeadlineReached, Act::Late) => {
+                context.output.put(b"LATE");
+                Next::Finish
+            }
+            // Without a line on standard error for each of thousands.
+            (Event::InputEnded, Act::Panic) => {
+                std::panic::resume_unwind(Box::new("a stream panics"))
+            }
+            (Event::InputEnded, Act::Abort) => Next::Abort,
+            (Event::Resumed, _) => Next::Read,
+            (
+                Event::OutputDrained | Event::PeerFinished | Event::Draining,
+                Act::Late | Act::Large,
+            ) if self.said => Next::Park,
+            (Event::DeadlineReached, _) => Next::Abort,
+            _ => Next::Read,
+        }
+    }
+}
+
+impl Service for Mux {
+    type Process = Process;
+    type Message = ();
+
+    const KINDS: &'static [&'static str] = &["carrier", "stream"];
+
+    fn kind(process: &Process) -> usize {
+        match process {
+            Process::Carrier(_) => 0,
+            Process::Stream(_) => 1,
+        }
+    }
+
+    fn is_idle(_: &Process) -> bool {
+        false
+    }
+
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        _: Peer,
+        context: &mut Context<'_, ()>,
+    ) -> Option<Process> {
+        self.not_opened = context.streams().open(0).err();
+        Some(Process::Carrier(Box::default()))
+    }
+
+    fn on_carry(&mut self, ticket: u64, context: &mut Context<'_, ()>) -> Option<Process> {
+        let act = act_of(u16::try_from(ticket).unwrap());
+        if act == Act::Refuse {
+            return None;
+        }
+        context.output.put_head(GREETING);
+        context.set_deadline_after_ms(60_000);
+        self.streams_begun += 1;
+        self.ids.push(context.id);
+        Some(Process::Stream(Box::new(Talk { act, said: false })))
+    }
+
+    fn on_streams_ready(&mut self, process: &mut Process, context: &mut Context<'_, ()>) -> Next {
+        self.told += 1;
+        match process {
+            Process::Carrier(carrier) => carrier.pump(context),
+            Process::Stream(_) => Next::Abort,
+        }
+    }
+
+    fn on_input(
+        &mut self,
+        process: &mut Process,
+        input: &[u8],
+        context: &mut Context<'_, ()>,
+    ) -> Progress {
+        match process {
+            Process::Stream(talk) => talk.on_input(input, self, context),
+            Process::Carrier(carrier) => {
+                let mut consumed = 0;
+                while let Some((kind, number, content, length)) = first_frame(&input[consumed..]) {
+                    carrier.take_frame((kind, number, content), self, context);
+                    consumed += length;
+                }
+                Progress { consumed, next: carrier.pump(context) }
+            }
+        }
+    }
+
+    fn on_event(
+        &mut self,
+        process: &mut Process,
+        event: Event,
+        context: &mut Context<'_, ()>,
+    ) -> Next {
+        self.draining += u64::from(event == Event::Draining);
+        match process {
+            Process::Stream(talk) => {
+                assert!(context.streams().open(1).is_err(), "a stream carries no streams");
+                talk.on_event(event, self, context)
+            }
+            Process::Carrier(_) if event == Event::InputEnded => Next::Finish,
+            Process::Carrier(carrier) => carrier.pump(context),
+        }
+    }
+
+    fn on_cold_file(&mut self, _: &Process, _: &FileRegion, context: &mut Context<'_, ()>) -> bool {
+        self.cold.push((context.now.monotonic_ns, context.id));
+        true
+    }
+
+    fn on_close(&mut self, process: Process, reason: CloseReason) {
+        if matches!(process, Process::Stream(_)) {
+            self.streams_closed.push(reason);
+        }
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        if std::mem::take(&mut self.drains) {
+            context.command(Command::Drain { deadline_ms: 10_000, idle_grace_ms: 0 });
+        }
+        for id in self.parked.drain(..) {
+            context.command(Command::Resume(id));
+        }
+        let now_ns = context.now.monotonic_ns;
+        for (_, id) in self.cold.extract_if(.., |(since_ns, _)| *since_ns < now_ns) {
+            context.command(Command::Resume(id));
+        }
+        for (id, bytes) in self.posts.drain(..) {
+            let _gone = context.queue(id, &bytes, usize::MAX);
+        }
+    }
+}
