@@ -9,6 +9,7 @@ pub mod chunked_body;
 pub mod config_file;
 pub mod connection;
 pub mod cutting;
+pub mod exchange;
 pub mod handshake;
 pub mod head_values;
 pub mod json;
@@ -68,6 +69,7 @@ targets!(
     proxy_header,
     resp,
     response,
+    exchange,
     connection,
     template,
     websocket,

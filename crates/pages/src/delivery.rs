@@ -4,7 +4,7 @@
 
 use script::engine::Reply;
 
-use crate::fetch::{Answer, Failure, Got, Number};
+use crate::fetch::{Answer, Failure, Got, Number, told};
 
 /// The outcome of a wait.
 pub(super) enum Met {
@@ -70,7 +70,7 @@ impl Fetched {
             }
             Ok(Got::Piece(piece)) => Self::Piece(piece),
             Ok(Got::End) => Self::End,
-            Err(failure) => Self::Failure(failure.to_string()),
+            Err(failure) => Self::Failure(told(failure)),
         }
     }
 

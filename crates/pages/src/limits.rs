@@ -139,8 +139,6 @@ pub const FETCH_PART_OF_PROCESSES: usize = 2;
 pub const FETCH_HELD_BYTES: usize = 256 * 1024 * 1024;
 /// 8 MiB of a body, sent or received; a fetch with a longer one fails.
 pub const FETCH_BODY_SIZE: usize = 8 * 1024 * 1024;
-/// 64 KiB held of an answer that a page reads piece by piece; then its connection is not read until the page takes them.
-pub const FETCH_STREAM_BYTES: usize = 64 * 1024;
 /// 16 names that a process may have at a time; one more is refused.
 pub const NAMES_PER_PROCESS: usize = 16;
 /// 16 channels to which a page or process may be subscribed at a time; one more is refused.
@@ -149,32 +147,6 @@ pub const LISTENING_PER_PAGE: usize = 16;
 pub const FETCH_STREAMS_PER_PAGE: usize = 8;
 /// Half of the fetches at most for such answers, so that there is room for short ones; one more fails.
 pub const FETCH_PART_OF_STREAMS: usize = 2;
-/// 64 KiB of the head of an answer, including interim answers before it; a fetch with a longer one fails.
-pub const FETCH_HEAD_SIZE: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
-/// 16 KiB of a URL, which the page engine already enforces; a fetch with a longer one fails.
-pub const FETCH_URL_SIZE: usize = script::limits::URL_SIZE;
-/// 32 letters of a method; a fetch with a longer one fails.
-pub const FETCH_METHOD_SIZE: usize = 32;
-/// 64 KiB of a request are passed to its connection at a time; the rest follows when these have been sent.
-pub const FETCH_PIECE_BYTES: usize = 64 * 1024;
-/// 32 idle connections to one address; one more is closed after its answer.
-pub const FETCH_IDLE_PER_HOST: usize = 32;
-/// 256 idle connections of a scheduler; one more is closed after its answer.
-pub const FETCH_IDLE: usize = 256;
-/// 30 s for which a connection of fetches may be idle; then it is closed.
-pub const FETCH_IDLE_TIME: Duration = Duration::from_secs(30);
-/// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and
-/// if all are being looked up, one more fetch fails with "too many fetches at once".
-pub const FETCH_NAMES: usize = 1_024;
-/// 30 s for which the addresses of a name are valid; then it is looked up again.
-pub const FETCH_NAME_AGE: Duration = Duration::from_secs(30);
-/// 2 s for which a name counts as having no address; then it is looked up again.
-pub const FETCH_NO_NAME_AGE: Duration = Duration::from_secs(2);
-/// 30 s after which a name may be asked for again: its answer was lost, or a helper is slow and is asked
-/// twice. Until then all fetches wait for the one answer.
-pub const FETCH_QUESTION_AGE: Duration = Duration::from_secs(30);
-/// 16 addresses of a name; others are not tried.
-pub const FETCH_ADDRESSES: usize = 16;
 /// 2 threads that look up names, because one name may take many seconds. Consequence: a third slow name waits.
 pub const NAME_HELPERS: usize = 2;
 

@@ -16,7 +16,7 @@ use super::process::{Key, Life};
 use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
 use super::talking::CLOSED as CLOSED_SOCKET;
-use crate::fetch::{Client, Failure, Got, Number};
+use crate::fetch::{Client, Failure, Got, Number, told};
 use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
 use crate::uploads::Told;
 
@@ -185,7 +185,7 @@ impl Runner {
     fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if fetch.delivery == BodyDelivery::Pieces && is_full {
-            let failure = Fetched::Failure(Failure::TooMany.to_string());
+            let failure = Fetched::Failure(told(Failure::TooMany));
             return Met::Now(Delivery::Fetched(Box::new(failure)));
         }
         // The fetch ends with the page's own time.

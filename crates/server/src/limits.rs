@@ -12,6 +12,8 @@ pub use pages::limits::*;
 // The defaults of the configuration are the defaults of the HTTP library.
 const _: () = {
     assert!(RESP_PIPELINE_SIZE > wire::limits::RESP_COMMAND_SIZE + runtime::limits::INBOX_BYTES);
+    assert!(client::limits::URL_BYTES == script::limits::URL_SIZE);
+    assert!(client::limits::HOST_NAME_BYTES == config::limits::HOST_NAME_SIZE_MAX);
     assert!(config::limits::BODY_SIZE == http::limits::BODY_SIZE);
     assert!(config::limits::UNREAD_BODY_SIZE == http::limits::UNREAD_BODY_SIZE);
     assert!(config::limits::BODY_RATE == http::limits::BODY_RATE);

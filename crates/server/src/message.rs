@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use channels::ChannelStats;
+use client::{Looked, Question};
 use files::cache::CacheStats;
 use files::{Job, Warm, Warmed};
 use http::HttpStats;
-use pages::fetch::{Looked, Question};
 use pages::uploads::{Order, Report};
 use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
 use runtime::slots::ProcessId;

@@ -83,6 +83,15 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Directories are watched, and files of forms written.
     ("velodrome-pages", "velodrome-sys", Use::Always),
     ("velodrome-pages", "velodrome-wire", Use::Always),
+    // What pages fetch.
+    ("velodrome-pages", "velodrome-client", Use::Always),
+    // Its connections are processes of a scheduler.
+    ("velodrome-server", "velodrome-client", Use::Always),
+    ("velodrome-client", "velodrome-runtime", Use::Always),
+    ("velodrome-client", "velodrome-wire", Use::Always),
+    // The addresses that are connected to, and the size of one receive.
+    ("velodrome-client", "velodrome-sys", Use::Always),
+    ("velodrome-client", "velodrome-world", Use::TestsOnly),
     ("velodrome-http", "velodrome-runtime", Use::Always),
     ("velodrome-http", "velodrome-wire", Use::Always),
     // The peer's address, and the side that speaks first.
@@ -126,6 +135,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // And tokens are what strangers send.
     ("velodrome-fuzz", "velodrome-channels", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),
+    // And answers are what other servers send.
+    ("velodrome-fuzz", "velodrome-client", Use::Always),
     // A whole connection needs a scheduler, a simulated world, and a reader of answers that is not ours to please.
     ("velodrome-fuzz", "velodrome-runtime", Use::Always),
     ("velodrome-fuzz", "velodrome-sys", Use::Always),

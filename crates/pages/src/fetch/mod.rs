@@ -1,30 +1,16 @@
-//! Requests to other servers: HTTP/1.1 over connections that a scheduler opens and keeps.
+//! Requests of pages to other servers.
 //!
-//! Owns a fetch from its URL to its answer or failure: names, the pool of idle connections,
-//! deadlines. Knows nothing of pages; the caller has its own number and takes the outcome at the
-//! end of a turn. Makes no system call: a helper resolves names, and the runtime opens connections.
+//! Owns what a page may ask for, and how much fetches may hold: the whole answers, whose share each fetch uses, and the
+//! pieces that a page has asked for. The exchange itself is `client`'s.
 
-mod answer;
-mod client;
-mod events;
-mod failure;
-mod helper;
-mod names;
-mod outbound;
+mod asked;
+mod fetcher;
 mod outcome;
-mod pieces;
-mod pool;
-mod request;
+mod rules;
 mod share;
-mod stream;
-mod url;
-mod way;
 
-pub use answer::Answer;
-pub use client::Client;
-pub use failure::Failure;
-pub use helper::{Looked, NameHelper};
-pub use names::{Found, Question};
-pub use outbound::Outbound;
-pub use outcome::{FetchResult, Got, Number};
-pub use request::{Asked, Owner, Wanted};
+pub use asked::{Asked, Owner, Wanted};
+pub use client::Failure;
+pub use fetcher::Client;
+pub(crate) use outcome::told;
+pub use outcome::{Answer, FetchResult, Got, Number};

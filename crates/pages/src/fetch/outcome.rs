@@ -1,13 +1,11 @@
-//! The outcome of a fetch, and the number by which its caller knows it.
+//! The outcome of a fetch, in the form and the words that a page gets.
 //!
 //! Owns these types. Never fetches.
 
-use super::answer::Answer;
-use super::failure::Failure;
+use client::{Failure, Fields, Head};
 
 /// The number of a fetch, unique on its scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Number(pub u64);
+pub use client::ExchangeId as Number;
 
 /// The outcome of a fetch.
 pub type FetchResult = (Number, Result<Got, Failure>);
@@ -23,4 +21,42 @@ pub enum Got {
     Piece(Vec<u8>),
     /// The end of its body.
     End,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Names in lower case, and values, one per line.
+    pub fields: Vec<u8>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// An answer of which the body has not come.
+    pub(super) fn of(head: &Head) -> Self {
+        Self { status: head.status, fields: lines(&head.fields), body: Vec::new() }
+    }
+}
+
+fn lines(fields: &Fields) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(fields.bytes() + 64);
+    for (name, value) in fields.iter() {
+        lines.extend(name.iter().map(u8::to_ascii_lowercase));
+        lines.push(b'\n');
+        lines.extend_from_slice(value);
+        lines.push(b'\n');
+    }
+    lines
+}
+
+/// What a page is told about a failure.
+pub(crate) fn told(failure: Failure) -> String {
+    match failure {
+        Failure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),
+        Failure::TooMany => "too many fetches at once".to_owned(),
+        other => other.to_string(),
+    }
 }

@@ -1,8 +1,8 @@
 //! How many fetches a scheduler may have, and how many of them may be for processes and streams.
 //!
-//! Owns these limits, and the number of fetches of processes. Never ends a fetch.
+//! Owns these limits, and the numbers of fetches of processes and of streams. Never ends a fetch.
 
-use super::request::{Asked, Owner, Wanted};
+use super::asked::{Asked, Owner, Wanted};
 use crate::limits::{
     FETCH_PART_OF_CONNECTIONS, FETCH_PART_OF_PROCESSES, FETCH_PART_OF_STREAMS, FETCHES,
 };
@@ -12,11 +12,12 @@ use crate::limits::{
 pub(super) struct Share {
     most: usize,
     of_processes: usize,
+    streams: usize,
 }
 
 impl Default for Share {
     fn default() -> Self {
-        Self { most: FETCHES, of_processes: 0 }
+        Self { most: FETCHES, of_processes: 0, streams: 0 }
     }
 }
 
@@ -26,8 +27,13 @@ impl Share {
         self.most = (connections / FETCH_PART_OF_CONNECTIONS).clamp(1, FETCHES);
     }
 
-    /// Whether there is room for one more fetch beside this many, of which so many are streams.
-    pub(super) fn has_room_for(&self, asked: &Asked, fetches: usize, streams: usize) -> bool {
+    /// The most fetches of all.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Whether there is room for one more fetch beside this many.
+    pub(super) fn has_room_for(&self, asked: &Asked, fetches: usize) -> bool {
         // At least one of each kind, even with very few connections.
         let is_below = |count: usize, part: usize| count < (self.most / part).max(1);
         let fits_owner = match asked.owner {
@@ -36,16 +42,18 @@ impl Share {
         };
         let fits_streams = match asked.wanted {
             Wanted::Whole => true,
-            Wanted::Pieces => is_below(streams, FETCH_PART_OF_STREAMS),
+            Wanted::Pieces => is_below(self.streams, FETCH_PART_OF_STREAMS),
         };
         fetches < self.most && fits_owner && fits_streams
     }
 
-    pub(super) fn add(&mut self, owner: Owner) {
-        self.of_processes += usize::from(owner == Owner::Process);
+    pub(super) fn add(&mut self, asked: &Asked) {
+        self.of_processes += usize::from(asked.owner == Owner::Process);
+        self.streams += usize::from(asked.wanted == Wanted::Pieces);
     }
 
-    pub(super) fn remove(&mut self, owner: Owner) {
+    pub(super) fn remove(&mut self, owner: Owner, wanted: Wanted) {
         self.of_processes -= usize::from(owner == Owner::Process);
+        self.streams -= usize::from(wanted == Wanted::Pieces);
     }
 }

@@ -102,9 +102,14 @@ impl<M> Context<'_, M> {
     #[inline]
     pub fn output_is_full(&self) -> bool {
         self.queued_file
-            || self.queued_bytes + self.output.queued_bytes()
-                > crate::limits::OUTBOX_HIGH_WATER_BYTES
+            || self.queued_bytes() > crate::limits::OUTBOX_HIGH_WATER_BYTES
             || self.output.holds_file()
+    }
+
+    /// Whether this process is a stream, which another process carries. The end of its input does not mean that its peer has gone.
+    #[must_use]
+    pub fn is_stream(&mut self) -> bool {
+        self.extras.carriage(self.extra).is_some()
     }
 
     /// The streams that this process carries.
@@ -117,6 +122,13 @@ impl<M> Context<'_, M> {
     #[must_use]
     pub fn agreed(&mut self) -> Option<Agreed<'_>> {
         self.extras.layer(self.extra)?.agreed()
+    }
+
+    /// Bytes that are queued for the peer, with those of this run. For a service with a smaller limit than that of
+    /// [`output_is_full`](Self::output_is_full).
+    #[inline]
+    pub fn queued_bytes(&self) -> usize {
+        self.queued_bytes + self.output.queued_bytes()
     }
 
     /// Whether the scheduler is shutting down.

@@ -34,7 +34,7 @@ impl Connections {
                 self.http.set_settings(Arc::clone(&data.settings));
             }
             ToScheduler::Resolved((name, found)) => {
-                self.client.learn(&name, found, context.now.monotonic_ns);
+                self.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 site.channels.end_polls(context);

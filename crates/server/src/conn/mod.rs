@@ -166,7 +166,7 @@ impl Service for Connections {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
-        let outbound = self.client.on_connect(ticket, begun, context)?;
+        let outbound = self.client.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
     }
 

@@ -3,8 +3,8 @@
 //! Owns the dispatch of events to processes, and what an HTTP connection can become. Knows nothing
 //! of protocols.
 
+use client::Outbound;
 use http::Connection;
-use pages::fetch::Outbound;
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::websocket::CloseCode;
@@ -91,7 +91,9 @@ impl Process {
                 }
                 progress
             }
-            Self::Outbound(outbound) => outbound.on_input(&mut connections.client, input, context),
+            Self::Outbound(outbound) => {
+                outbound.on_input(connections.client.exchanges(), input, context)
+            }
             Self::Socket(socket) => {
                 let site = connections.http.application_mut();
                 socket.on_input(&mut connections.sockets, site, input, context)
@@ -117,7 +119,9 @@ impl Process {
                 let next = connection.on_event(&mut connections.http, event, context);
                 if next == Next::Changed { self.change(connections, context) } else { next }
             }
-            Self::Outbound(outbound) => outbound.on_event(&mut connections.client, event, context),
+            Self::Outbound(outbound) => {
+                outbound.on_event(connections.client.exchanges(), event, context)
+            }
             Self::Socket(socket) => {
                 let site = connections.http.application_mut();
                 socket.on_event(&mut connections.sockets, site, event, context)
@@ -195,7 +199,7 @@ impl Process {
         let Connections { http, client, sockets, .. } = connections;
         match self {
             Self::Http(connection) => connection.on_close(http, reason),
-            Self::Outbound(outbound) => outbound.on_close(client, reason),
+            Self::Outbound(outbound) => outbound.on_close(client.exchanges(), reason),
             Self::Socket(socket) => socket.on_close(sockets, http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),
             Self::Resp(session) => session.on_close(http.application_mut()),

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use client::NameHelper;
 use config::StoreSettings;
-use pages::fetch::NameHelper;
 use pages::uploads::{Room, UploadWriter};
 use runtime::helper;
 use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};

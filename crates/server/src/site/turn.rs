@@ -139,7 +139,7 @@ impl Site {
 
     /// Looks up names; those for which no helper has room wait for the next turn.
     fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
-        let questions = client.questions();
+        let questions = client.exchanges().questions();
         while let Some(name) = questions.pop()
             && let Some(helper) = self.helpers.names.first()
         {

@@ -1,6 +1,7 @@
 //! Answers that are read piece by piece: when each piece arrives, and what is held in the meantime.
 
-use server::limits::FETCH_STREAM_BYTES;
+use client::Deadline;
+use client::limits::ANSWER_HELD_BYTES;
 use world::{ClientId, Faults};
 
 use crate::fetcher::{Stage, get, get_pieces};
@@ -49,7 +50,7 @@ fn pieces_come_when_they_are_asked_for_and_the_connection_is_used_again() {
 
 #[test]
 fn what_is_not_read_is_not_taken_from_the_connection() {
-    let length = 40 * FETCH_STREAM_BYTES;
+    let length = 40 * ANSWER_HELD_BYTES;
     let (mut stage, client) = begun(&format!("Content-Length: {length}\r\n"));
     stage.answer(client, &pattern(length));
     stage.turn_for(SECOND_NS);
@@ -60,7 +61,7 @@ fn what_is_not_read_is_not_taken_from_the_connection() {
         stage.turn_for(SECOND_NS);
         match stage.gots().pop() {
             Some((1, Ok(Got::Piece(piece)))) => {
-                assert!(piece.len() < 2 * FETCH_STREAM_BYTES, "{} bytes at once", piece.len());
+                assert!(piece.len() < 2 * ANSWER_HELD_BYTES, "{} bytes at once", piece.len());
                 body.extend(piece);
             }
             Some((1, Ok(Got::End))) => break,
@@ -97,7 +98,7 @@ fn a_piece_has_its_time_and_what_is_given_up_is_gone() {
     stage.turn_for(9 * SECOND_NS);
     assert_eq!(stage.gots(), []);
     stage.turn_for(2 * SECOND_NS);
-    assert_eq!(stage.gots(), [(1, Err(Failure::Timeout))]);
+    assert_eq!(stage.gots(), [(1, Err(Failure::Timeout(Deadline::Whole)))]);
     assert_eq!((stage.under_way(), stage.outbound()), (0, 0));
 
     let (mut stage, _) = begun("Content-Length: 10\r\n");
@@ -116,6 +117,6 @@ fn before_the_head_it_fails_as_others_do() {
     assert!(matches!(got[..], [(1, Err(Failure::NotAnAnswer(_)))]), "{got:?}");
     stage.begin(2, &Asked { timeout: std::time::Duration::from_secs(1), ..get_pieces("/") });
     stage.turn_for(2 * SECOND_NS);
-    assert_eq!(stage.gots(), [(2, Err(Failure::Timeout))]);
+    assert_eq!(stage.gots(), [(2, Err(Failure::Timeout(Deadline::Whole)))]);
     assert_eq!(stage.under_way(), 0);
 }

@@ -17,7 +17,8 @@ use sys::connect::RemoteAddress;
 use sys::socket::Peer;
 use world::{ClientId, Faults, Sim, World};
 
-use pages::fetch::{Answer, Asked, Client, Failure, FetchResult, Got, Number, Outbound, Wanted};
+use client::Outbound;
+use pages::fetch::{Answer, Asked, Client, Failure, FetchResult, Got, Number, Wanted};
 
 /// A service that only fetches, and keeps the results.
 #[derive(Default)]
@@ -60,7 +61,7 @@ impl Service for Fetcher {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, NoMessage>,
     ) -> Option<Box<Outbound>> {
-        self.client.on_connect(ticket, begun, context).map(Box::new)
+        self.client.exchanges().on_connect(ticket, begun, context).map(Box::new)
     }
 
     fn on_input(
@@ -69,7 +70,7 @@ impl Service for Fetcher {
         input: &[u8],
         context: &mut Context<'_, NoMessage>,
     ) -> Progress {
-        outbound.on_input(&mut self.client, input, context)
+        outbound.on_input(self.client.exchanges(), input, context)
     }
 
     fn on_event(
@@ -78,11 +79,11 @@ impl Service for Fetcher {
         event: Event,
         context: &mut Context<'_, NoMessage>,
     ) -> Next {
-        outbound.on_event(&mut self.client, event, context)
+        outbound.on_event(self.client.exchanges(), event, context)
     }
 
     fn on_close(&mut self, outbound: Box<Outbound>, reason: CloseReason) {
-        outbound.on_close(&mut self.client, reason);
+        outbound.on_close(self.client.exchanges(), reason);
     }
 
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
@@ -167,7 +168,7 @@ impl Stage {
 
     pub(crate) fn learn(&mut self, name: &str, addresses: Option<&[IpAddr]>) {
         let now_ns = self.world.now_ns();
-        self.client().learn(&name.into(), addresses.map(Into::into), now_ns);
+        self.client().exchanges().learn(&name.into(), addresses.map(Into::into), now_ns);
         self.turn();
     }
 
@@ -293,7 +294,7 @@ impl Stage {
         for number in &probes {
             client.give_up(*number);
         }
-        client.questions().retain(|name| **name != *"probe.test");
+        client.exchanges().questions().retain(|name| **name != *"probe.test");
         let is_of_probe =
             |(number, _): &FetchResult| probes.first().is_some_and(|first| number >= first);
         let (refused, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(is_of_probe);

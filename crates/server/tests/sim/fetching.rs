@@ -10,6 +10,7 @@ use world::{ALWAYS, ClientId, ClientState, Faults};
 use crate::fetcher::{Stage, address, get, get_pieces};
 use crate::small::pattern;
 use crate::world::{MILLISECOND_NS, SECOND_NS};
+use client::Deadline;
 use config::{Config, FetchRules, Overrides};
 use pages::fetch::{Answer, Asked, Failure, Owner};
 
@@ -150,7 +151,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     // The name is not resolved.
     let mut stage = quiet();
     stage.begin(1, &brief(Asked { url: b"http://a.test/".into(), ..get("/") }));
-    assert_eq!(std::mem::take(stage.client().questions()), ["a.test".into()]);
+    assert_eq!(std::mem::take(stage.client().exchanges().questions()), ["a.test".into()]);
     // The connection is not established.
     let unanswered = Faults { unanswered: ALWAYS, ..Faults::none() };
     stage.world.set_faults(unanswered);
@@ -166,7 +167,7 @@ fn whatever_takes_too_long_is_a_timeout_and_its_connection_is_closed() {
     assert_eq!(stage.outbound(), 3);
     stage.turn_for(2 * MILLISECOND_NS);
     let outcomes = stage.outcomes();
-    assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Failure::Timeout))));
+    assert_eq!(outcomes, [1, 2, 3, 4].map(|owner| (owner, Err(Failure::Timeout(Deadline::Whole)))));
     assert_eq!((stage.outbound(), stage.under_way()), (0, 0));
     for client in [silent, slow] {
         assert_ne!(stage.world.client_state(client), ClientState::Open);
@@ -209,7 +210,11 @@ fn addresses_are_tried_in_their_order() {
     let named = Asked { url: b"http://a.test/".into(), ..get("/") };
     stage.begin(1, &named);
     stage.begin(2, &named);
-    assert_eq!(std::mem::take(stage.client().questions()), ["a.test".into()], "asked once");
+    assert_eq!(
+        std::mem::take(stage.client().exchanges().questions()),
+        ["a.test".into()],
+        "asked once"
+    );
     stage.learn("a.test", Some(&[[10, 0, 0, 8].into(), [10, 0, 0, 9].into()]));
     for _ in 0..2 {
         let client = stage.accept();
@@ -235,9 +240,9 @@ fn a_name_whose_answer_was_lost_is_asked_for_again() {
     let named = Asked { url: b"http://a.test/".into(), ..get("/") };
     for (owner, asked) in [(1, 1), (2, 0), (3, 0), (4, 1)] {
         stage.begin(owner, &named);
-        assert_eq!(std::mem::take(stage.client().questions()).len(), asked, "{owner}");
+        assert_eq!(std::mem::take(stage.client().exchanges().questions()).len(), asked, "{owner}");
         stage.turn_for(10 * SECOND_NS);
-        assert_eq!(stage.outcomes(), [(owner, Err(Failure::Timeout))]);
+        assert_eq!(stage.outcomes(), [(owner, Err(Failure::Timeout(Deadline::Whole)))]);
     }
     stage.begin(5, &named);
     stage.learn("a.test", Some(&[[10, 0, 0, 9].into()]));

@@ -66,6 +66,20 @@ enum BodyState {
     Over,
 }
 
+impl BodyState {
+    /// Whether the next byte belongs to the trailer section.
+    fn is_in_trailers(self) -> bool {
+        matches!(
+            self,
+            Self::TrailerBegin
+                | Self::TrailerName
+                | Self::TrailerValue
+                | Self::TrailerLineFeed
+                | Self::LastLineFeed
+        )
+    }
+}
+
 /// A position in `chunk-ext` (RFC 9112 section 7.1.1): `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
@@ -161,6 +175,19 @@ impl BodyDecoder {
     /// again with the rest, until [`Piece::NeedMore`] or [`Piece::End`].
     #[inline]
     pub fn next<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Piece<'b>), Refusal> {
+        self.next_with(input, |_byte| {})
+    }
+
+    /// The same, and passes on each valid byte of the trailer section, with the empty line at its end.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[inline]
+    pub fn next_with<'b>(
+        &mut self,
+        input: &'b [u8],
+        mut trailer_byte: impl FnMut(u8),
+    ) -> Result<(usize, Piece<'b>), Refusal> {
         let mut at = 0;
         loop {
             if matches!(self.place, BodyState::Counted | BodyState::Chunk) {
@@ -171,7 +198,11 @@ impl BodyDecoder {
                 return Ok((at, Piece::End));
             }
             let Some(&byte) = input.get(at) else { return Ok((at, Piece::NeedMore)) };
+            let is_trailer = self.place.is_in_trailers();
             self.place = self.step(byte)?;
+            if is_trailer {
+                trailer_byte(byte);
+            }
             at += 1;
         }
     }

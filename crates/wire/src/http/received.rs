@@ -1,14 +1,15 @@
 //! Responses as a client reads them (RFC 9112, 4 to 7 and 9.3).
 //!
-//! Owns where a response begins and ends, what its status is, and whether another may follow it. Keeps no
-//! byte and allocates nothing: what it remembers between two reads fits beside a connection. Never judges a
-//! response that can be read; never looks at a field that does not say where the response ends.
+//! Owns where a response begins and ends, what its status is, and whether another may follow it. Keeps no byte and
+//! allocates nothing: what it remembers between two reads fits beside a connection. Never judges a response that can be
+//! read; never looks at a field that does not say where the response ends. Who wants the fields passes a [`Receiver`].
 //!
 //! A client is told what it asked for, not what it must guard: where a server breaks a rule and all readers
 //! would still agree about the end, this one goes on and at most does not use the connection again.
 
 mod head;
 mod problem;
+mod receiver;
 mod status_line;
 
 use super::body::{BodyDecoder, BodyLimits, Piece};
@@ -18,6 +19,7 @@ use crate::limits;
 
 use head::{Extent, Framing, Lines};
 pub use problem::{Part, Problem, ResponseError};
+pub use receiver::Receiver;
 
 /// The limits of a body: any amount of data, because none is kept, but little framing.
 const BODY_LIMITS: BodyLimits = BodyLimits {
@@ -56,6 +58,8 @@ enum Content {
     Never,
     /// The status decides.
     Possible,
+    /// The same, and the request asked for another protocol, which status 101 begins.
+    PossibleOrUpgrade,
 }
 
 /// The result of one read.
@@ -97,6 +101,12 @@ impl ResponseReader {
         }
     }
 
+    /// A reader for the response to a GET request that asked for another protocol (RFC 9110, 7.8). Status 101 is then
+    /// final, and everything after its head, up to the close, is read as content.
+    pub const fn for_upgrade() -> ResponseReader {
+        ResponseReader { content: Content::PossibleOrUpgrade, ..ResponseReader::new(Method::Get) }
+    }
+
     /// The status of the final response, 100 to 999, once its head is complete. Treat statuses above 599
     /// as 500 (RFC 9110, 15).
     #[inline]
@@ -126,9 +136,22 @@ impl ResponseReader {
     /// end of the response nothing more can be read.
     #[inline]
     pub fn read<'b>(&mut self, input: &'b [u8]) -> Result<Reading<'b>, ResponseError> {
+        self.read_to(input, &mut ())
+    }
+
+    /// The same, and passes on the status line and the fields of each head, and the trailer section, as they are taken.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn read_to<'b>(
+        &mut self,
+        input: &'b [u8],
+        receiver: &mut impl Receiver,
+    ) -> Result<Reading<'b>, ResponseError> {
         match self.phase {
-            Phase::Head(lines) => self.read_head(lines, input),
-            Phase::Body(_) => self.read_body(input, 0),
+            Phase::Head(lines) => self.read_head(lines, input, receiver),
+            Phase::Body(_) => self.read_body(input, 0, receiver),
             Phase::UntilClose => {
                 Ok(Reading { consumed: input.len(), body: input, then: Then::Wait })
             }
@@ -162,22 +185,30 @@ impl ResponseReader {
         &mut self,
         mut lines: Lines,
         input: &'b [u8],
+        receiver: &mut impl Receiver,
     ) -> Result<Reading<'b>, ResponseError> {
         let mut at = 0;
         loop {
             let (taken, extent) =
-                lines.take(&mut self.status, input.get(at..).unwrap_or_default())?;
+                lines.take(&mut self.status, input.get(at..).unwrap_or_default(), receiver)?;
             at += taken;
             if extent == Extent::Partial {
                 self.phase = Phase::Head(lines);
                 return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
             }
-            if self.status >= 200 {
-                return self.begin_body(&lines, input, at);
+            if self.status >= 200 || self.begins_other_protocol() {
+                receiver.end();
+                return self.begin_body(&lines, input, at, receiver);
             }
             self.count_interim()?;
+            receiver.end();
             lines = Lines::NONE;
         }
+    }
+
+    /// Whether the head that was read ends HTTP on the connection, as was asked for.
+    fn begins_other_protocol(&self) -> bool {
+        self.status == 101 && self.content == Content::PossibleOrUpgrade
     }
 
     /// RFC 9110, 15.2: a client must accept interim responses. Their number is limited here.
@@ -201,10 +232,13 @@ impl ResponseReader {
         lines: &Lines,
         input: &'b [u8],
         at: usize,
+        receiver: &mut impl Receiver,
     ) -> Result<Reading<'b>, ResponseError> {
         self.persistent = lines.are_persistent();
         let has_none = self.content == Content::Never || matches!(self.status, 204 | 304);
-        let framing = match lines.framing() {
+        let declared =
+            if self.begins_other_protocol() { Framing::UntilClose } else { lines.framing() };
+        let framing = match declared {
             _ if has_none => BodyFraming::None,
             Framing::Chunked => BodyFraming::Chunked,
             Framing::Length(length) => {
@@ -225,16 +259,22 @@ impl ResponseReader {
             }
         };
         self.phase = Phase::Body(BodyDecoder::new(framing, &BODY_LIMITS)?);
-        self.read_body(input, at)
+        self.read_body(input, at, receiver)
     }
 
     /// Takes one piece of content that begins at or after `at`.
     #[inline(never)]
-    fn read_body<'b>(&mut self, input: &'b [u8], at: usize) -> Result<Reading<'b>, ResponseError> {
+    fn read_body<'b>(
+        &mut self,
+        input: &'b [u8],
+        at: usize,
+        receiver: &mut impl Receiver,
+    ) -> Result<Reading<'b>, ResponseError> {
         let Phase::Body(decoder) = &mut self.phase else {
             return Ok(Reading { consumed: at, body: &[], then: Then::Wait });
         };
-        let (used, piece) = decoder.next(input.get(at..).unwrap_or_default())?;
+        let (used, piece) = decoder
+            .next_with(input.get(at..).unwrap_or_default(), |byte| receiver.trailer_byte(byte))?;
         let consumed = at + used;
         let body = if let Piece::Data(body) = piece { body } else { &[] };
         let then = if decoder.is_over() {

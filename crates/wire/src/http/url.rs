@@ -10,6 +10,8 @@ use memchr::memchr3;
 
 /// The port of `http` (RFC 9110 section 4.2.1).
 pub const HTTP_PORT: u16 = 80;
+/// The port of `https` (RFC 9110 section 4.2.2).
+pub const HTTPS_PORT: u16 = 443;
 
 /// The schemes of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod pipeline;
 mod proxy;
 mod received;
 mod received_agreement;
+mod received_lines;
 mod requirements;
 mod semantics;
 mod split;

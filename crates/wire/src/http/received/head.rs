@@ -2,9 +2,10 @@
 //!
 //! Owns what must be remembered of the lines that came, which is little: what they say about the end of the
 //! body and of the connection. Takes whole lines only; an unfinished one is left to be given again. Never
-//! keeps a byte of them.
+//! keeps a byte of them: whoever wants the fields receives each once ([`Receiver`]).
 
 use super::problem::{Part, Problem, ResponseError};
+use super::receiver::Receiver;
 use super::status_line::{Halt, status_line};
 use crate::http::head::meaning::{Connection, is, parse_length};
 use crate::http::head::{HeadLimits, Version, line_end, name_stop, scan, trim};
@@ -103,12 +104,13 @@ impl Lines {
         &mut self,
         status: &mut u16,
         input: &[u8],
+        receiver: &mut impl Receiver,
     ) -> Result<(usize, Extent), ResponseError> {
         let room = usize::from(limits::RESPONSE_HEAD_SIZE - self.size);
         // Bytes beyond the limit are never read, so the result does not depend on how many there are.
         let window = input.get(..room).unwrap_or(input);
         let mut at = 0;
-        match self.take_all(status, window, &mut at) {
+        match self.take_all(status, window, &mut at, receiver) {
             Ok(()) => Ok((at, Extent::Whole)),
             Err(Halt::Problem(problem)) => Err(problem.at(self.part(*status))),
             Err(Halt::Partial) if window.len() == room => {
@@ -124,9 +126,16 @@ impl Lines {
 
     /// Leaves `at` after the last line that was taken.
     #[inline(always)]
-    fn take_all(&mut self, status: &mut u16, input: &[u8], at: &mut usize) -> Result<(), Halt> {
+    fn take_all(
+        &mut self,
+        status: &mut u16,
+        input: &[u8],
+        at: &mut usize,
+        receiver: &mut impl Receiver,
+    ) -> Result<(), Halt> {
         if *status == 0 {
             (self.version, *status, *at) = status_line(input)?;
+            receiver.begin(self.version, *status);
         }
         loop {
             match input.get(*at) {
@@ -136,10 +145,13 @@ impl Lines {
                 }
                 // RFC 9112, 5.2: it continues the field before it, which has no meaning here: see `take_field`.
                 Some(b' ' | b'\t') if self.fields > 0 => {
-                    *at = line_end(input, scan::value(input, *at))?;
+                    let end = scan::value(input, *at);
+                    let next = line_end(input, end)?;
+                    receiver.fold(trim(input.get(*at..end).unwrap_or_default()));
+                    *at = next;
                 }
                 _ => {
-                    *at = self.take_field(input, *at)?;
+                    *at = self.take_field(input, *at, receiver)?;
                     self.fields += 1;
                 }
             }
@@ -148,8 +160,13 @@ impl Lines {
 
     /// Takes the field line at `at` and returns the index after it.
     #[inline(always)]
-    fn take_field(&mut self, input: &[u8], at: usize) -> Result<usize, Halt> {
-        if let Some(size) = self.take_usual_field(input.get(at..).unwrap_or_default()) {
+    fn take_field(
+        &mut self,
+        input: &[u8],
+        at: usize,
+        receiver: &mut impl Receiver,
+    ) -> Result<usize, Halt> {
+        if let Some(size) = self.take_usual_field(input.get(at..).unwrap_or_default(), receiver) {
             return Ok(at + size);
         }
         let colon = scan::token(input, at);
@@ -157,57 +174,36 @@ impl Lines {
         if !is_room || colon == at || input.get(colon) != Some(&b':') {
             return Err(name_stop(input, at, colon, usize::from(self.fields), &BOUNDS).into());
         }
-        // From the first byte again, because a name consists of bytes that a value may contain: so the processor need not wait
-        // for the end of the name before it searches for the end of the line.
+        // From the first byte again, because a name consists of bytes that a value may contain: so the processor need
+        // not wait for the end of the name before it searches for the end of the line.
         let end = scan::value(input, at);
         let next = line_end(input, end)?;
         let name = input.get(at..colon).unwrap_or_default();
+        let value = input.get(colon + 1..end).unwrap_or_default();
         if !has_meaning(name) {
+            receiver.field(name, trim(value));
             return Ok(next);
         }
-        let value = input.get(colon + 1..end).unwrap_or_default();
         match input.get(next) {
             // The next line may continue the value.
             None => return Err(Halt::Partial),
-            Some(b' ' | b'\t') => return self.take_folded(name, value, input, next),
+            Some(b' ' | b'\t') => {
+                let (unfolded, next) = unfold(value, input, next)?;
+                self.note(name, &unfolded)?;
+                receiver.field(name, trim(&unfolded));
+                return Ok(next);
+            }
             Some(_) => self.note(name, value)?,
         }
+        receiver.field(name, trim(value));
         Ok(next)
     }
 
-    /// Takes a field whose value goes on in the line at `at`, and returns the index after its last line. A fold means a space
-    /// (RFC 9112, 5.2).
-    #[cold]
-    fn take_folded(
-        &mut self,
-        name: &[u8],
-        value: &[u8],
-        input: &[u8],
-        mut at: usize,
-    ) -> Result<usize, Halt> {
-        let mut unfolded = value.to_vec();
-        loop {
-            match input.get(at) {
-                None => return Err(Halt::Partial),
-                Some(b' ' | b'\t') => {
-                    let end = scan::value(input, at);
-                    unfolded.push(b' ');
-                    unfolded.extend_from_slice(trim(input.get(at..end).unwrap_or_default()));
-                    at = line_end(input, end)?;
-                }
-                Some(_) => {
-                    self.note(name, &unfolded)?;
-                    return Ok(at);
-                }
-            }
-        }
-    }
-
-    /// Takes the fields of nearly every response, as nearly every server writes them, and returns the bytes of the line.
-    /// Names, and ends that can be predicted, are compared instead of searched: the processor can predict a comparison,
-    /// but must wait for the end of a search. Anything unusual takes the path of all fields.
+    /// Takes the fields of nearly every response, as nearly every server writes them, and returns the bytes of the
+    /// line. Names, and ends that can be predicted, are compared instead of searched: the processor can predict a
+    /// comparison, but must wait for the end of a search. Anything unusual takes the path of all fields.
     #[inline(always)]
-    fn take_usual_field(&mut self, line: &[u8]) -> Option<usize> {
+    fn take_usual_field(&mut self, line: &[u8], receiver: &mut impl Receiver) -> Option<usize> {
         if self.fields == limits::RESPONSE_FIELD_COUNT {
             return None;
         }
@@ -217,19 +213,25 @@ impl Lines {
                 let is_plain = line.starts_with(b"Date: ")
                     && line.ends_with(b"\r\n")
                     && scan::value(line, 0) == DATE_LINE - 2;
-                is_plain.then_some(DATE_LINE)
+                if !is_plain {
+                    return None;
+                }
+                receiver.field(b"Date", &line[b"Date: ".len()..DATE_LINE - 2]);
+                Some(DATE_LINE)
             }
             b'C' => match self.declared {
-                Declared::Nothing if line.starts_with(USUAL_LENGTH) => self.take_usual_length(line),
-                _ => pass_usual_field(line, b"Content-Type: "),
+                Declared::Nothing if line.starts_with(USUAL_LENGTH) => {
+                    self.take_usual_length(line, receiver)
+                }
+                _ => pass_usual_field(line, b"Content-Type: ", receiver),
             },
-            b'S' => pass_usual_field(line, b"Server: "),
+            b'S' => pass_usual_field(line, b"Server: ", receiver),
             _ => None,
         }
     }
 
     #[inline(always)]
-    fn take_usual_length(&mut self, line: &[u8]) -> Option<usize> {
+    fn take_usual_length(&mut self, line: &[u8], receiver: &mut impl Receiver) -> Option<usize> {
         let value = line.strip_prefix(USUAL_LENGTH)?;
         let (mut length, mut digits) = (0u64, 0);
         while let Some(byte @ b'0'..=b'9') = value.get(digits) {
@@ -246,6 +248,7 @@ impl Lines {
         }
         self.length = length;
         self.declared = Declared::Length;
+        receiver.field(b"Content-Length", value.get(..digits)?);
         Some(USUAL_LENGTH.len() + digits + 2)
     }
 
@@ -315,10 +318,31 @@ fn has_meaning(name: &[u8]) -> bool {
 
 /// Takes a field without meaning here, whose name is known to be valid.
 #[inline(always)]
-fn pass_usual_field(line: &[u8], name: &[u8]) -> Option<usize> {
-    line.strip_prefix(name)?;
-    let end = scan::value(line, name.len());
-    line.get(end..)?.starts_with(b"\r\n").then_some(end + 2)
+fn pass_usual_field(line: &[u8], begin: &[u8], receiver: &mut impl Receiver) -> Option<usize> {
+    line.strip_prefix(begin)?;
+    let end = scan::value(line, begin.len());
+    line.get(end..)?.starts_with(b"\r\n").then_some(())?;
+    receiver.field(begin.get(..begin.len() - 2)?, trim(line.get(begin.len()..end)?));
+    Some(end + 2)
+}
+
+/// Joins a value that goes on in the line at `at` with the lines that continue it, and returns the index after the last
+/// one. A fold means a space (RFC 9112, 5.2).
+#[cold]
+fn unfold(value: &[u8], input: &[u8], mut at: usize) -> Result<(Vec<u8>, usize), Halt> {
+    let mut unfolded = trim(value).to_vec();
+    loop {
+        match input.get(at) {
+            None => return Err(Halt::Partial),
+            Some(b' ' | b'\t') => {
+                let end = scan::value(input, at);
+                unfolded.push(b' ');
+                unfolded.extend_from_slice(trim(input.get(at..end).unwrap_or_default()));
+                at = line_end(input, end)?;
+            }
+            Some(_) => return Ok((unfolded, at)),
+        }
+    }
 }
 
 /// A list of equal numbers counts as that number: an intermediary merged lines (RFC 9112, 6.3).

@@ -5,7 +5,7 @@
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use super::names::{Found, Question, resolve};
+use crate::names::{Found, Question, resolve};
 
 /// One name helper.
 #[derive(Debug)]

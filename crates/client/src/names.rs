@@ -10,10 +10,8 @@ use std::sync::Arc;
 use ahash::HashMap;
 use runtime::clock::nanoseconds;
 
-use super::outcome::Number;
-use crate::limits::{
-    FETCH_ADDRESSES, FETCH_NAME_AGE, FETCH_NAMES, FETCH_NO_NAME_AGE, FETCH_QUESTION_AGE,
-};
+use crate::id::ExchangeId;
+use crate::limits::{ADDRESSES, NAME_AGE, NAMES, NO_NAME_AGE, QUESTION_AGE};
 
 /// A name to look up.
 pub type Question = Arc<str>;
@@ -23,7 +21,7 @@ pub type Found = Option<Arc<[IpAddr]>>;
 
 /// The state of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// Its addresses, at least one.
     Addresses(Arc<[IpAddr]>),
     /// It has no address.
@@ -36,21 +34,21 @@ pub(super) enum Known {
 
 #[derive(Debug)]
 enum Entry {
-    Asked { waiting: Vec<Number>, until_ns: u64 },
+    Asked { waiting: Vec<ExchangeId>, until_ns: u64 },
     Answered { found: Found, until_ns: u64 },
 }
 
 /// The names of one scheduler.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     entries: HashMap<Question, Entry>,
     questions: Vec<Question>,
 }
 
 impl Names {
-    /// Returns the state of a name. If it is being looked up, this fetch is added to those that wait for it.
-    pub(super) fn look_up(&mut self, name: &str, number: Number, now_ns: u64) -> Known {
-        let asked_until_ns = now_ns.saturating_add(nanoseconds(FETCH_QUESTION_AGE));
+    /// Returns the state of a name. If it is being looked up, this exchange is added to those that wait for it.
+    pub(crate) fn look_up(&mut self, name: &str, number: ExchangeId, now_ns: u64) -> Known {
+        let asked_until_ns = now_ns.saturating_add(nanoseconds(QUESTION_AGE));
         match self.entries.get_mut(name) {
             Some(Entry::Asked { waiting, until_ns }) => {
                 waiting.push(number);
@@ -82,35 +80,35 @@ impl Names {
         }
     }
 
-    /// A fetch no longer waits for a name.
-    pub(super) fn forget(&mut self, name: &str, number: Number) {
+    /// An exchange no longer waits for a name.
+    pub(crate) fn forget(&mut self, name: &str, number: ExchangeId) {
         if let Some(Entry::Asked { waiting, .. }) = self.entries.get_mut(name) {
             waiting.retain(|other| *other != number);
         }
     }
 
     fn has_room(&mut self, now_ns: u64) -> bool {
-        if self.entries.len() < FETCH_NAMES {
+        if self.entries.len() < NAMES {
             return true;
         }
         self.entries.retain(|_, entry| match entry {
             Entry::Asked { waiting, until_ns } => !waiting.is_empty() || *until_ns > now_ns,
             Entry::Answered { until_ns, .. } => *until_ns > now_ns,
         });
-        if self.entries.len() >= FETCH_NAMES {
+        if self.entries.len() >= NAMES {
             self.entries.retain(|_, entry| matches!(entry, Entry::Asked { .. }));
         }
-        self.entries.len() < FETCH_NAMES
+        self.entries.len() < NAMES
     }
 
     /// The questions to send. Put back those that cannot be sent now.
-    pub(super) fn questions(&mut self) -> &mut Vec<Question> {
+    pub(crate) fn questions(&mut self) -> &mut Vec<Question> {
         &mut self.questions
     }
 
-    /// A name was looked up; returns the fetches that waited for it.
-    pub(super) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<Number> {
-        let age = if found.is_some() { FETCH_NAME_AGE } else { FETCH_NO_NAME_AGE };
+    /// A name was looked up; returns the exchanges that waited for it.
+    pub(crate) fn learn(&mut self, name: &Question, found: Found, now_ns: u64) -> Vec<ExchangeId> {
+        let age = if found.is_some() { NAME_AGE } else { NO_NAME_AGE };
         let entry = Entry::Answered { found, until_ns: now_ns.saturating_add(nanoseconds(age)) };
         match self.entries.insert(Arc::clone(name), entry) {
             Some(Entry::Asked { waiting, .. }) => waiting,
@@ -120,11 +118,11 @@ impl Names {
 }
 
 /// Looks up a name as this host does: in its own table, then by its name service. Blocks, perhaps for a long time.
-pub(super) fn resolve(name: &str) -> Found {
+pub(crate) fn resolve(name: &str) -> Found {
     let found = (name, 0).to_socket_addrs().ok()?;
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in found.map(|found| found.ip()) {
-        if addresses.len() < FETCH_ADDRESSES && !addresses.contains(&address) {
+        if addresses.len() < ADDRESSES && !addresses.contains(&address) {
             addresses.push(address);
         }
     }
@@ -145,63 +143,63 @@ mod tests {
     #[test]
     fn a_name_is_asked_for_once_and_believed_for_a_while() {
         let mut names = Names::default();
-        assert_eq!(names.look_up("a.b", Number(1), 0), Known::Later);
-        assert_eq!(names.look_up("a.b", Number(2), 0), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(1), 0), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(2), 0), Known::Later);
         let questions = std::mem::take(names.questions());
         assert_eq!(questions, ["a.b".into()]);
-        assert_eq!(names.learn(&questions[0], some(), 5), [Number(1), Number(2)]);
+        assert_eq!(names.learn(&questions[0], some(), 5), [ExchangeId(1), ExchangeId(2)]);
         assert_eq!(
-            names.look_up("a.b", Number(3), 29 * SECOND_NS),
+            names.look_up("a.b", ExchangeId(3), 29 * SECOND_NS),
             Known::Addresses(some().unwrap())
         );
-        assert_eq!(names.look_up("a.b", Number(4), 31 * SECOND_NS), Known::Later);
-        assert_eq!(names.learn(&questions[0], None, 31 * SECOND_NS), [Number(4)]);
-        assert_eq!(names.look_up("a.b", Number(5), 31 * SECOND_NS + 1), Known::Nothing);
-        assert_eq!(names.look_up("a.b", Number(6), 40 * SECOND_NS), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(4), 31 * SECOND_NS), Known::Later);
+        assert_eq!(names.learn(&questions[0], None, 31 * SECOND_NS), [ExchangeId(4)]);
+        assert_eq!(names.look_up("a.b", ExchangeId(5), 31 * SECOND_NS + 1), Known::Nothing);
+        assert_eq!(names.look_up("a.b", ExchangeId(6), 40 * SECOND_NS), Known::Later);
         assert_eq!(names.questions().len(), 2);
     }
 
     #[test]
     fn there_are_so_many_names_and_no_more() {
         let mut names = Names::default();
-        for number in 0..FETCH_NAMES as u64 {
-            assert_eq!(names.look_up(&number.to_string(), Number(number), 0), Known::Later);
+        for number in 0..NAMES as u64 {
+            assert_eq!(names.look_up(&number.to_string(), ExchangeId(number), 0), Known::Later);
         }
-        assert_eq!(names.look_up("more", Number(0), 0), Known::NoRoom);
+        assert_eq!(names.look_up("more", ExchangeId(0), 0), Known::NoRoom);
         // A known name makes room, because it can be looked up again.
         names.learn(&"7".into(), some(), 0);
-        assert_eq!(names.look_up("more", Number(0), 1), Known::Later);
-        assert_eq!(names.look_up("7", Number(0), 1), Known::NoRoom);
+        assert_eq!(names.look_up("more", ExchangeId(0), 1), Known::Later);
+        assert_eq!(names.look_up("7", ExchangeId(0), 1), Known::NoRoom);
     }
 
     #[test]
     fn a_question_that_nobody_answers_is_asked_again() {
         let mut names = Names::default();
-        assert_eq!(names.look_up("a.b", Number(1), 0), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(1), 0), Known::Later);
         // The question was not sent yet, so one is enough.
-        assert_eq!(names.look_up("a.b", Number(2), 30 * SECOND_NS), Known::Later);
+        assert_eq!(names.look_up("a.b", ExchangeId(2), 30 * SECOND_NS), Known::Later);
         assert_eq!(std::mem::take(names.questions()), ["a.b".into()]);
         for (number, seconds, asked) in [(3, 59, 0), (4, 60, 1), (5, 61, 1)] {
-            let found = names.look_up("a.b", Number(number), seconds * SECOND_NS);
+            let found = names.look_up("a.b", ExchangeId(number), seconds * SECOND_NS);
             assert_eq!((found, names.questions().len()), (Known::Later, asked), "{seconds} s");
         }
         for number in [1, 2, 4] {
-            names.forget("a.b", Number(number));
+            names.forget("a.b", ExchangeId(number));
         }
-        assert_eq!(names.learn(&"a.b".into(), some(), 0), [Number(3), Number(5)]);
-        names.forget("a.b", Number(3));
+        assert_eq!(names.learn(&"a.b".into(), some(), 0), [ExchangeId(3), ExchangeId(5)]);
+        names.forget("a.b", ExchangeId(3));
     }
 
     #[test]
     fn questions_that_nobody_waits_for_make_room_when_they_are_old() {
         let mut names = Names::default();
-        for number in 0..FETCH_NAMES as u64 {
-            assert_eq!(names.look_up(&number.to_string(), Number(number), 0), Known::Later);
+        for number in 0..NAMES as u64 {
+            assert_eq!(names.look_up(&number.to_string(), ExchangeId(number), 0), Known::Later);
         }
-        names.forget("7", Number(7));
-        assert_eq!(names.look_up("more", Number(0), 30 * SECOND_NS - 1), Known::NoRoom);
-        assert_eq!(names.look_up("more", Number(0), 30 * SECOND_NS), Known::Later);
-        assert_eq!(names.look_up("7", Number(0), 30 * SECOND_NS), Known::NoRoom);
+        names.forget("7", ExchangeId(7));
+        assert_eq!(names.look_up("more", ExchangeId(0), 30 * SECOND_NS - 1), Known::NoRoom);
+        assert_eq!(names.look_up("more", ExchangeId(0), 30 * SECOND_NS), Known::Later);
+        assert_eq!(names.look_up("7", ExchangeId(0), 30 * SECOND_NS), Known::NoRoom);
     }
 
     #[test]

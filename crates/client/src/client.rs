@@ -1,0 +1,292 @@
+//! The exchanges of one scheduler: what their requesters and the service can do with them.
+//!
+//! Owns the running exchanges and their number. How one gets a connection is in `way`, what passes through it in
+//! `traffic`. Requests to the scheduler are made at the end of a turn, so nothing is re-entrant.
+
+use std::rc::Rc;
+
+use ahash::HashMap;
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use crate::deadlines::Agenda;
+use crate::exchange::{Exchange, Held, Terms};
+use crate::failure::Failure;
+use crate::fields::Fields;
+use crate::id::{ExchangeId, Requester};
+use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
+use crate::names::{Found, Names, Question};
+use crate::news::News;
+use crate::origin::Host;
+use crate::outbound::{Outbound, Ticket};
+use crate::outgoing::Outgoing;
+use crate::pool::Pool;
+use crate::request::Request;
+use crate::table::Table;
+
+/// How much a client may have at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Running exchanges; one more fails.
+    pub exchanges: usize,
+    /// Connections to one origin, at least one; one more exchange waits in line.
+    pub connections_per_origin: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { exchanges: EXCHANGES, connections_per_origin: CONNECTIONS_PER_ORIGIN }
+    }
+}
+
+/// The HTTP client of one scheduler.
+#[derive(Debug, Default)]
+pub struct Client {
+    bounds: Bounds,
+    pub(crate) names: Names,
+    pub(crate) pool: Pool,
+    pub(crate) exchanges: Table,
+    agenda: Agenda,
+    /// Idle connections that were given an exchange to begin.
+    pub(crate) assigned: HashMap<ProcessId, ExchangeId>,
+    pub(crate) tickets: HashMap<u64, Ticket>,
+    pub(crate) last_ticket: u64,
+    pub(crate) commands: Vec<Command>,
+    /// Exchanges of the service with news.
+    heard: Vec<ExchangeId>,
+    last: u64,
+}
+
+impl Client {
+    /// Sets how much it may have from now on.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.pool.set_per_origin(bounds.connections_per_origin);
+    }
+
+    /// A number that no exchange has, for a requester that also numbers what it does not begin.
+    pub fn number(&mut self) -> ExchangeId {
+        self.last += 1;
+        ExchangeId(self.last)
+    }
+
+    /// Begins an exchange.
+    ///
+    /// # Errors
+    /// If the request cannot be sent, or there are too many.
+    pub fn begin(&mut self, request: Request, now_ns: u64) -> Result<ExchangeId, Failure> {
+        if self.exchanges.len() >= self.bounds.exchanges {
+            return Err(Failure::TooMany);
+        }
+        let head = request.head()?;
+        let terms = Terms {
+            origin: Rc::new(request.url.origin.clone()),
+            reach: Rc::clone(&request.reach),
+            requester: request.requester,
+            repeatable: request.repeatable(),
+            answer_to: request.answer_to(),
+            deadlines: request.deadlines,
+        };
+        let exchange = Exchange::new(terms, Outgoing::of(head, request), now_ns);
+        let id = self.number();
+        self.exchanges.insert(id, exchange);
+        self.schedule(id);
+        self.find(id, now_ns);
+        Ok(id)
+    }
+
+    /// Sends a part of a streamed body, or of another protocol after status 101, and returns how many bytes were taken.
+    /// If that is not all, keep the rest until [`News::Room`]. What an exchange that has ended cannot use any more is
+    /// taken and dropped.
+    pub fn send(&mut self, id: ExchangeId, bytes: &[u8], now_ns: u64) -> usize {
+        self.feed(id, now_ns, |outgoing| outgoing.take(bytes)).unwrap_or(bytes.len())
+    }
+
+    /// How many bytes [`send`](Self::send) would take now, for a requester that must not read more. After 0 it is told
+    /// when there is [`News::Room`].
+    pub fn room(&mut self, id: ExchangeId) -> usize {
+        self.exchanges.running(id).map_or(usize::MAX, |exchange| exchange.outgoing.room())
+    }
+
+    /// Ends a streamed body, with trailers if it is chunked, or another protocol. A body that is shorter than announced
+    /// fails.
+    pub fn end_body(&mut self, id: ExchangeId, trailers: &Fields, now_ns: u64) {
+        self.feed(id, now_ns, |outgoing| outgoing.finish(trailers));
+    }
+
+    /// Adds to a request, and has its connection send it.
+    fn feed<T>(
+        &mut self,
+        id: ExchangeId,
+        now_ns: u64,
+        add: impl FnOnce(&mut Outgoing) -> Result<T, Failure>,
+    ) -> Option<T> {
+        let exchange = self.exchanges.running(id)?;
+        // If more waited before, its connection is told when there is room.
+        let is_told = exchange.outgoing.has_more();
+        match add(&mut exchange.outgoing) {
+            Ok(added) => {
+                if exchange.is_talking() && !is_told {
+                    exchange.note_progress(now_ns);
+                    self.commands.extend(exchange.connection.map(Command::Run));
+                }
+                self.schedule(id);
+                Some(added)
+            }
+            Err(failure) => {
+                self.fail(id, failure);
+                None
+            }
+        }
+    }
+
+    /// The next news of an exchange, with at most `most` bytes of a body; with 0, a body is left. `None`: there is no
+    /// more for now, and its requester is told when there is. Not taking a body stops the other server. After
+    /// [`News::End`] and [`News::Failed`] the exchange is gone.
+    pub fn next(&mut self, id: ExchangeId, most: usize, now_ns: u64) -> Option<News> {
+        let exchange = self.exchanges.get_mut(id)?;
+        let was_full = exchange.is_talking() && exchange.incoming.is_full();
+        let news = exchange.next(most);
+        match news {
+            Some(News::End | News::Failed(_)) => self.remove(id),
+            Some(News::Body(_)) if was_full && !exchange.incoming.is_full() => {
+                exchange.note_progress(now_ns);
+                self.commands.extend(exchange.connection.map(Command::Resume));
+                self.schedule(id);
+            }
+            _ => {}
+        }
+        news
+    }
+
+    /// Sets until when an exchange may run as a whole; `u64::MAX` for ever.
+    pub fn limit(&mut self, id: ExchangeId, due_ns: u64) {
+        if let Some(exchange) = self.exchanges.get_mut(id) {
+            exchange.set_whole_due(due_ns);
+            self.schedule(id);
+        }
+    }
+
+    /// An exchange is no longer wanted: closes its connection. There is no further news of it.
+    pub fn cancel(&mut self, id: ExchangeId) {
+        self.remove(id);
+    }
+
+    /// Ends exchanges that took too long, and returns those of the service that have news, each once.
+    pub fn heard(&mut self, now_ns: u64) -> Vec<ExchangeId> {
+        self.end_late(now_ns);
+        std::mem::take(&mut self.heard)
+    }
+
+    /// Bytes that it holds for an exchange.
+    pub fn held(&self, id: ExchangeId) -> Held {
+        self.exchanges.get(id).map_or_else(Held::default, |exchange| exchange.held())
+    }
+
+    /// Names to look up by a helper. Those that cannot be sent stay for the next turn.
+    pub fn questions(&mut self) -> &mut Vec<Question> {
+        self.names.questions()
+    }
+
+    /// A helper has looked up a name.
+    pub fn learn(&mut self, name: &Question, found: Found, now_ns: u64) {
+        for id in self.names.learn(name, found, now_ns) {
+            self.find(id, now_ns);
+        }
+    }
+
+    /// At the end of a turn: sends the requests to the scheduler.
+    pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        self.end_late(context.now.monotonic_ns);
+        for command in self.commands.drain(..) {
+            context.command(command);
+        }
+        if !self.heard.is_empty() {
+            context.wake_at_ns(context.now.monotonic_ns);
+        }
+        if let Some(due_ns) = self.agenda.next_ns() {
+            context.wake_at_ns(due_ns);
+        }
+    }
+
+    fn end_late(&mut self, now_ns: u64) {
+        while let Some(id) = self.agenda.take_due(now_ns) {
+            let Some(exchange) = self.exchanges.get_mut(id) else { continue };
+            exchange.listed_ns = u64::MAX;
+            let (due_ns, deadline) = exchange.due();
+            if due_ns <= now_ns {
+                self.fail(id, Failure::Timeout(deadline));
+            } else {
+                self.schedule(id);
+            }
+        }
+    }
+
+    /// Puts an exchange on the agenda, if it may be due earlier than it is listed.
+    pub(crate) fn schedule(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.get_mut(id) {
+            let due_ns = exchange.due().0;
+            self.agenda.advance(id, &mut exchange.listed_ns, due_ns);
+        }
+    }
+
+    /// The exchange that was given to an idle connection.
+    pub(crate) fn assigned_to(&mut self, connection: ProcessId) -> Option<ExchangeId> {
+        self.assigned.remove(&connection)
+    }
+
+    /// A connection must not be used again.
+    pub(crate) fn forget_idle(&mut self, outbound: &Outbound) {
+        self.pool.forget(&outbound.origin, outbound.id);
+    }
+
+    /// An answer is complete.
+    pub(crate) fn complete(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.running(id) {
+            exchange.complete();
+            self.tell(id);
+        }
+    }
+
+    /// An exchange has failed.
+    pub(crate) fn fail(&mut self, id: ExchangeId, failure: Failure) {
+        self.let_go(id);
+        if let Some(exchange) = self.exchanges.running(id) {
+            exchange.fail(failure);
+            self.tell(id);
+        }
+    }
+
+    /// Has the requester look for news.
+    pub(crate) fn tell(&mut self, id: ExchangeId) {
+        match self.exchanges.get_mut(id).and_then(|exchange| exchange.tell()) {
+            Some(Requester::Service) => self.heard.push(id),
+            Some(Requester::Process(process)) => self.commands.push(Command::Run(process)),
+            None => {}
+        }
+    }
+
+    /// Removes an exchange and closes its connection.
+    fn remove(&mut self, id: ExchangeId) {
+        self.let_go(id);
+        if let Some(exchange) = self.exchanges.remove(id) {
+            self.agenda.remove(id, exchange.listed_ns);
+        }
+    }
+
+    /// Closes the connection of an exchange, or ends its wait for one.
+    fn let_go(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.running(id) else {
+            return;
+        };
+        if let Some(connection) = exchange.connection.take() {
+            self.assigned.remove(&connection);
+            self.commands.push(Command::Close(connection));
+            return;
+        }
+        self.pool.leave_line(&exchange.origin, id);
+        if let Host::Name(name) = &exchange.origin.host {
+            self.names.forget(name, id);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! One exchange: a request, its answer, and how far both are.
+//!
+//! Owns what news there is next and when the exchange takes too long. Which connection serves it is decided in `way`
+//! and `traffic`.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use runtime::clock::nanoseconds;
+use runtime::slots::ProcessId;
+
+use crate::deadlines::Deadlines;
+use crate::failure::{Deadline, Failure};
+use crate::id::Requester;
+use crate::incoming::Incoming;
+use crate::news::News;
+use crate::origin::Origin;
+use crate::outgoing::Outgoing;
+use crate::reach::Reach;
+use crate::request::{AnswerTo, Repeatable};
+
+/// Bytes that the client holds for one exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Of the body of the request, without what its connection has taken to send (at most
+    /// [`OUTPUT_BYTES`](crate::limits::OUTPUT_BYTES)).
+    pub request: usize,
+    /// Of the body of the answer.
+    pub answer: usize,
+}
+
+/// An exchange.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) origin: Rc<Origin>,
+    pub(crate) reach: Rc<dyn Reach>,
+    requester: Requester,
+    repeatable: Repeatable,
+    answer_to: AnswerTo,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) incoming: Incoming,
+    state: State,
+    told: Told,
+    head: Given,
+    /// Addresses of the host that were not tried yet; the next one is last.
+    pub(crate) untried: Vec<IpAddr>,
+    pub(crate) connection: Option<ProcessId>,
+    deadlines: Deadlines,
+    whole_due_ns: u64,
+    /// When something last happened that a deadline counts from.
+    since_ns: u64,
+    /// The time under which it is on the agenda.
+    pub(crate) listed_ns: u64,
+}
+
+// There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
+// is boxed.
+const _: () = assert!(size_of::<Exchange>() <= 544);
+
+/// How far an exchange is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has no established connection.
+    Finding,
+    Talking,
+    /// The answer was received completely.
+    Over,
+    Failed(Failure),
+}
+
+/// Whether the requester knows that there is news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    No,
+    Yes,
+}
+
+/// Whether the requester has got the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    No,
+    Yes,
+}
+
+/// What makes an exchange, apart from its bytes.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) origin: Rc<Origin>,
+    pub(crate) reach: Rc<dyn Reach>,
+    pub(crate) requester: Requester,
+    pub(crate) repeatable: Repeatable,
+    pub(crate) answer_to: AnswerTo,
+    pub(crate) deadlines: Deadlines,
+}
+
+impl Exchange {
+    pub(crate) fn new(terms: Terms, outgoing: Outgoing, now_ns: u64) -> Self {
+        let Terms { origin, reach, requester, repeatable, answer_to, deadlines } = terms;
+        Self {
+            origin,
+            reach,
+            requester,
+            repeatable,
+            answer_to,
+            outgoing,
+            incoming: Incoming::new(answer_to),
+            state: State::Finding,
+            told: Told::No,
+            head: Given::No,
+            untried: Vec::new(),
+            connection: None,
+            deadlines,
+            whole_due_ns: after(now_ns, deadlines.whole),
+            since_ns: now_ns,
+            listed_ns: u64::MAX,
+        }
+    }
+
+    /// Its connection is established.
+    pub(crate) fn begin_talking(&mut self, now_ns: u64) {
+        self.state = State::Talking;
+        self.since_ns = now_ns;
+    }
+
+    /// Bytes have moved, or may move again after the requester stopped them: the time for the next ones begins.
+    pub(crate) fn note_progress(&mut self, now_ns: u64) {
+        self.since_ns = now_ns;
+    }
+
+    /// Whether its connection is established, and neither the answer nor a failure has ended it.
+    pub(crate) fn is_talking(&self) -> bool {
+        self.state == State::Talking
+    }
+
+    /// Whether it has not ended.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.state, State::Finding | State::Talking)
+    }
+
+    /// The answer was received completely.
+    pub(crate) fn complete(&mut self) {
+        self.state = State::Over;
+        self.connection = None;
+    }
+
+    /// It has failed.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.state = State::Failed(failure);
+        self.connection = None;
+    }
+
+    /// Whether the request may be sent once more after a connection ended that had brought no byte of an answer:
+    /// nothing of it was sent, or it does no harm twice (RFC 9110, 9.2.2; RFC 9112, 9.3.1).
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.outgoing.is_untouched() || self.repeatable == Repeatable::Yes
+    }
+
+    /// Begins again, for another connection.
+    pub(crate) fn rewind(&mut self) {
+        self.outgoing.rewind();
+        self.incoming = Incoming::new(self.answer_to);
+        self.state = State::Finding;
+        self.connection = None;
+    }
+
+    /// Sets until when it may run.
+    pub(crate) fn set_whole_due(&mut self, due_ns: u64) {
+        self.whole_due_ns = due_ns;
+    }
+
+    /// When it takes too long, and which deadline that is.
+    pub(crate) fn due(&self) -> (u64, Deadline) {
+        if !self.is_running() {
+            return (u64::MAX, Deadline::Whole);
+        }
+        let (span, deadline) = match self.state {
+            State::Finding => (self.deadlines.connect, Deadline::Connect),
+            _ if self.outgoing.is_raw() => (None, Deadline::Pause),
+            _ if self.outgoing.has_more() => (self.deadlines.pause, Deadline::Pause),
+            _ if self.incoming.has_head() && self.incoming.is_full() => (None, Deadline::Pause),
+            _ if self.incoming.has_head() => (self.deadlines.pause, Deadline::Pause),
+            _ if self.outgoing.is_over() => (self.deadlines.head, Deadline::Head),
+            // The requester has to send more, or the other server's consent is awaited, which has a time of its own.
+            _ => (None, Deadline::Head),
+        };
+        let due_ns = after(self.since_ns, span);
+        if self.whole_due_ns <= due_ns {
+            return (self.whole_due_ns, Deadline::Whole);
+        }
+        (due_ns, deadline)
+    }
+
+    /// The next news, with at most this many bytes of a body.
+    pub(crate) fn next(&mut self, most: usize) -> Option<News> {
+        self.told = Told::No;
+        if let Some(head) = self.incoming.take_interim() {
+            return Some(News::Interim(head));
+        }
+        if let Some(head) = self.incoming.take_head() {
+            self.head = Given::Yes;
+            return Some(News::Head(head));
+        }
+        if self.is_running() && self.outgoing.take_room() {
+            return Some(News::Room);
+        }
+        if self.head == Given::Yes && self.incoming.held_bytes() > 0 {
+            return self.incoming.take_body(most).map(News::Body);
+        }
+        match self.state {
+            State::Finding | State::Talking => None,
+            State::Over => Some(self.incoming.take_trailers().map_or(News::End, News::Trailers)),
+            State::Failed(failure) => Some(News::Failed(failure)),
+        }
+    }
+
+    /// Who has to be told that there is news, unless it was told and has not looked.
+    pub(crate) fn tell(&mut self) -> Option<Requester> {
+        let is_new = self.told == Told::No;
+        self.told = Told::Yes;
+        is_new.then_some(self.requester)
+    }
+
+    pub(crate) fn held(&self) -> Held {
+        Held { request: self.outgoing.held_bytes(), answer: self.incoming.held_bytes() }
+    }
+}
+
+fn after(now_ns: u64, span: Option<Duration>) -> u64 {
+    span.map_or(u64::MAX, |span| now_ns.saturating_add(nanoseconds(span)))
+}

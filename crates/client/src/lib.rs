@@ -1,0 +1,49 @@
+//! The HTTP client of a scheduler: requests to other servers over connections that the scheduler opens and keeps.
+//!
+//! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
+//! [`Origin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
+//! same scheduler or the service itself ([`Requester`]); it is woken when there is [`News`]. Makes no system call: a
+//! helper resolves names, and the runtime opens connections. Knows nothing of pages, proxies or configuration; a
+//! request carries what it may reach.
+//!
+//! A service that uses it: keeps one [`Client`], makes [`Outbound`] one of its kinds of process and hands it input and
+//! events, passes [`Client::on_connect`], sends the [`questions`](Client::questions) to a [`NameHelper`] and its
+//! answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
+
+mod client;
+mod deadlines;
+mod events;
+mod exchange;
+mod failure;
+mod fields;
+mod helper;
+mod id;
+mod incoming;
+pub mod limits;
+mod names;
+mod news;
+mod origin;
+mod outbound;
+mod outgoing;
+mod pool;
+mod reach;
+mod request;
+mod table;
+mod traffic;
+mod url;
+mod way;
+
+pub use client::{Bounds, Client};
+pub use deadlines::Deadlines;
+pub use exchange::Held;
+pub use failure::{Deadline, Failure};
+pub use fields::Fields;
+pub use helper::{Looked, NameHelper};
+pub use id::{ExchangeId, Requester};
+pub use names::{Found, Question};
+pub use news::{Head, News};
+pub use origin::{Host, Origin, Transport};
+pub use outbound::Outbound;
+pub use reach::{Anywhere, Reach};
+pub use request::{Body, Expectation, Request};
+pub use url::{Url, UrlError};

@@ -1,0 +1,68 @@
+//! The limits of the client that cannot be configured: name, number, consequence.
+
+use std::time::Duration;
+
+/// 1,024 running exchanges of a scheduler, unless its service sets another number. Beyond: one more fails with
+/// [`Failure::TooMany`](crate::Failure::TooMany).
+pub const EXCHANGES: usize = 1_024;
+/// 1,024 connections to one origin, unless the service sets another number. Beyond: an exchange waits in line for a
+/// connection, until its deadline for connecting.
+pub const CONNECTIONS_PER_ORIGIN: usize = 1_024;
+/// 64 KiB of the body of an answer that its requester has not taken. Beyond: the connection is not read until it takes
+/// some. What one receive adds (64 KiB) may exceed it, so an exchange holds less than 128 KiB.
+pub const ANSWER_HELD_BYTES: usize = 64 * 1024;
+/// 64 KiB of a streamed body that the requester has sent and the connection has not taken. Beyond: the requester waits
+/// for [`News::Room`](crate::News::Room).
+pub const REQUEST_HELD_BYTES: usize = 64 * 1024;
+/// 64 KiB of a request in the output of its connection. Beyond: the rest follows when these have been sent.
+pub const OUTPUT_BYTES: usize = 64 * 1024;
+/// 256 KiB of one exchange in each direction, all that this crate holds: 64 KiB and one receive of an answer, 128 KiB
+/// of a request. The rest is for the requester's own input and output. Beyond: whoever would add more waits.
+pub const EXCHANGE_HELD_BYTES: usize = 256 * 1024;
+/// 64 KiB of the heads of an answer, those of interim answers included. Beyond: the exchange fails with
+/// [`Failure::HeadTooLong`](crate::Failure::HeadTooLong).
+pub const HEAD_BYTES: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
+/// 16 KiB of a URL. Beyond: it is refused.
+pub const URL_BYTES: usize = 16 * 1024;
+/// 253 bytes of a host name (RFC 1035 section 2.3.4, as text). Beyond: the URL is refused.
+pub const HOST_NAME_BYTES: usize = 253;
+/// 128 KiB of the fields of a request. Beyond: it fails with [`Failure::Field`](crate::Failure::Field).
+pub const FIELDS_BYTES: usize = 128 * 1024;
+/// 32 letters of a method. Beyond: the exchange fails with [`Failure::Method`](crate::Failure::Method).
+pub const METHOD_BYTES: usize = 32;
+/// 32 idle connections to one origin. Beyond: one more is closed after its answer.
+pub const IDLE_PER_ORIGIN: usize = 32;
+/// 256 idle connections of a scheduler. Beyond: one more is closed after its answer.
+pub const IDLE: usize = 256;
+/// 30 s for which a connection may be idle. Beyond: it is closed.
+pub const IDLE_TIME: Duration = Duration::from_secs(30);
+/// 1 s for which a body waits for `100 Continue`. Beyond: it is sent (RFC 9110, 10.1.1: a client must not wait
+/// indefinitely).
+pub const CONTINUE_TIME: Duration = Duration::from_secs(1);
+/// 10 s for a connection: name, waiting line and handshake, unless a request says otherwise. Beyond: the exchange
+/// fails.
+pub const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// 60 s from a complete request to the first byte of its answer, unless a request says otherwise. Beyond: the exchange
+/// fails.
+pub const HEAD_TIME: Duration = Duration::from_secs(60);
+/// 60 s between two bytes that the other server sends or takes, unless a request says otherwise. Beyond: the exchange
+/// fails.
+pub const PAUSE_TIME: Duration = Duration::from_secs(60);
+/// 1,024 host names that a scheduler remembers or is looking up. Beyond: known names are forgotten, and
+/// if all are being looked up, one more exchange fails with [`Failure::TooMany`](crate::Failure::TooMany).
+pub const NAMES: usize = 1_024;
+/// 30 s for which the addresses of a name are valid. Beyond: it is looked up again.
+pub const NAME_AGE: Duration = Duration::from_secs(30);
+/// 2 s for which a name counts as having no address. Beyond: it is looked up again.
+pub const NO_NAME_AGE: Duration = Duration::from_secs(2);
+/// 30 s after which a name may be asked for again: its answer was lost, or a helper is slow and is asked
+/// twice. Until then all exchanges wait for the one answer.
+pub const QUESTION_AGE: Duration = Duration::from_secs(30);
+/// 16 addresses of a name. Beyond: others are not tried.
+pub const ADDRESSES: usize = 16;
+
+const _: () = assert!(
+    ANSWER_HELD_BYTES + sys::pollset::epoll::RECEIVE_BUFFER <= EXCHANGE_HELD_BYTES / 2
+        && REQUEST_HELD_BYTES + OUTPUT_BYTES <= EXCHANGE_HELD_BYTES / 2,
+    "half of an exchange's bytes are left for its requester"
+);

@@ -1,0 +1,382 @@
+//! The request of an exchange on its way out: its head, then its body.
+//!
+//! Owns what was not yet passed on to the connection, and how a body is delimited. Never sends: it writes into the
+//! output of a connection, as much as there is room for.
+
+use wire::http::body::{write_chunk, write_last_chunk};
+
+use crate::failure::Failure;
+use crate::fields::Fields;
+use crate::limits::{OUTPUT_BYTES, REQUEST_HELD_BYTES};
+use crate::request::{Body, Request};
+
+/// Bytes around the data of a chunk: its size in at most five digits, and two line ends.
+const CHUNK_FRAME: usize = 9;
+
+const _: () = assert!(OUTPUT_BYTES < 0x10_0000, "the size of a chunk has at most five digits");
+
+/// The request of an exchange.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    head: Box<[u8]>,
+    head_sent: usize,
+    /// A whole body, or the part of a streamed one that waits.
+    body: Vec<u8>,
+    /// Bytes of `body` that were passed on.
+    body_sent: usize,
+    framing: Framing,
+    gate: Gate,
+    end: End,
+    /// The requester has more than was taken.
+    room: Room,
+}
+
+/// How the end of the body is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// There is none, or it is whole.
+    Whole,
+    /// The requester still has to send this many bytes.
+    Counted(u64),
+    Chunked,
+    /// There is none, but another protocol may follow.
+    Asking,
+    /// Another protocol: it is the end of the connection.
+    Raw,
+}
+
+/// Whether the body may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    Open,
+    /// It waits for `100 Continue`.
+    Waiting,
+    /// The other server has answered without it.
+    Shut,
+}
+
+/// Whether more will come from the requester.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    Coming,
+    /// No more, and these bytes mark the end.
+    Marked(Box<[u8]>),
+    Reached,
+}
+
+/// Whether the requester waits for room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Enough,
+    Wanted,
+}
+
+impl Outgoing {
+    /// The request, complete or with a body to come.
+    pub(crate) fn of(head: Vec<u8>, request: Request) -> Self {
+        let gate = if request.expects_continue() { Gate::Waiting } else { Gate::Open };
+        let (body, framing, end) = match request.body {
+            Body::None if request.upgrade.is_some() => (Vec::new(), Framing::Asking, End::Reached),
+            Body::None => (Vec::new(), Framing::Whole, End::Reached),
+            Body::Whole(bytes) => (bytes, Framing::Whole, End::Reached),
+            Body::Streamed(Some(0)) => (Vec::new(), Framing::Whole, End::Reached),
+            Body::Streamed(Some(length)) => (Vec::new(), Framing::Counted(length), End::Coming),
+            Body::Streamed(None) => (Vec::new(), Framing::Chunked, End::Coming),
+        };
+        let (head_sent, body_sent, room) = (0, 0, Room::Enough);
+        Self { head: head.into(), head_sent, body, body_sent, framing, gate, end, room }
+    }
+
+    /// Takes a part of a streamed body, as much as there is room for, and returns how much. A body that will not be
+    /// sent any more is taken and dropped.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        if let Framing::Counted(missing) = self.framing
+            && bytes.len() as u64 > missing
+            && self.end == End::Coming
+        {
+            return Err(Failure::RequestLength);
+        }
+        let taken = bytes.get(..self.room()).unwrap_or(bytes);
+        if !self.accepts() {
+            return Ok(taken.len());
+        }
+        self.body.extend_from_slice(taken);
+        if let Framing::Counted(missing) = &mut self.framing {
+            *missing -= taken.len() as u64;
+            if *missing == 0 {
+                self.end = End::Reached;
+            }
+        }
+        if taken.len() < bytes.len() {
+            self.room = Room::Wanted;
+        }
+        Ok(taken.len())
+    }
+
+    /// How many bytes can be taken. After 0 the requester waits for room.
+    pub(crate) fn room(&mut self) -> usize {
+        let room = match self.framing {
+            Framing::Asking => 0,
+            _ if !self.accepts() => usize::MAX,
+            _ => REQUEST_HELD_BYTES.saturating_sub(self.held_bytes()),
+        };
+        if room == 0 {
+            self.room = Room::Wanted;
+        }
+        room
+    }
+
+    /// Whether what is taken will be sent.
+    fn accepts(&self) -> bool {
+        self.gate != Gate::Shut && self.end == End::Coming
+    }
+
+    /// The requester has sent everything.
+    pub(crate) fn finish(&mut self, trailers: &Fields) -> Result<(), Failure> {
+        if self.end != End::Coming {
+            return Ok(());
+        }
+        self.end = match self.framing {
+            Framing::Counted(_) => return Err(Failure::RequestLength),
+            Framing::Chunked => End::Marked(last_chunk(trailers)?),
+            Framing::Whole | Framing::Asking | Framing::Raw => End::Reached,
+        };
+        Ok(())
+    }
+
+    /// Another protocol begins: what the requester sends is passed on as it is, until it ends.
+    pub(crate) fn change_protocol(&mut self) {
+        (self.framing, self.end) = (Framing::Raw, End::Coming);
+    }
+
+    /// Whether it is another protocol.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.framing == Framing::Raw
+    }
+
+    /// The body need not wait any longer.
+    pub(crate) fn open_gate(&mut self) {
+        if self.gate == Gate::Waiting {
+            self.gate = Gate::Open;
+        }
+    }
+
+    /// The answer has come: a body that waited for consent is not sent.
+    pub(crate) fn answered(&mut self) {
+        if self.gate == Gate::Waiting {
+            self.gate = Gate::Shut;
+            self.body = Vec::new();
+            self.body_sent = 0;
+        }
+    }
+
+    /// Whether the body waits for `100 Continue`.
+    pub(crate) fn awaits_consent(&self) -> bool {
+        self.gate == Gate::Waiting
+    }
+
+    /// Passes on at most about `room` bytes, and returns how many.
+    pub(crate) fn write(&mut self, room: usize, out: &mut Vec<u8>) -> usize {
+        let before = out.len();
+        let head = self.head.get(self.head_sent..).unwrap_or_default();
+        let piece = head.get(..room).unwrap_or(head);
+        out.extend_from_slice(piece);
+        self.head_sent += piece.len();
+        let left = room - piece.len();
+        if self.head_sent == self.head.len() && self.gate == Gate::Open && left > CHUNK_FRAME {
+            self.write_body(left, out);
+        }
+        out.len() - before
+    }
+
+    fn write_body(&mut self, room: usize, out: &mut Vec<u8>) {
+        let waiting = self.body.get(self.body_sent..).unwrap_or_default();
+        match self.framing {
+            Framing::Chunked => {
+                let piece = waiting.get(..room - CHUNK_FRAME).unwrap_or(waiting);
+                write_chunk(out, piece);
+                self.body_sent += piece.len();
+            }
+            Framing::Whole | Framing::Counted(_) | Framing::Asking | Framing::Raw => {
+                let piece = waiting.get(..room).unwrap_or(waiting);
+                out.extend_from_slice(piece);
+                self.body_sent += piece.len();
+            }
+        }
+        if self.framing != Framing::Whole {
+            self.forget_sent();
+        }
+        if self.held_bytes() == 0
+            && let End::Marked(mark) = &self.end
+        {
+            out.extend_from_slice(mark);
+            self.end = End::Reached;
+        }
+    }
+
+    /// Drops what was passed on of a streamed body, once that is as much as what waits.
+    fn forget_sent(&mut self) {
+        if self.body_sent >= self.held_bytes() {
+            self.body.drain(..self.body_sent);
+            self.body_sent = 0;
+        }
+    }
+
+    /// Whether more can be passed on now.
+    pub(crate) fn has_more(&self) -> bool {
+        let has_body = self.held_bytes() > 0 || matches!(self.end, End::Marked(_));
+        self.head_sent < self.head.len() || has_body && self.gate == Gate::Open
+    }
+
+    /// Whether everything was passed on.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_open = self.gate == Gate::Open && self.end == End::Reached;
+        is_open && !self.has_more()
+    }
+
+    /// Whether nothing was passed on.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.head_sent == 0
+    }
+
+    /// Begins again. Only for a request that is still complete, because it has no streamed body or nothing of it was
+    /// passed on.
+    pub(crate) fn rewind(&mut self) {
+        (self.head_sent, self.body_sent) = (0, 0);
+    }
+
+    /// It is never sent again: drops what was passed on.
+    pub(crate) fn forget(&mut self) {
+        if self.is_over() {
+            (self.head, self.head_sent) = (Box::default(), 0);
+            (self.body, self.body_sent) = (Vec::new(), 0);
+        }
+    }
+
+    /// Whether the requester waited for room, and there is some. Says it once.
+    pub(crate) fn take_room(&mut self) -> bool {
+        let has_room = self.has_room();
+        if has_room {
+            self.room = Room::Enough;
+        }
+        has_room
+    }
+
+    /// Whether the requester waits for room, and there is some.
+    pub(crate) fn has_room(&self) -> bool {
+        let has_room = self.held_bytes() <= REQUEST_HELD_BYTES / 2 || self.gate == Gate::Shut;
+        self.room == Room::Wanted && self.framing != Framing::Asking && has_room
+    }
+
+    /// Bytes of the body that wait.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.body.len() - self.body_sent
+    }
+}
+
+/// The end of a chunked body, with trailers.
+fn last_chunk(trailers: &Fields) -> Result<Box<[u8]>, Failure> {
+    if trailers.bytes() > wire::limits::TRAILER_SIZE as usize {
+        return Err(Failure::Field);
+    }
+    let mut fields = Vec::new();
+    for (name, value) in trailers.iter() {
+        fields.push((str::from_utf8(name).map_err(|_| Failure::Field)?, value));
+    }
+    let mut mark = Vec::new();
+    write_last_chunk(&mut mark, &fields).map_err(|_| Failure::Field)?;
+    Ok(mark.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::id::Requester;
+    use crate::reach::Anywhere;
+    use crate::request::Expectation;
+    use crate::url::Url;
+
+    fn outgoing(body: Body, expectation: Expectation) -> Outgoing {
+        let url = Url::parse(b"http://a/").unwrap();
+        let plain = Request::new("PUT", url, Rc::new(Anywhere), Requester::Service);
+        Outgoing::of(b"head ".to_vec(), Request { body, expectation, ..plain })
+    }
+
+    /// Everything that can be passed on, in pieces of this size.
+    fn written(outgoing: &mut Outgoing, room: usize) -> String {
+        let mut out = Vec::new();
+        while outgoing.has_more() {
+            assert!(outgoing.write(room, &mut out) > 0, "it gets on");
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn bodies_are_delimited_however_they_are_cut() {
+        for room in [10, 11, 20, 1000] {
+            let mut whole = outgoing(Body::Whole(b"whole body".into()), Expectation::Nothing);
+            assert_eq!(written(&mut whole, room), "head whole body", "{room}");
+            assert!(whole.is_over());
+            whole.rewind();
+            assert_eq!(written(&mut whole, room), "head whole body", "{room}");
+            let mut counted = outgoing(Body::Streamed(Some(5)), Expectation::Nothing);
+            assert_eq!(counted.take(b"ab"), Ok(2));
+            assert_eq!(written(&mut counted, room), "head ab");
+            assert!(!counted.is_over());
+            assert_eq!(counted.take(b"cde"), Ok(3));
+            assert_eq!(written(&mut counted, room), "cde");
+            assert!(counted.is_over());
+        }
+        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
+        assert_eq!(chunked.take(b"abc"), Ok(3));
+        assert_eq!(written(&mut chunked, 1000), "head 3\r\nabc\r\n");
+        assert_eq!(chunked.take(b"d"), Ok(1));
+        let trailers = [(b"x-sum".as_slice(), b"7".as_slice())].into_iter().collect();
+        assert_eq!(chunked.finish(&trailers), Ok(()));
+        assert!(!chunked.is_over());
+        assert_eq!(written(&mut chunked, 1000), "1\r\nd\r\n0\r\nX-Sum: 7\r\n\r\n");
+        assert!(chunked.is_over());
+    }
+
+    #[test]
+    fn a_length_is_kept() {
+        let mut counted = outgoing(Body::Streamed(Some(3)), Expectation::Nothing);
+        assert_eq!(counted.take(b"abcd"), Err(Failure::RequestLength));
+        assert_eq!(counted.take(b"ab"), Ok(2));
+        assert_eq!(counted.finish(&Fields::default()), Err(Failure::RequestLength));
+        let split = [(b"x".as_slice(), b"a\r\nb".as_slice())].into_iter().collect();
+        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
+        assert_eq!(chunked.finish(&split), Err(Failure::Field));
+    }
+
+    #[test]
+    fn no_more_is_held_than_the_bound_and_room_is_told_once() {
+        let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
+        let bytes = vec![b'x'; REQUEST_HELD_BYTES + 5];
+        assert_eq!(chunked.take(&bytes), Ok(REQUEST_HELD_BYTES));
+        assert_eq!(chunked.take(b"x"), Ok(0));
+        assert!(!chunked.take_room());
+        let mut out = Vec::new();
+        chunked.write(REQUEST_HELD_BYTES, &mut out);
+        assert!(out.len() <= REQUEST_HELD_BYTES);
+        assert!(chunked.take_room() && !chunked.take_room());
+    }
+
+    #[test]
+    fn a_body_waits_for_consent_and_goes_nowhere_without() {
+        let mut body = outgoing(Body::Whole(b"body".into()), Expectation::Continue);
+        assert_eq!(written(&mut body, 1000), "head ");
+        assert!(body.awaits_consent() && !body.is_over());
+        body.open_gate();
+        assert_eq!(written(&mut body, 1000), "body");
+        assert!(body.is_over());
+        let mut refused = outgoing(Body::Streamed(Some(4)), Expectation::Continue);
+        assert_eq!(written(&mut refused, 1000), "head ");
+        refused.answered();
+        assert_eq!(refused.take(b"bo"), Ok(2), "and dropped");
+        assert_eq!(written(&mut refused, 1000), "");
+        assert!(!refused.is_over(), "its connection cannot be used again");
+    }
+}

@@ -1,0 +1,310 @@
+//! Requests: what a requester asks for, and its head as it is sent.
+//!
+//! Owns the head, and that nothing in it changes where the request ends or who receives it.
+
+use std::rc::Rc;
+
+use wire::http::method::Method;
+use wire::http::response::append_field_as_spelt;
+
+use crate::deadlines::Deadlines;
+use crate::failure::Failure;
+use crate::fields::Fields;
+use crate::id::Requester;
+use crate::limits::{FIELDS_BYTES, METHOD_BYTES};
+use crate::origin::Transport;
+use crate::reach::Reach;
+use crate::url::Url;
+
+/// A request to another server.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method, in capitals.
+    pub method: String,
+    /// The server, the text for its Host field, and path and query.
+    pub url: Url,
+    /// The fields. Those that determine the end of the message or the use of the connection are left out, because the
+    /// client sets them (RFC 9110, 7.6.1; RFC 9112, 6). A requester that forwards also leaves out what `Connection`
+    /// names.
+    pub fields: Fields,
+    /// The body.
+    pub body: Body,
+    /// Whether the body waits for the other server's consent.
+    pub expectation: Expectation,
+    /// The protocol to go on with, for the Upgrade field (RFC 9110, 7.8). Such a request is a GET without a body.
+    pub upgrade: Option<String>,
+    /// How long it may take.
+    pub deadlines: Deadlines,
+    /// Which servers it may reach.
+    pub reach: Rc<dyn Reach>,
+    /// Who is told of news.
+    pub requester: Requester,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// There is none.
+    #[default]
+    None,
+    /// These bytes, which can be sent again on another connection.
+    Whole(Vec<u8>),
+    /// What the requester sends later: exactly this many bytes, or as many as it likes (chunked, RFC 9112, 7.1).
+    Streamed(Option<u64>),
+}
+
+/// Whether a body waits for `100 Continue` (RFC 9110, 10.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expectation {
+    /// It does not.
+    #[default]
+    Nothing,
+    /// It does, for [`CONTINUE_TIME`](crate::limits::CONTINUE_TIME) at most.
+    Continue,
+}
+
+/// Whether a request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeatable {
+    Yes,
+    No,
+}
+
+/// What the reader of the answer must know of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerTo {
+    Head,
+    Upgrade,
+    Other,
+}
+
+/// Fields that only the client sets.
+const FRAMING: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Request {
+    /// A request with this method and the defaults for everything else.
+    pub fn new(method: &str, url: Url, reach: Rc<dyn Reach>, requester: Requester) -> Self {
+        Self {
+            method: method.to_owned(),
+            url,
+            fields: Fields::default(),
+            body: Body::None,
+            expectation: Expectation::Nothing,
+            upgrade: None,
+            deadlines: Deadlines::default(),
+            reach,
+            requester,
+        }
+    }
+
+    /// Whether it may be sent again (RFC 9110, 9.2.2).
+    pub(crate) fn repeatable(&self) -> Repeatable {
+        let is_idempotent = matches!(&*self.method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS");
+        let is_whole = !matches!(self.body, Body::Streamed(_)) && self.upgrade.is_none();
+        if is_idempotent && is_whole { Repeatable::Yes } else { Repeatable::No }
+    }
+
+    /// What the reader of the answer must know.
+    pub(crate) fn answer_to(&self) -> AnswerTo {
+        match (&*self.method, &self.upgrade) {
+            (_, Some(_)) => AnswerTo::Upgrade,
+            ("HEAD", None) => AnswerTo::Head,
+            _ => AnswerTo::Other,
+        }
+    }
+
+    /// Writes the head.
+    pub(crate) fn head(&self) -> Result<Vec<u8>, Failure> {
+        if self.url.origin.transport == Transport::Encrypted {
+            return Err(Failure::Encrypted);
+        }
+        self.check_method()?;
+        if self.fields.bytes() > FIELDS_BYTES
+            || !self.url.target.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            return Err(Failure::Field);
+        }
+        let mut out = Vec::with_capacity(256 + self.fields.bytes());
+        for piece in [&*self.method, " ", &self.url.target, " HTTP/1.1\r\n"] {
+            out.extend_from_slice(piece.as_bytes());
+        }
+        self.write_fields(&mut out)?;
+        self.write_framing(&mut out)?;
+        out.extend_from_slice(b"\r\n");
+        Ok(out)
+    }
+
+    fn check_method(&self) -> Result<(), Failure> {
+        let method = &*self.method;
+        let is_word = method.bytes().all(|byte| byte.is_ascii_uppercase());
+        let is_method = !method.is_empty() && method.len() <= METHOD_BYTES && is_word;
+        // CONNECT and TRACE concern the connection, not a resource (RFC 9110, 9.3.6 and 9.3.8).
+        let leads_nowhere = matches!(method, "CONNECT" | "TRACE");
+        let fits_upgrade = self.upgrade.is_none() || method == "GET" && self.body == Body::None;
+        if is_method && !leads_nowhere && fits_upgrade { Ok(()) } else { Err(Failure::Method) }
+    }
+
+    fn write_fields(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        if self.fields.first("host").is_none() {
+            write(out, "Host", self.url.authority.as_bytes())?;
+        }
+        for (name, value) in self.fields.iter() {
+            let name = str::from_utf8(name).map_err(|_| Failure::Field)?;
+            if !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
+                write(out, name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_framing(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        if let Some(protocol) = &self.upgrade {
+            write(out, "Connection", b"Upgrade")?;
+            return write(out, "Upgrade", protocol.as_bytes());
+        }
+        let length = match &self.body {
+            // A method that defines a meaning for a body states a length of 0 if there is none (RFC 9110, 8.6).
+            Body::None if matches!(&*self.method, "POST" | "PUT" | "PATCH") => Some(0),
+            Body::None => None,
+            Body::Whole(bytes) => Some(bytes.len() as u64),
+            Body::Streamed(Some(length)) => Some(*length),
+            Body::Streamed(None) => {
+                write(out, "Transfer-Encoding", b"chunked")?;
+                None
+            }
+        };
+        if let Some(length) = length {
+            write(out, "Content-Length", itoa::Buffer::new().format(length).as_bytes())?;
+        }
+        if self.expects_continue() {
+            write(out, "Expect", b"100-continue")?;
+        }
+        Ok(())
+    }
+
+    /// Whether the body waits; one that is empty does not (RFC 9110, 10.1.1).
+    pub(crate) fn expects_continue(&self) -> bool {
+        let has_body = match &self.body {
+            Body::None | Body::Streamed(Some(0)) => false,
+            Body::Whole(bytes) => !bytes.is_empty(),
+            Body::Streamed(_) => true,
+        };
+        self.expectation == Expectation::Continue && has_body
+    }
+}
+
+impl AnswerTo {
+    /// The method for the reader of the answer.
+    pub(crate) fn method(self) -> Method {
+        if self == Self::Head { Method::Head } else { Method::Get }
+    }
+}
+
+fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Failure> {
+    append_field_as_spelt(out, name, value).map_err(|_| Failure::Field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reach::Anywhere;
+
+    fn request(method: &str, fields: &[(&str, &str)], body: Body) -> Request {
+        let url = Url::parse(b"http://a.b:81/x?y").unwrap();
+        let pairs = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let plain = Request::new(method, url, Rc::new(Anywhere), Requester::Service);
+        Request { fields: pairs.collect(), body, ..plain }
+    }
+
+    fn sent(request: &Request) -> String {
+        String::from_utf8(request.head().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_request_says_where_it_goes_and_where_it_ends() {
+        let get = "GET /x?y HTTP/1.1\r\nHost: a.b:81\r\n\r\n";
+        assert_eq!(sent(&request("GET", &[], Body::None)), get);
+        assert_eq!(
+            sent(&request("POST", &[("X-A", "b"), ("host", "other")], Body::Whole(b"four".into()))),
+            "POST /x?y HTTP/1.1\r\nX-A: b\r\nhost: other\r\nContent-Length: 4\r\n\r\n"
+        );
+        let ends = |request: Request, end: &str| {
+            let sent = sent(&request);
+            assert!(sent.ends_with(end), "{sent:?}");
+        };
+        ends(request("PUT", &[], Body::None), "Content-Length: 0\r\n\r\n");
+        ends(request("DELETE", &[], Body::None), "Host: a.b:81\r\n\r\n");
+        ends(request("DELETE", &[], Body::Whole(Vec::new())), "Content-Length: 0\r\n\r\n");
+        ends(request("PUT", &[], Body::Streamed(Some(7))), "Content-Length: 7\r\n\r\n");
+        ends(request("PUT", &[], Body::Streamed(None)), "Transfer-Encoding: chunked\r\n\r\n");
+        let expecting = |body| Request {
+            expectation: Expectation::Continue,
+            ..request("PUT", &[("x-empty", "")], body)
+        };
+        ends(
+            expecting(Body::Whole(b"a".into())),
+            "x-empty: \r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n",
+        );
+        ends(expecting(Body::Streamed(Some(0))), "Content-Length: 0\r\n\r\n");
+        let upgrade = Some("websocket".to_owned());
+        ends(
+            Request { upgrade, ..request("GET", &[], Body::None) },
+            "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        );
+    }
+
+    #[test]
+    fn nobody_else_says_where_a_request_ends() {
+        let fields = FRAMING.map(|name| (name, "99"));
+        let plain = sent(&request("GET", &[], Body::None));
+        assert_eq!(sent(&request("GET", &fields, Body::None)), plain);
+        let shouted = FRAMING.map(str::to_ascii_uppercase);
+        let fields: Vec<_> = shouted.iter().map(|name| (name.as_str(), "chunked")).collect();
+        assert_eq!(sent(&request("GET", &fields, Body::None)), plain);
+    }
+
+    #[test]
+    fn what_would_change_a_request_is_refused() {
+        let invalid =
+            [("x y", "z"), ("", "z"), ("x:", "z"), ("x\r", "z"), ("x", "a\rb"), ("x", "a\0b")];
+        for field in invalid {
+            let failure = request("GET", &[field], Body::None).head().unwrap_err();
+            assert_eq!(failure, Failure::Field, "{field:?}");
+        }
+        let long = "A".repeat(METHOD_BYTES + 1);
+        for method in ["", "get", "G T", "CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", &long] {
+            let failure = request(method, &[], Body::None).head().unwrap_err();
+            assert_eq!(failure, Failure::Method, "{method:?}");
+        }
+        let upgrade = Some("x".to_owned());
+        let with_body = Request { upgrade, ..request("GET", &[], Body::Whole(Vec::new())) };
+        assert_eq!(with_body.head(), Err(Failure::Method));
+        let long = request("GET", &[("x", &"y".repeat(FIELDS_BYTES))], Body::None);
+        assert_eq!(long.head(), Err(Failure::Field));
+        let mut split = request("GET", &[], Body::None);
+        split.url.target = "/ HTTP/1.1\r\nX: y".to_owned();
+        assert_eq!(split.head(), Err(Failure::Field));
+    }
+
+    #[test]
+    fn only_what_does_no_harm_twice_may_be_sent_twice() {
+        let repeatable = |method, body| request(method, &[], body).repeatable();
+        for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"] {
+            assert_eq!(repeatable(method, Body::Whole(Vec::new())), Repeatable::Yes, "{method}");
+            assert_eq!(repeatable(method, Body::Streamed(None)), Repeatable::No, "{method}");
+        }
+        for method in ["POST", "PATCH", "PURGE"] {
+            assert_eq!(repeatable(method, Body::None), Repeatable::No, "{method}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Finds a connection for an exchange.
+//!
+//! Owns which address is used, whether it is allowed, and whether the exchange waits in line. Never sends anything.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+
+use runtime::service::{Command, Connect, Context};
+use sys::connect::RemoteAddress;
+
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::id::ExchangeId;
+use crate::names::Known;
+use crate::origin::{Host, Origin};
+use crate::outbound::{Outbound, Past, Ticket};
+use crate::pool::Place;
+
+impl Client {
+    /// Determines the addresses of an exchange, and connects.
+    pub(crate) fn find(&mut self, id: ExchangeId, now_ns: u64) {
+        match self.addresses_of(id, now_ns) {
+            Ok(Some(addresses)) => {
+                if let Some(exchange) = self.exchanges.running(id) {
+                    exchange.untried = addresses;
+                    exchange.untried.reverse();
+                }
+                self.go(id);
+            }
+            Ok(None) => {}
+            Err(failure) => self.fail(id, failure),
+        }
+    }
+
+    /// The addresses that the exchange may reach, in the order in which they are tried; `None` while the name is being
+    /// looked up.
+    fn addresses_of(
+        &mut self,
+        id: ExchangeId,
+        now_ns: u64,
+    ) -> Result<Option<Vec<IpAddr>>, Failure> {
+        let Some(exchange) = self.exchanges.get(id).filter(|it| it.is_running()) else {
+            return Ok(None);
+        };
+        let name = match &exchange.origin.host {
+            Host::Address(address) => {
+                let is_allowed = exchange.reach.may_connect(&address.to_string(), *address);
+                return if is_allowed {
+                    Ok(Some(vec![*address]))
+                } else {
+                    Err(Failure::NotAllowed)
+                };
+            }
+            Host::Name(name) => name,
+        };
+        if !exchange.reach.may_look_up(name) {
+            return Err(Failure::NotAllowed);
+        }
+        let known = match self.names.look_up(name, id, now_ns) {
+            Known::Addresses(addresses) => addresses,
+            Known::Later => return Ok(None),
+            Known::Nothing => return Err(Failure::NameNotFound),
+            Known::NoRoom => return Err(Failure::TooMany),
+        };
+        let is_allowed = |address: &&IpAddr| exchange.reach.may_connect(name, **address);
+        let allowed: Vec<IpAddr> = known.iter().filter(is_allowed).copied().collect();
+        if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
+    }
+
+    /// Uses an idle connection to one of the addresses, or begins one.
+    fn go(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.running(id) else { return };
+        let addresses = exchange.untried.iter().rev().copied();
+        let Some(connection) = self.pool.take(&exchange.origin, addresses) else {
+            self.connect(id);
+            return;
+        };
+        exchange.connection = Some(connection);
+        self.assigned.insert(connection, id);
+        self.commands.push(Command::Run(connection));
+    }
+
+    /// Begins a connection to the next address, or waits in line for one.
+    pub(crate) fn connect(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.exchanges.running(id) else { return };
+        exchange.connection = None;
+        if exchange.untried.is_empty() {
+            self.fail(id, Failure::NotConnected);
+            return;
+        }
+        if let Place::InLine(elsewhere) = self.pool.open(&exchange.origin, id) {
+            self.commands.extend(elsewhere.map(Command::Close));
+            self.schedule(id);
+            return;
+        }
+        let Some(address) = exchange.untried.pop() else { return };
+        exchange.untried.shrink_to_fit();
+        let origin = Rc::clone(&exchange.origin);
+        let to = RemoteAddress::Tcp(SocketAddr::new(address, origin.port));
+        self.last_ticket += 1;
+        let ticket = self.last_ticket;
+        self.tickets.insert(ticket, Ticket { exchange: id, origin, address });
+        self.commands.push(Command::Connect(Connect { to, from: None, ticket }));
+        self.schedule(id);
+    }
+
+    /// A connection failed: tries the next address.
+    pub(crate) fn connect_failed(&mut self, id: ExchangeId, failure: Failure) {
+        let Some(exchange) = self.exchanges.running(id) else { return };
+        if exchange.untried.is_empty() || failure == Failure::Stopping {
+            self.fail(id, failure);
+        } else {
+            self.connect(id);
+        }
+    }
+
+    /// A connection was begun, or could not be.
+    pub fn on_connect<M>(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, M>,
+    ) -> Option<Outbound> {
+        let Ticket { exchange: id, origin, address } = self.tickets.remove(&ticket)?;
+        if let Err(kind) = begun {
+            self.release(&origin);
+            self.connect_failed(id, Failure::of_connecting(kind));
+            return None;
+        }
+        let Some(exchange) = self.exchanges.running(id) else {
+            // It was given up meanwhile.
+            self.release(&origin);
+            return None;
+        };
+        exchange.connection = Some(context.id);
+        if !exchange.untried.is_empty() {
+            // An address that does not answer at all must leave time for the others.
+            let left_ns = exchange.due().0.saturating_sub(context.now.monotonic_ns);
+            let part_ns = left_ns / (exchange.untried.len() as u64 + 1);
+            context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
+        }
+        let past = Past::Connecting;
+        Some(Outbound { id: context.id, origin, address, exchange: Some(id), past })
+    }
+
+    /// A connection has ended, or was not begun: the next in line may have its place.
+    pub(crate) fn release(&mut self, origin: &Rc<Origin>) {
+        self.pool.close(origin);
+        self.serve_line(origin);
+    }
+
+    /// There is a place or an idle connection for the next in line, if there is one.
+    pub(crate) fn serve_line(&mut self, origin: &Rc<Origin>) {
+        if let Some(id) = self.pool.next_in_line(origin) {
+            self.go(id);
+        }
+    }
+}

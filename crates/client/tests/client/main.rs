@@ -1,0 +1,9 @@
+//! The tests of this crate, in one program, because each program links everything anew.
+#![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
+
+mod caller;
+mod exchanges;
+mod forwarding;
+mod proxy;
+mod seeds;
+mod worlds;

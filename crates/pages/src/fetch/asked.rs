@@ -1,0 +1,126 @@
+//! What a page asks for.
+//!
+//! Owns the fields that a fetch has if the page sets no others, and the limit of its body.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use client::{Body, Deadlines, Failure, Fields, Reach, Request, Requester, Url};
+
+use crate::limits::FETCH_BODY_SIZE;
+
+/// A request for a fetch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The method, in capitals.
+    pub method: String,
+    /// The URL.
+    pub url: Vec<u8>,
+    /// Names and values of fields, one per line.
+    pub fields: Vec<u8>,
+    /// The body, if there is one.
+    pub body: Option<Vec<u8>>,
+    /// How long it may take; for an answer in pieces, how long the head and each piece may take.
+    pub timeout: Duration,
+    /// How the body of the answer is delivered.
+    pub wanted: Wanted,
+    /// Whose share of the fetches it uses.
+    pub owner: Owner,
+}
+
+/// Whose share of the fetches a fetch uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Owner {
+    /// A request that a page answers.
+    #[default]
+    Request,
+    /// A process that a page spawned.
+    Process,
+}
+
+/// How the body of an answer is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// As a whole.
+    #[default]
+    Whole,
+    /// Piece by piece, as it arrives.
+    Pieces,
+}
+
+const USER_AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
+
+impl Asked {
+    /// The request, for what these rules allow.
+    pub(super) fn request(&self, reach: Rc<dyn Reach>) -> Result<Request, Failure> {
+        let url = Url::parse(&self.url)?;
+        if self.body.as_ref().is_some_and(|body| body.len() > FETCH_BODY_SIZE) {
+            return Err(Failure::RequestTooLong(FETCH_BODY_SIZE));
+        }
+        let request = Request::new(&self.method, url, reach, Requester::Service);
+        let body = self.body.clone().map_or(Body::None, Body::Whole);
+        let deadlines = Deadlines::whole(self.timeout);
+        Ok(Request { fields: self.all_fields(), body, deadlines, ..request })
+    }
+
+    fn all_fields(&self) -> Fields {
+        let own: Fields = fields(&self.fields).collect();
+        let mut all = Fields::default();
+        for (name, value) in [("User-Agent", USER_AGENT), ("Accept-Encoding", "identity")] {
+            if own.first(name).is_none() {
+                all.add(name.as_bytes(), value.as_bytes());
+            }
+        }
+        own.iter().for_each(|(name, value)| all.add(name, value));
+        all
+    }
+}
+
+/// Names and values, one per line.
+fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut lines = lines.strip_suffix(b"\n").unwrap_or(lines).split(|byte| *byte == b'\n');
+    std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use client::Anywhere;
+
+    fn request(fields: &str, body: Option<Vec<u8>>) -> Result<Request, Failure> {
+        let url = b"http://a.b:81/x?y".to_vec();
+        let asked =
+            Asked { method: "POST".into(), url, fields: fields.into(), body, ..Asked::default() };
+        asked.request(Rc::new(Anywhere))
+    }
+
+    fn sent(fields: &str) -> Vec<(String, String)> {
+        let text = |bytes| String::from_utf8_lossy(bytes).replace(USER_AGENT, "UA");
+        let request = request(fields, None).unwrap();
+        request.fields.iter().map(|(name, value)| (text(name), text(value))).collect()
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    #[test]
+    fn a_request_has_what_every_server_wants() {
+        let plain = [("User-Agent", "UA"), ("Accept-Encoding", "identity")];
+        assert_eq!(sent(""), pairs(&plain));
+        assert_eq!(
+            sent("X-A\nb\nuser-agent\nme\n"),
+            pairs(&[("Accept-Encoding", "identity"), ("X-A", "b"), ("user-agent", "me")])
+        );
+        // An empty value is a value.
+        assert_eq!(sent("x-empty\n\n").last(), pairs(&[("x-empty", "")]).last());
+    }
+
+    #[test]
+    fn a_body_has_a_limit() {
+        let longest = request("", Some(vec![b'x'; FETCH_BODY_SIZE])).unwrap();
+        assert_eq!(longest.body, Body::Whole(vec![b'x'; FETCH_BODY_SIZE]));
+        let longer = request("", Some(vec![b'x'; FETCH_BODY_SIZE + 1])).unwrap_err();
+        assert_eq!(longer, Failure::RequestTooLong(FETCH_BODY_SIZE));
+    }
+}

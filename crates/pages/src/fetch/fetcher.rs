@@ -1,0 +1,212 @@
+//! The fetches of one scheduler, from a page's request to the outcome.
+//!
+//! Owns the running fetches, what they hold, and which of them a page reads at the moment. Exchanges and connections
+//! are the client's, which the service hands its events to ([`Client::exchanges`]).
+
+use std::rc::Rc;
+
+use ahash::HashMap;
+use client::{Bounds, Failure, News};
+use config::FetchRules;
+use runtime::clock::nanoseconds;
+use runtime::service::ServiceContext;
+
+use super::asked::{Asked, Owner, Wanted};
+use super::outcome::{Answer, FetchResult, Got, Number};
+use super::rules::Rules;
+use super::share::Share;
+use crate::limits::{FETCH_BODY_SIZE, FETCH_HELD_BYTES};
+
+/// A running fetch.
+#[derive(Debug)]
+struct Fetch {
+    owner: Owner,
+    wanted: Wanted,
+    reader: Reader,
+    /// How long a piece may take.
+    timeout_ns: u64,
+    answer: Answer,
+    /// Bytes of its request and answer that count towards [`FETCH_HELD_BYTES`].
+    held_bytes: usize,
+}
+
+/// What the page waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Whole,
+    Head,
+    Piece,
+    /// Nothing: the page does something else.
+    Nothing,
+}
+
+/// The fetches of one scheduler.
+#[derive(Debug, Default)]
+pub struct Client {
+    exchanges: client::Client,
+    share: Share,
+    rules: Rc<Rules>,
+    /// Boxed because the table has up to twice as many places as entries.
+    fetches: HashMap<Number, Box<Fetch>>,
+    outcomes: Vec<FetchResult>,
+    held_bytes: usize,
+}
+
+impl Client {
+    /// The client that makes the requests, for the events of its connections and for names.
+    pub fn exchanges(&mut self) -> &mut client::Client {
+        &mut self.exchanges
+    }
+
+    /// Limits the fetches to a part of the scheduler's connections.
+    pub fn set_connections(&mut self, connections: usize) {
+        self.share.set_connections(connections);
+        let exchanges = self.share.most();
+        self.exchanges.set_bounds(Bounds { exchanges, ..Bounds::default() });
+    }
+
+    /// Sets which targets may be fetched from now on.
+    pub fn set_rules(&mut self, rules: FetchRules) {
+        self.rules = Rc::new(Rules(rules));
+    }
+
+    /// Begins a fetch. Its outcome appears under the returned number.
+    pub fn begin(&mut self, asked: &Asked, now_ns: u64) -> Number {
+        self.try_to_begin(asked, now_ns).unwrap_or_else(|failure| {
+            let number = self.exchanges.number();
+            self.outcomes.push((number, Err(failure)));
+            number
+        })
+    }
+
+    fn try_to_begin(&mut self, asked: &Asked, now_ns: u64) -> Result<Number, Failure> {
+        let bytes = asked.url.len() + asked.fields.len() + asked.body.as_ref().map_or(0, Vec::len);
+        if !self.share.has_room_for(asked, self.fetches.len())
+            || self.held_bytes + bytes > FETCH_HELD_BYTES
+        {
+            return Err(Failure::TooMany);
+        }
+        let request = asked.request(Rc::clone(&self.rules) as _)?;
+        let number = self.exchanges.begin(request, now_ns)?;
+        let fetch = Fetch {
+            owner: asked.owner,
+            wanted: asked.wanted,
+            reader: if asked.wanted == Wanted::Whole { Reader::Whole } else { Reader::Head },
+            timeout_ns: nanoseconds(asked.timeout),
+            answer: Answer::default(),
+            held_bytes: bytes,
+        };
+        self.held_bytes += bytes;
+        self.share.add(asked);
+        self.fetches.insert(number, Box::new(fetch));
+        Ok(number)
+    }
+
+    /// The outcome of a fetch is no longer wanted: closes its connection.
+    pub fn give_up(&mut self, number: Number) {
+        self.exchanges.cancel(number);
+        if !self.forget(number) {
+            self.outcomes.retain(|(of, _)| *of != number);
+        }
+    }
+
+    /// The page wants the next piece of an answer.
+    pub fn read_on(&mut self, number: Number, now_ns: u64) {
+        let Some(fetch) = self.fetches.get_mut(&number) else { return };
+        fetch.reader = Reader::Piece;
+        self.exchanges.limit(number, now_ns.saturating_add(fetch.timeout_ns));
+        self.hear(number, now_ns);
+    }
+
+    /// Ends fetches that took too long, and returns the outcomes since the last call.
+    pub fn outcomes(&mut self, now_ns: u64) -> Vec<FetchResult> {
+        for number in self.exchanges.heard(now_ns) {
+            self.hear(number, now_ns);
+        }
+        std::mem::take(&mut self.outcomes)
+    }
+
+    /// At the end of a turn: sends the requests to the scheduler.
+    pub fn end_turn<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        if !self.outcomes.is_empty() {
+            context.wake_at_ns(context.now.monotonic_ns);
+        }
+        self.exchanges.end_turn(context);
+    }
+
+    /// Takes what has arrived, as far as the page wants it.
+    fn hear(&mut self, number: Number, now_ns: u64) {
+        while let Some(fetch) = self.fetches.get(&number)
+            && fetch.reader != Reader::Nothing
+            && let Some(news) = self.exchanges.next(number, usize::MAX, now_ns)
+        {
+            match self.take(number, news) {
+                Ok(None) => {}
+                Ok(Some(got)) => self.deliver(number, Ok(got)),
+                Err(failure) => {
+                    self.exchanges.cancel(number);
+                    self.deliver(number, Err(failure));
+                }
+            }
+        }
+    }
+
+    /// What one piece of news means to the page; `None`: nothing yet.
+    fn take(&mut self, number: Number, news: News) -> Result<Option<Got>, Failure> {
+        let Some(fetch) = self.fetches.get_mut(&number) else { return Ok(None) };
+        match news {
+            // Pages get no trailers, and send no body piece by piece.
+            News::Interim(_) | News::Trailers(_) | News::Room => Ok(None),
+            News::Head(head) if fetch.reader == Reader::Head => {
+                Ok(Some(Got::Head(Answer::of(&head))))
+            }
+            News::Head(head) => {
+                fetch.answer = Answer::of(&head);
+                Ok(None)
+            }
+            News::Body(piece) if fetch.reader == Reader::Piece => Ok(Some(Got::Piece(piece))),
+            News::Body(piece) => {
+                if fetch.answer.body.len() + piece.len() > FETCH_BODY_SIZE {
+                    return Err(Failure::AnswerTooLong(FETCH_BODY_SIZE));
+                }
+                if self.held_bytes + piece.len() > FETCH_HELD_BYTES {
+                    return Err(Failure::TooMany);
+                }
+                self.held_bytes += piece.len();
+                fetch.held_bytes += piece.len();
+                if fetch.answer.body.is_empty() {
+                    fetch.answer.body = piece;
+                } else {
+                    fetch.answer.body.extend_from_slice(&piece);
+                }
+                Ok(None)
+            }
+            News::End if fetch.reader == Reader::Whole => {
+                Ok(Some(Got::Whole(std::mem::take(&mut fetch.answer))))
+            }
+            News::End => Ok(Some(Got::End)),
+            News::Failed(failure) => Err(failure),
+        }
+    }
+
+    fn deliver(&mut self, number: Number, result: Result<Got, Failure>) {
+        match result {
+            Ok(Got::Head(_) | Got::Piece(_)) => {
+                self.exchanges.limit(number, u64::MAX);
+                if let Some(fetch) = self.fetches.get_mut(&number) {
+                    fetch.reader = Reader::Nothing;
+                }
+            }
+            Ok(Got::Whole(_) | Got::End) | Err(_) => _ = self.forget(number),
+        }
+        self.outcomes.push((number, result));
+    }
+
+    /// Gives back what a fetch has used. Returns whether it was running.
+    fn forget(&mut self, number: Number) -> bool {
+        let Some(fetch) = self.fetches.remove(&number) else { return false };
+        self.held_bytes -= fetch.held_bytes;
+        self.share.remove(fetch.owner, fetch.wanted);
+        true
+    }
+}

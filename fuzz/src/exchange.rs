@@ -1,0 +1,202 @@
+//! Whole exchanges of the client with a server that sends anything: any cut gives the same news, every exchange ends,
+//! and what a requester does not take stays within its limit.
+
+use std::io;
+use std::rc::Rc;
+
+use client::limits::EXCHANGE_HELD_BYTES;
+use client::{Anywhere, Body, Client, ExchangeId, Head, News, Outbound, Request, Requester, Url};
+use runtime::mailbox::{Role, Waking, mesh};
+use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::service::{
+    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+};
+use sys::connect::RemoteAddress;
+use sys::socket::Peer;
+use world::{Faults, Sim, World};
+
+/// The code that it runs.
+pub const COVERS: &[&str] = &["crates/client/src", "crates/wire/src/http/received"];
+
+/// The first byte says what is requested and how much is taken at a time, the second where the answer is cut.
+pub const SEEDS: &[&[u8]] = &[
+    b"\x00\x10HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    b"\x01\x20HTTP/1.1 103 E\r\nLink: l\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+    b"\x02\x08HTTP/1.1 100 C\r\n\r\nHTTP/1.1 201 M\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-A: b\r\n\r\n",
+    b"\x03\x30HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\nother bytes",
+    b"\x04\x11HTTP/1.0 200 OK\r\nX: a\r\n b\r\n\r\nuntil the end",
+];
+
+/// Pieces of answers, good and bad.
+pub const WORDS: &[&[u8]] = crate::response::WORDS;
+
+/// Checks the properties of this module for one input.
+pub fn check(data: &[u8]) {
+    let [kind, cut, answer @ ..] = data else { return };
+    let cut = answer.len() * usize::from(*cut) / 256;
+    let (front, back) = answer.split_at(cut);
+    let whole = exchange(*kind, &[answer]);
+    assert_eq!(exchange(*kind, &[front, back]), whole, "cut at {cut}");
+    if answer.len() <= 200 {
+        let bytes: Vec<&[u8]> = answer.chunks(1).collect();
+        assert_eq!(exchange(*kind, &bytes), whole, "byte by byte");
+    }
+}
+
+/// Everything that the requester learns, with the parts of the body joined.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    interim: Vec<Head>,
+    head: Option<Head>,
+    body: Vec<u8>,
+    last: Vec<News>,
+}
+
+/// One exchange with a server that answers with these bytes, piece by piece, and closes.
+fn exchange(kind: u8, pieces: &[&[u8]]) -> Outcome {
+    let mut caller = Caller::new();
+    let id = caller.begin(request(kind));
+    let most = if kind & 0x80 == 0 { usize::MAX } else { 7 };
+    let mut outcome = Outcome::default();
+    let server = caller.world.accept_remote(&remote()).expect("the client connects").0;
+    for piece in pieces {
+        caller.world.client_send(server, piece);
+        caller.take(id, most, &mut outcome);
+    }
+    caller.world.client_end_output(server);
+    caller.take(id, most, &mut outcome);
+    // Its deadlines end what the server does not.
+    for _ in 0..3 {
+        caller.world.advance(61_000_000_000);
+        caller.take(id, most, &mut outcome);
+    }
+    let ended = outcome.last.last();
+    assert!(matches!(ended, Some(News::End | News::Failed(_))), "it does not end: {outcome:?}");
+    outcome
+}
+
+fn request(kind: u8) -> Request {
+    let method = ["GET", "HEAD", "POST", "GET", "GET"][usize::from(kind & 0x7f) % 5];
+    let url = Url::parse(b"http://10.0.0.9/").expect("a URL");
+    let plain = Request::new(method, url, Rc::new(Anywhere), Requester::Service);
+    match kind & 0x7f {
+        2 => Request { body: Body::Streamed(Some(0)), ..plain },
+        3 => Request { upgrade: Some("x".to_owned()), ..plain },
+        _ => plain,
+    }
+}
+
+fn remote() -> RemoteAddress {
+    RemoteAddress::Tcp(([10, 0, 0, 9], 80).into())
+}
+
+/// A scheduler that makes one request.
+struct Caller {
+    world: World,
+    scheduler: Scheduler<Sim, Calling>,
+}
+
+impl Caller {
+    fn new() -> Self {
+        let world = World::new(1, Faults::none());
+        let seat = mesh::<()>(&[Role::Scheduler], Waking::Driven).expect("one seat").remove(0);
+        let settings = Settings { connections: 10, ..Settings::default() };
+        let calling = Calling::default();
+        let scheduler = Scheduler::new(world.pollset(0), calling, seat.mailbox, settings);
+        world.listen_remote(&remote());
+        Self { world, scheduler }
+    }
+
+    fn begin(&mut self, request: Request) -> ExchangeId {
+        let now_ns = self.world.now_ns();
+        let id = self.scheduler.service().0.begin(request, now_ns).expect("a valid request");
+        self.rest();
+        id
+    }
+
+    /// Runs turns until nothing is left to do.
+    fn rest(&mut self) {
+        while self.scheduler.turn(Waiting::Forbidden).expect("the world does not fail") {}
+    }
+
+    /// Takes all news.
+    fn take(&mut self, id: ExchangeId, most: usize, outcome: &mut Outcome) {
+        loop {
+            self.rest();
+            let now_ns = self.world.now_ns();
+            let client = &mut self.scheduler.service().0;
+            let _heard = client.heard(now_ns);
+            assert!(client.held(id).answer <= EXCHANGE_HELD_BYTES);
+            match client.next(id, most, now_ns) {
+                Some(News::Interim(head)) => outcome.interim.push(head),
+                Some(News::Head(head)) => outcome.head = Some(head),
+                Some(News::Body(piece)) => outcome.body.extend(piece),
+                Some(news) => outcome.last.push(news),
+                None => return,
+            }
+        }
+    }
+}
+
+/// A service that only makes requests.
+#[derive(Default)]
+struct Calling(Client);
+
+impl Service for Calling {
+    type Process = Box<Outbound>;
+    type Message = ();
+
+    const KINDS: &'static [&'static str] = &["outbound"];
+
+    fn kind(_outbound: &Box<Outbound>) -> usize {
+        0
+    }
+
+    fn is_idle(outbound: &Box<Outbound>) -> bool {
+        outbound.is_idle()
+    }
+
+    fn on_accept(
+        &mut self,
+        _listener: ListenerIndex,
+        _peer: Peer,
+        _context: &mut Context<'_, ()>,
+    ) -> Option<Box<Outbound>> {
+        None
+    }
+
+    fn on_connect(
+        &mut self,
+        ticket: u64,
+        begun: Result<(), io::ErrorKind>,
+        context: &mut Context<'_, ()>,
+    ) -> Option<Box<Outbound>> {
+        self.0.on_connect(ticket, begun, context).map(Box::new)
+    }
+
+    fn on_input(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        input: &[u8],
+        context: &mut Context<'_, ()>,
+    ) -> Progress {
+        outbound.on_input(&mut self.0, input, context)
+    }
+
+    fn on_event(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        event: Event,
+        context: &mut Context<'_, ()>,
+    ) -> Next {
+        outbound.on_event(&mut self.0, event, context)
+    }
+
+    fn on_close(&mut self, outbound: Box<Outbound>, reason: CloseReason) {
+        outbound.on_close(&mut self.0, reason);
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        self.0.end_turn(context);
+    }
+}
