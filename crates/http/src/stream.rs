@@ -63,8 +63,8 @@ impl Stream {
         let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
             return Next::Abort;
         };
-        let Opening { head, peer, listener } = *opening;
-        let head = head.request();
+        let Opening { head, peer, listener } = &*opening;
+        let (head, peer, listener) = (head.request(), *peer, *listener);
         let request = Request { head: &head, body: &[], peer, listener };
         let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
         let plan = match head.framing {
@@ -81,11 +81,8 @@ impl Stream {
                 end_of_stream(next)
             }
             BodyPlan::TooLarge => {
-                let body_use = BodyUse::of_method(head.method);
-                let (status, encoder) = (Status::CONTENT_TOO_LARGE, Encoder::Blocks);
-                let refused = Refused { status, body_use, encoder, peer, seen: head.line() };
-                http.refuse(refused, context);
-                Next::Finish
+                self.0 = State::New(opening);
+                self.refuse(Status::CONTENT_TOO_LARGE, http, context)
             }
             BodyPlan::Collect { .. } | BodyPlan::HandOver { .. } => {
                 let (exchange, step) = Exchange::with_body(http, &asked, (plan, &[]), context);
@@ -93,6 +90,21 @@ impl Stream {
                 self.after_step(http, step, context)
             }
         }
+    }
+
+    /// Refuses a request that was not begun.
+    fn refuse<A: Application>(
+        &mut self,
+        status: Status,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        if let State::New(opening) = std::mem::replace(&mut self.0, State::Over) {
+            let Opening { head, peer, .. } = *opening;
+            let (body_use, encoder) = (BodyUse::of_method(head.method()), Encoder::Blocks);
+            http.refuse(Refused { status, body_use, encoder, peer, seen: head.line() }, context);
+        }
+        Next::Finish
     }
 
     /// Takes bytes of the body. Called from [`runtime::service::Service::on_input`] of its process.
@@ -124,6 +136,13 @@ impl Stream {
         event: Event,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
+        match event {
+            Event::Connected => return self.begin(http, context),
+            Event::Overloaded if self.is_new() => {
+                return self.refuse(Status::SERVICE_UNAVAILABLE, http, context);
+            }
+            _ => {}
+        }
         http.begin_event(context);
         let State::Underway(exchange) = &mut self.0 else { return Next::Finish };
         let step = match event {
@@ -133,7 +152,7 @@ impl Stream {
             }
             Event::Overloaded => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
             // Cannot happen: it did not connect to anything.
-            Event::Connected | Event::ConnectFailed(_) => return Next::Abort,
+            Event::ConnectFailed(_) => return Next::Abort,
             event => exchange.on_event(http, event, context),
         };
         let step = match step {
@@ -146,6 +165,10 @@ impl Stream {
             None if exchange.reads_nothing() || context.output_is_full() => Next::Park,
             None => Next::Read,
         }
+    }
+
+    fn is_new(&self) -> bool {
+        matches!(self.0, State::New(_))
     }
 
     /// The process has ended: [`runtime::service::Service::on_close`].

@@ -75,7 +75,7 @@ pub enum Event {
     /// It was just accepted, but there is no memory for it: answer that and finish. A process that continues
     /// is closed.
     Overloaded,
-    /// The connection it began is established. Output of this run is sent at once.
+    /// The connection it began is established, or the stream for which it was made has begun. Output of this run is sent at once.
     Connected,
     /// The connection it began failed: `ConnectionRefused`, `TimedOut`, or another error of the network. The process ends,
     /// whatever it wants next.

@@ -111,7 +111,11 @@ fn bodies_of_any_size_pass_in_both_directions_at_once() {
     stage.send(server, format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").as_bytes());
     let _head = stage.received(client);
     let (mut sent, mut up, mut down) = (0, 0, 0);
-    while up < SIZE || down < SIZE {
+    for turn in 0.. {
+        if (up, down) == (SIZE, SIZE) {
+            break;
+        }
+        assert!(turn < 100_000, "it hangs after {up} bytes up and {down} down");
         let world = stage.world().clone();
         if sent < SIZE && world.client_unsent(client) == 0 && world.client_unsent(server) == 0 {
             let piece = pattern(sent, STEP);
@@ -153,7 +157,11 @@ fn whoever_takes_slowly_slows_the_other_side() {
         let unsent = world.client_unsent(fast_end);
         assert!(unsent > SIZE - 1024 * 1024, "{slow}: only {unsent} bytes wait at their sender");
         let mut received = Vec::new();
-        while received.len() < SIZE {
+        for turn in 0.. {
+            if received.len() >= SIZE {
+                break;
+            }
+            assert!(turn < 10_000, "{slow}: it hangs after {} bytes", received.len());
             let more = world.client_read(slow_end, 100_000);
             received.extend(more);
             stage.pass(Duration::from_millis(10));
@@ -208,7 +216,11 @@ fn a_websocket_passes_through() {
         for (from, to) in [(client, server), (server, client)] {
             stage.send(from, &frame);
             let mut got = Vec::new();
-            while got.len() < size {
+            for turn in 0.. {
+                if got.len() == size {
+                    break;
+                }
+                assert!(turn < 1_000, "it hangs after {} bytes", got.len());
                 stage.rest();
                 got.extend(stage.world().client_received(to));
             }

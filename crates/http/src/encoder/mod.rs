@@ -181,5 +181,5 @@ pub(super) fn has_length(status: Status) -> bool {
 
 /// Hands a whole head block to the carrier of a stream. It says its own length, so a carrier finds its end.
 fn put_head(output: &mut Output, block: &[u8]) {
-    output.put(block);
+    output.put_head(block);
 }

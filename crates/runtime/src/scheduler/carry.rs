@@ -79,9 +79,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 executor.transmit(id, process)?;
             }
             if executor.is_short_of_memory() {
-                executor.turn_away(id, process)?;
+                return executor.turn_away(id, process);
             }
-            Ok(())
+            executor.tell(id, process, Event::Connected)?;
+            executor.after_run(id, process)
         });
     }
 

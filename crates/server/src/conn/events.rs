@@ -76,6 +76,8 @@ impl EventStream {
                 context.set_deadline_after_ms(self.lease.quiet_ms(context.now));
                 Next::Read
             }
+            // A request without a body ends its stream's input; a client that has gone resets the stream.
+            Event::InputEnded if context.is_stream() => Next::Read,
             Event::Resumed | Event::PeerFinished => Next::Read,
             // A browser reconnects, and names the last event it received.
             Event::InputEnded | Event::Draining | Event::Overloaded => Next::Finish,

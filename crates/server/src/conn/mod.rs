@@ -89,8 +89,7 @@ impl Connections {
     }
 
     /// The same, mutable.
-    #[cfg(test)]
-    pub(crate) fn http_mut(&mut self) -> &mut Http<Site> {
+    pub fn http_mut(&mut self) -> &mut Http<Site> {
         &mut self.http
     }
 

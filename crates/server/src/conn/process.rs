@@ -4,7 +4,7 @@
 //! of protocols.
 
 use client::Outbound;
-use http::Connection;
+use http::{Connection, Stream};
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::websocket::CloseCode;
@@ -23,6 +23,8 @@ use crate::site::{Upgrade, Upgraded};
 pub enum Process {
     /// An HTTP/1.1 connection of a client.
     Http(Connection),
+    /// A request of a client on a stream, which a connection carries.
+    Stream(Stream),
     /// A connection to another server.
     Outbound(Box<Outbound>),
     /// A WebSocket of a client.
@@ -39,7 +41,7 @@ const _: () = assert!(size_of::<Process>() <= 48);
 impl Process {
     /// The names of the kinds, for statistics.
     pub(super) const KINDS: &'static [&'static str] =
-        &["http", "outbound", "websocket", "event_stream", "resp"];
+        &["http", "outbound", "websocket", "event_stream", "resp", "stream"];
 
     /// The index of its kind.
     #[inline]
@@ -50,6 +52,7 @@ impl Process {
             Self::Socket(_) => 2,
             Self::Events(_) => 3,
             Self::Resp(_) => 4,
+            Self::Stream(_) => 5,
         }
     }
 
@@ -58,7 +61,7 @@ impl Process {
         match self {
             Self::Http(connection) => connection.is_idle(),
             Self::Outbound(outbound) => outbound.is_idle(),
-            Self::Socket(_) | Self::Events(_) => false,
+            Self::Socket(_) | Self::Events(_) | Self::Stream(_) => false,
             Self::Resp(session) => session.is_idle(),
         }
     }
@@ -86,6 +89,13 @@ impl Process {
         let progress = match self {
             Self::Http(connection) => {
                 let progress = connection.on_input(&mut connections.http, input, context);
+                if progress.next == Next::Changed {
+                    return Progress { next: self.change(connections, context), ..progress };
+                }
+                progress
+            }
+            Self::Stream(stream) => {
+                let progress = stream.on_input(&mut connections.http, input, context);
                 if progress.next == Next::Changed {
                     return Progress { next: self.change(connections, context), ..progress };
                 }
@@ -119,6 +129,10 @@ impl Process {
                 let next = connection.on_event(&mut connections.http, event, context);
                 if next == Next::Changed { self.change(connections, context) } else { next }
             }
+            Self::Stream(stream) => {
+                let next = stream.on_event(&mut connections.http, event, context);
+                if next == Next::Changed { self.change(connections, context) } else { next }
+            }
             Self::Outbound(outbound) => {
                 outbound.on_event(connections.client.exchanges(), event, context)
             }
@@ -145,14 +159,14 @@ impl Process {
         }
         let site = connections.http.application_mut();
         match self {
-            Self::Http(_) | Self::Outbound(_) => {}
+            Self::Http(_) | Self::Stream(_) | Self::Outbound(_) => {}
             Self::Socket(socket) => socket.leave_all(site),
             Self::Events(stream) => stream.leave(site),
             Self::Resp(session) => session.leave(site),
         }
     }
 
-    /// Turns an HTTP connection into another process, if its answer says so.
+    /// Turns an HTTP connection or a stream into another process, if its answer says so.
     fn change(
         &mut self,
         connections: &mut Connections,
@@ -199,6 +213,7 @@ impl Process {
         let Connections { http, client, sockets, .. } = connections;
         match self {
             Self::Http(connection) => connection.on_close(http, reason),
+            Self::Stream(stream) => stream.on_close(http, reason),
             Self::Outbound(outbound) => outbound.on_close(client.exchanges(), reason),
             Self::Socket(socket) => socket.on_close(sockets, http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),

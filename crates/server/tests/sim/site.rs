@@ -8,16 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use http::{KeptHead, Stream};
 use runtime::mailbox::Endpoint;
-use server::conn::Connections;
+use runtime::output::FileRegion;
+use runtime::service::{Context, ListenerIndex};
+use server::conn::{Connections, Process};
 use server::file_helper::FileHelper;
 use server::message::Message;
 use server::site::{Helpers, Site};
 use server::site_data::SiteData;
+use sys::socket::Peer;
 use world::Random;
 
 use crate::client::Step;
 use crate::expected::{Body, Expected};
+use crate::mux::{Mux, OnStreams};
 use crate::small::{Exchange, get, pattern, post};
 use crate::world::{Errand, Setting, Stage};
 use config::{Config, Overrides};
@@ -112,11 +117,36 @@ fn common_data() -> Arc<SiteData> {
 
 /// A server of the site.
 pub(crate) fn stage(setting: &Setting) -> Stage<Connections> {
+    stage_with(setting, common_data(), file_helpers())
+}
+
+pub(crate) fn file_helpers() -> Vec<Errand<Message>> {
     let errands = (0..HELPERS).map(|_| {
         let mut helper = FileHelper::new();
         Box::new(move |message| helper.answer(message)) as Errand<Message>
     });
-    stage_with(setting, common_data(), errands.collect())
+    errands.collect()
+}
+
+/// The same on streams.
+pub(crate) fn stage_on_streams(setting: &Setting) -> Stage<Mux<Connections>> {
+    let data = common_data();
+    Stage::new(setting, file_helpers(), |number, files| Mux::new(connections(&data, number, files)))
+}
+
+impl OnStreams for Connections {
+    fn on_stream(
+        &mut self,
+        head: KeptHead,
+        peer: Peer,
+        _: &mut Context<'_, Message>,
+    ) -> Option<Process> {
+        Some(Process::Stream(Stream::new(head, peer, ListenerIndex(0))))
+    }
+
+    fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {
+        self.http_mut().warm(region, context)
+    }
 }
 
 /// A server of a site with the test's helpers.
@@ -125,12 +155,14 @@ pub(crate) fn stage_with(
     data: Arc<SiteData>,
     errands: Vec<Errand<Message>>,
 ) -> Stage<Connections> {
-    Stage::new(setting, errands, |number, files: &[Endpoint]| {
-        let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-        let helpers = Helpers { schedulers: 1, files, names, uploads, log: None, store: None };
-        let site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
-        Connections::new(site, &data, None)
-    })
+    Stage::new(setting, errands, |number, files| connections(&data, number, files))
+}
+
+fn connections(data: &Arc<SiteData>, number: usize, files: &[Endpoint]) -> Connections {
+    let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
+    let helpers = Helpers { schedulers: 1, files, names, uploads, log: None, store: None };
+    let site = Site::open(Arc::clone(data), helpers, number as u128).unwrap();
+    Connections::new(site, data, None)
 }
 
 fn request(method: &str, target: &str, fields: &str) -> Vec<u8> {

@@ -117,7 +117,7 @@ fn judge<S: Service>(stage: &Stage<S>, clients: &[Client], weather: Weather) {
 }
 
 /// How often the server closed a connection, and why.
-fn reasons<S: Service>(stage: &Stage<S>) -> String {
+pub(crate) fn reasons<S: Service>(stage: &Stage<S>) -> String {
     let count = |place: usize| stage.sum(|scheduler| scheduler.stats().closed[place]);
     let reasons = CloseReason::NAMES.iter().enumerate();
     reasons.map(|(place, name)| format!("{name}: {} ", count(place))).collect()
