@@ -113,7 +113,7 @@ fn say_error(session: &mut Session, context: &mut Context<'_, Message>, text: &s
 fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
     // Redis clients take `OOM` for a server that refuses writes but still serves reads.
     let code = match failure {
-        Failure::Full | Failure::DiskFull => "OOM",
+        Failure::Full | Failure::LargerThanStore | Failure::DiskFull => "OOM",
         Failure::TooManyReaders | Failure::TooMuch | Failure::InUse | Failure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));
