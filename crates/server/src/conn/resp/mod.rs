@@ -28,6 +28,7 @@ use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
 use crate::message::Message;
+use crate::resp_pace::Entry;
 use crate::site::Site;
 
 /// State that all Redis connections of a scheduler share.
@@ -63,8 +64,6 @@ pub struct Session {
     replies: Replies,
     /// Whether the session ends once the store has answered.
     ends: bool,
-    /// Whether it goes on in the next turn, and not when its replies have been sent in this one.
-    rests: bool,
 }
 
 // Together with a slot of the runtime, this is the memory of an idle client.
@@ -111,7 +110,6 @@ impl Session {
             port: peer.port,
             replies: Replies::On,
             ends: false,
-            rests: false,
         }
     }
 
@@ -127,6 +125,10 @@ impl Session {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
+        if site.resp_pace.enter(self.process) == Entry::Closed {
+            site.resp.count_rest();
+            return Progress { consumed: 0, next: Next::Park };
+        }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
         site.resp_pace.end_run();
@@ -168,7 +170,7 @@ impl Session {
                 After::More => {
                     consumed += length;
                     if consumed < input.len() && site.resp_pace.is_over() {
-                        self.rest(site);
+                        site.rest(self.process);
                         return Progress { consumed, next: Next::Park };
                     }
                 }
@@ -178,12 +180,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// The session goes on in the next turn.
-    fn rest(&mut self, site: &mut Site) {
-        self.rests = true;
-        site.rest(self.process);
     }
 
     /// What the process does while its output is full. Many client libraries write a whole pipeline before they read the first reply, so its
@@ -204,10 +200,12 @@ impl Session {
         event: Event,
         context: &mut Context<'_, Message>,
     ) -> Next {
-        self.rests &= event != Event::Resumed;
+        site.resp_pace.begin_run();
         let next = self.handle(site, event, context);
         site.resp_pace.end_run();
-        next
+        // A client that reads would be given its input before its turn.
+        let waits = next == Next::Read && site.resp_pace.has_in_line(self.process);
+        if waits { Next::Park } else { next }
     }
 
     fn handle(
@@ -224,10 +222,20 @@ impl Session {
                 if let (Some(store), true) = (&mut site.store, self.keys.has_to_drain()) {
                     store.held.let_go(self.keys.let_go());
                 }
-                if self.rests { Next::Park } else { keys::go_on(self, site, context) }
+                if site.resp_pace.has_in_line(self.process) {
+                    return Next::Park;
+                }
+                keys::go_on(self, site, context)
             }
             Event::Resumed if self.is_too_slow(site) => Next::Finish,
             Event::Resumed if self.is_dismissed(site) => Next::Finish,
+            Event::Resumed
+                if site.resp_pace.has_in_line(self.process)
+                    && site.resp_pace.enter_again(self.process) == Entry::Closed =>
+            {
+                Next::Park
+            }
+            Event::PeerFinished if site.resp_pace.has_in_line(self.process) => Next::Park,
             Event::InputEnded | Event::Draining => {
                 self.ends = true;
                 keys::go_on(self, site, context)
@@ -285,6 +293,7 @@ impl Session {
     pub(super) fn on_close(mut self, site: &mut Site) {
         site.resp.count_close();
         site.channels.forget(self.process);
+        site.resp_pace.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
             store.held.let_go(self.keys.let_go());

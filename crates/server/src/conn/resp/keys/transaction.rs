@@ -187,7 +187,7 @@ pub(in super::super) fn go_on(
             return Going::Waits;
         }
         if matches!(part, Part::Command(_)) && site.resp_pace.is_over() {
-            session.rest(site);
+            site.rest(session.process);
             return Going::Waits;
         }
     }
