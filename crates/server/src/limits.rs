@@ -200,6 +200,13 @@ pub const RESP_RANDOM_KEYS: usize = 64;
 /// Steps of visiting a key, in addition to its comparison.
 pub const RESP_STEPS_PER_KEY: usize = 100;
 
+/// Bytes that are copied in one step.
+pub const RESP_BYTES_PER_STEP: usize = 8;
+
+/// Bytes of the pieces of a reply that is made in several turns (64 KiB). Smaller: more pieces are queued. Larger: a
+/// piece is copied once more in one go.
+pub const RESP_PIECE_SIZE: usize = 64 * 1024;
+
 /// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET key`), or of an incomplete command.
 /// Beyond: the connection is closed, with reason `inbox-full`.
 pub const RESP_PIPELINE_SIZE: usize = 32 * 1024 * 1024;

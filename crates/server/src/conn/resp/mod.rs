@@ -150,12 +150,16 @@ impl Session {
             let limits =
                 if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
             if context.output_is_full() || self.keys.has_to_drain() {
+                // A client that does not read its messages must not keep others from a long reply.
+                self.end_gathering(site);
                 return Progress { consumed, next: self.after_full() };
             }
-            if self.keys.is_executing()
-                && keys::go_on_with_transaction(self, site, context) == Going::Waits
-            {
-                return Progress { consumed, next: self.until_resumed(context) };
+            if self.keys.is_executing() {
+                if keys::go_on_with_transaction(self, site, context) == Going::Waits {
+                    return Progress { consumed, next: self.until_resumed(context) };
+                }
+                // The client may have to receive its replies first.
+                continue;
             }
             let command = match clients.parser.parse(&input[consumed..], &limits) {
                 Ok(Some(command)) => command,
@@ -296,7 +300,7 @@ impl Session {
         site.resp_pace.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
-            store.held.let_go(self.keys.let_go());
+            store.held.let_go(self.keys.let_go_of_all());
             store.keep(self.keys.kept(), 0);
         }
         if self.asks {
@@ -333,8 +337,16 @@ impl Session {
         };
         if after != After::Wait {
             site.resp.count_command();
+            self.end_gathering(site);
         }
         after
+    }
+
+    /// The command that runs makes no long reply, or begins it again later.
+    fn end_gathering(&self, site: &mut Site) {
+        if let Some(store) = &mut site.store {
+            store.gatherings.end(self.process);
+        }
     }
 
     /// Runs a command of a transaction.

@@ -10,6 +10,7 @@ mod expiries;
 mod inspecting;
 mod known;
 mod listing;
+mod many;
 mod reply;
 mod request;
 mod requested;
@@ -69,8 +70,8 @@ pub(super) fn run(
         Verb::GetRange if session.keys.answers_now() => {
             values::get_range(session, command, site, context)
         }
-        Verb::MGet if session.keys.answers_now() => {
-            values::get_many(session, command, site, context)
+        Verb::MGet | Verb::Exists | Verb::Touch if session.keys.answers_now() => {
+            many::run(session, (command, known.verb), site, context)
         }
         Verb::Keys => listing::run(session, command, site, context),
         Verb::Scan => scanning::run(session, command, site, context),
