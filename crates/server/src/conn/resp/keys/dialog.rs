@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use ahash::HashMap;
 use store::{Condition, Database, Executed, Failure, Outcome};
 use wire::resp::{Version, write_array, write_error, write_null_array};
 
@@ -20,7 +21,8 @@ struct Work {
     /// Cost of the orders in bytes.
     size: usize,
     transaction: Option<Transaction>,
-    watched: Vec<Condition>,
+    /// The watched keys, each with its version when it was first watched.
+    watched: HashMap<(Database, Box<[u8]>), u64>,
     /// Whether a `WATCH` was refused: the client believes that keys guard its next transaction.
     is_unguarded: bool,
     /// An `EXEC` waits for its order, and has commands that run afterwards, or large replies. Later commands wait for
@@ -271,7 +273,10 @@ impl Dialog {
     pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<Condition>)> {
         let work = self.0.as_mut()?;
         let mut transaction = work.transaction.take()?;
-        let watched = std::mem::take(&mut work.watched);
+        let watched = std::mem::take(&mut work.watched).into_iter();
+        let watched = watched
+            .map(|((database, key), version)| Condition { database, key, version })
+            .collect();
         transaction.is_spoilt |= std::mem::take(&mut work.is_unguarded);
         self.settle();
         Some((transaction, watched))
@@ -292,20 +297,20 @@ impl Dialog {
         }
     }
 
-    pub(super) fn watched(&mut self) -> &mut Vec<Condition> {
+    pub(super) fn watched(&mut self) -> &mut HashMap<(Database, Box<[u8]>), u64> {
         &mut self.work().watched
     }
 
     /// A `WATCH` was refused. No key guards the next transaction, so its `EXEC` will fail.
     pub(super) fn lose_guard(&mut self) {
         let work = self.work();
-        work.watched = Vec::new();
+        work.watched = HashMap::default();
         work.is_unguarded = true;
     }
 
     pub(super) fn unwatch(&mut self) {
         if let Some(work) = &mut self.0 {
-            work.watched.clear();
+            work.watched = HashMap::default();
             work.is_unguarded = false;
             self.settle();
         }
@@ -314,8 +319,7 @@ impl Dialog {
     /// Bytes kept between commands.
     pub(in super::super) fn kept(&self) -> usize {
         let Some(work) = &self.0 else { return 0 };
-        let watched =
-            work.watched.iter().map(|condition| size_of::<Condition>() + condition.key.len());
+        let watched = work.watched.keys().map(|(_, key)| size_of::<Condition>() + key.len());
         work.transaction.as_ref().map_or(0, |transaction| transaction.size) + watched.sum::<usize>()
     }
 }

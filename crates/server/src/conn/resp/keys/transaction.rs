@@ -6,7 +6,7 @@
 
 use runtime::service::Context;
 use store::limits::ORDER_WORK_SIZE;
-use store::{Condition, Failure, Order, Outcome};
+use store::{Failure, Order, Outcome};
 use wire::resp::{Command, Limits, Parser, write_array, write_bulk, write_error, write_simple};
 
 use super::super::wording::shown;
@@ -220,7 +220,8 @@ fn answer_part(
     After::More
 }
 
-/// Records the versions of keys. Waits until the client's earlier writes are answered. If it is refused, the next `EXEC` fails, because the client counts
+/// Records the versions of keys that are not watched yet. Waits until the client's earlier writes are answered. If it
+/// is refused, the next `EXEC` fails, because the client counts
 /// on its guard.
 fn watch(
     session: &mut Session,
@@ -234,22 +235,26 @@ fn watch(
     let Some(store) = &mut site.store else { return After::More };
     let (database, now_ms) = (session.database, context.now.unix_ms());
     let out = context.output.buffer();
-    if session.keys.watched().len() + command.len() - 1 > RESP_WATCHED || !store.may_keep() {
-        session.keys.lose_guard();
-        let text = format!(
-            "ERR at most {RESP_WATCHED} keys can be watched; EXEC will fail until UNWATCH or DISCARD"
-        );
-        write_error(out, &text);
-        return After::More;
-    }
     for key in command.arguments_from(1) {
+        let place = (database, Box::from(key));
+        if session.keys.watched().contains_key(&place) {
+            continue;
+        }
+        if session.keys.watched().len() == RESP_WATCHED || !store.may_keep() {
+            session.keys.lose_guard();
+            let text = format!(
+                "ERR at most {RESP_WATCHED} keys can be watched; EXEC will fail until UNWATCH or DISCARD"
+            );
+            write_error(out, &text);
+            return After::More;
+        }
         let version = store.snapshot().and_then(|snapshot| {
             let record = snapshot.get(database, key, now_ms)?;
             Ok(record.map_or(0, |record| record.version))
         });
         match version {
             Ok(version) => {
-                session.keys.watched().push(Condition { database, key: key.into(), version });
+                session.keys.watched().insert(place, version);
             }
             Err(failure) => {
                 session.keys.lose_guard();
