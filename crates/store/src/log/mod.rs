@@ -68,6 +68,18 @@ impl LogFiles {
     }
 }
 
+/// Whether there is a log that is not empty.
+pub(crate) fn has_entries(directory: &Path) -> Result<bool, Failure> {
+    for name in FILES {
+        match std::fs::metadata(directory.join(name)) {
+            Ok(found) if found.len() > 0 => return Ok(true),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(false)
+}
+
 /// Drops all entries of a store that may have no log.
 pub(crate) fn clear(directory: &Path) -> Result<(), Failure> {
     let are_there = FILES.iter().any(|name| directory.join(name).exists());
