@@ -55,6 +55,45 @@ fn on_a_full_disk_everything_can_be_deleted() {
     }
 }
 
+#[test]
+fn a_store_that_has_filled_its_disk_is_used_again_when_it_is_emptied() {
+    let test = "a_store_that_has_filled_its_disk_is_used_again_when_it_is_emptied";
+    let place = crate::server::directory::Directory::new();
+    let Some(_mounted) = Mounted::small(place.path(), "8m", test) else { return };
+    let store = place.path().join("store");
+    for sync in ["commit", "log", "interval"] {
+        for interval in ["50ms", "1h"] {
+            let config = format!("[store]\nsync = \"{sync}\"\nsync_interval = \"{interval}\"\n");
+            let mut server = start(&store, &config);
+            let mut client = connect(resp(&server));
+            let value = "x".repeat(30_000);
+            let (mut number, mut refused) = (0, 0);
+            while refused < 4 {
+                refused +=
+                    u32::from(ask(&mut client, &format!("SET {number} {value}")) != "+OK\r\n");
+                number += 1;
+                assert!(number < 1_000);
+            }
+            assert_eq!(ask(&mut client, "FLUSHDB"), "+OK\r\n");
+            // More than the log has room for.
+            let value = "x".repeat(1_000);
+            for number in 0..1_000 {
+                until(&format!("write {number} with {sync}, {interval}"), || {
+                    let reply = ask(&mut client, &format!("SET a {value}"));
+                    (reply == "+OK\r\n").then_some(())
+                });
+            }
+            server = server.kill_and_restart();
+            client = connect(resp(&server));
+            assert_eq!(ask(&mut client, "STRLEN a"), ":1000\r\n");
+            assert_eq!(ask(&mut client, "DBSIZE"), ":1\r\n");
+            server.signal("TERM");
+            assert!(server.wait().success());
+            std::fs::remove_dir_all(&store).unwrap();
+        }
+    }
+}
+
 fn start(store: &std::path::Path, config: &str) -> Server {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
     plan.argument(&format!("--store={}", store.display())).config(config).start()

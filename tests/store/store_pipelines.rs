@@ -150,6 +150,141 @@ fn long_work_is_done_in_slices() {
     assert!(ask(&mut client, "KEYS *\r\n").starts_with("*8000\r\n"));
 }
 
+/// A command as an array, which may have more words than a line.
+fn array(words: impl Iterator<Item = String>) -> Vec<u8> {
+    let words: Vec<String> = words.collect();
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        bytes.extend(format!("${}\r\n{word}\r\n", word.len()).bytes());
+    }
+    bytes
+}
+
+/// A verb and many words.
+fn long(verb: &str, count: usize, word: impl Fn(usize) -> String) -> Vec<u8> {
+    array(std::iter::once(verb.to_owned()).chain((0..count).map(word)))
+}
+
+#[test]
+fn a_single_long_command_is_done_in_slices() {
+    let server = start("[[channel]]\npattern = \"*\"\n");
+    let mut client = connect(resp(&server));
+    ask(&mut client, "SET k value\r\n");
+    let key = |number: usize| {
+        if number.is_multiple_of(2) { "k".to_owned() } else { format!("k{number}") }
+    };
+    let pattern = |number: usize| format!("*[{}]{number}", "a-b".repeat(300));
+    let name = |number: usize| format!("{}{number}", "n".repeat(200));
+    let end = |verb: &str, number: usize| {
+        format!(
+            "{}\r\n:{number}\r\n",
+            match verb {
+                "SUBSCRIBE" => name(999),
+                _ => pattern(999),
+            }
+        )
+    };
+    for (command, end) in [
+        (long("EXISTS", 16_000, key), ":8000\r\n".to_owned()),
+        (long("TOUCH", 16_000, key), ":8000\r\n".to_owned()),
+        (long("MGET", 16_000, key), "$-1\r\n".to_owned()),
+        (long("SUBSCRIBE", 1_000, name), end("SUBSCRIBE", 1_000)),
+        (long("PSUBSCRIBE", 1_000, pattern), end("PSUBSCRIBE", 1_000)),
+    ] {
+        let before = server.count("/resp/rests");
+        let verb = String::from_utf8_lossy(&command[..30]).into_owned();
+        client.write_all(&command).unwrap();
+        until(&verb, || (server.count("/resp/rests") >= before + 3).then_some(()));
+        if verb.contains("MGET") {
+            let expected = format!("*16000\r\n{}", "$5\r\nvalue\r\n$-1\r\n".repeat(8_000));
+            let mut heard = vec![0; expected.len()];
+            client.read_exact(&mut heard).unwrap();
+            assert!(heard == expected.as_bytes());
+        } else {
+            let heard = say(&mut client, b"", end.as_bytes());
+            assert!(heard.ends_with(end.as_bytes()));
+        }
+        if verb.contains("SUBSCRIBE") {
+            client = connect(resp(&server));
+        }
+    }
+    let heard = say(
+        &mut client,
+        &array("PUBSUB NUMSUB".split(' ').map(str::to_owned).chain((0..1_001).map(name))),
+        b"\r\n",
+    );
+    assert_eq!(String::from_utf8_lossy(&heard), "-ERR at most 1000 names at once\r\n");
+}
+
+#[test]
+fn a_reply_of_several_turns_shows_one_moment() {
+    let server = start("");
+    let (mut client, mut other) = (connect(resp(&server)), connect(resp(&server)));
+    ask(&mut client, "SET n 1000000\r\n");
+    let before = server.count("/resp/rests");
+    other.write_all(&b"INCR n\r\n".repeat(20_000)).unwrap();
+    let many = long("MGET", 16_000, |_| "n".to_owned());
+    let mut values = Vec::new();
+    for _ in 0..5 {
+        let mut heard = vec![0; "*16000\r\n".len() + 16_000 * "$7\r\n1000000\r\n".len()];
+        client.write_all(&many).unwrap();
+        client.read_exact(&mut heard).unwrap();
+        let value = heard[12..19].to_vec();
+        assert!(heard[8..].chunks(13).all(|one| one[4..11] == value), "values of several moments");
+        values.push(value);
+    }
+    until("the slices", || (server.count("/resp/rests") >= before + 5).then_some(()));
+    assert!(values.iter().any(|value| *value != values[0]), "nothing was written meanwhile");
+}
+
+#[test]
+fn many_long_replies_are_made_one_after_the_other() {
+    let server = start("");
+    let mut clients: Vec<TcpStream> = (0..30).map(|_| connect(resp(&server))).collect();
+    let many = long("EXISTS", 16_000, |number| format!("k{number}"));
+    // One that does not wait for its reply.
+    connect(resp(&server)).write_all(&many).unwrap();
+    for client in &mut clients {
+        client.write_all(&many).unwrap();
+    }
+    for client in &mut clients {
+        assert_eq!(say(client, b"", b"\r\n"), b":0\r\n");
+        assert_eq!(ask(client, "GET none\r\n"), "$-1\r\n");
+    }
+}
+
+#[test]
+fn a_transaction_with_a_large_reply_is_sent_at_the_pace_of_its_client() {
+    let server = start("");
+    let mut client = connect(resp(&server));
+    let value = "x".repeat(60_000);
+    client.write_all(&array(["SET", "k", &value].map(str::to_owned).into_iter())).unwrap();
+    assert_eq!(say(&mut client, b"", b"\r\n"), b"+OK\r\n");
+    let reply = format!("$60000\r\n{value}\r\n");
+    for command in ["GET k\r\n".repeat(500), format!("MGET{}\r\n", " k".repeat(500))] {
+        let count = command.lines().count();
+        client.write_all(format!("MULTI\r\n{command}EXEC\r\n").as_bytes()).unwrap();
+        until("its reply", || (server.count("/store/held_bytes") >= 30_000_000).then_some(()));
+        // The sockets hold some of it. A reply that was written at once would be in the outbox.
+        let buffered = server.count("/network/buffered_bytes");
+        assert!(buffered < 2_000_000, "{buffered}");
+        let array = format!("*{}\r\n", count);
+        let inner = if count == 1 { "*500\r\n" } else { "" };
+        let expected =
+            format!("+OK\r\n{}{array}{inner}{}", "+QUEUED\r\n".repeat(count), reply.repeat(500));
+        let mut heard = vec![0; expected.len()];
+        client.read_exact(&mut heard).unwrap();
+        assert!(heard == expected.as_bytes());
+        assert_eq!(ask(&mut client, "GET none\r\n"), "$-1\r\n");
+        server.reaches("/store/held_bytes", 0);
+    }
+    // A client that leaves gives back what it has not received.
+    client.write_all(format!("MULTI\r\n{}EXEC\r\n", "GET k\r\n".repeat(500)).as_bytes()).unwrap();
+    until("its reply", || (server.count("/store/held_bytes") >= 30_000_000).then_some(()));
+    drop(client);
+    server.reaches("/store/held_bytes", 0);
+}
+
 #[test]
 fn a_server_obeys_while_it_lists_keys() {
     let mut server = start("");

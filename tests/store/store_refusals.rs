@@ -57,6 +57,41 @@ fn a_transaction_whose_watch_was_refused_does_not_run() {
 }
 
 #[test]
+fn a_key_is_watched_once() {
+    let server = start("");
+    let (mut client, mut other) = (connect(resp(&server)), connect(resp(&server)));
+    let again = format!("WATCH{}\r\n", " k".repeat(1_100));
+    assert_eq!(ask(&mut client, &again.repeat(2)), "+OK\r\n+OK\r\n");
+    assert_eq!(ask(&mut client, "MULTI\r\nGET k\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n*1\r\n$-1\r\n");
+    // The version of the first time counts.
+    assert_eq!(ask(&mut client, "WATCH k\r\n"), "+OK\r\n");
+    assert_eq!(ask(&mut other, "SET k 1\r\n"), "+OK\r\n");
+    let heard = ask(&mut client, "WATCH k\r\nMULTI\r\nGET k\r\nEXEC\r\n");
+    assert_eq!(heard, "+OK\r\n+OK\r\n+QUEUED\r\n*-1\r\n");
+    // Of another database it is another key.
+    assert_eq!(ask(&mut client, "WATCH k\r\nSELECT 1\r\nWATCH k\r\n"), "+OK\r\n".repeat(3));
+    assert_eq!(ask(&mut other, "SELECT 1\r\nSET k 1\r\n"), "+OK\r\n+OK\r\n");
+    assert_eq!(ask(&mut client, "MULTI\r\nPING\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n*-1\r\n");
+}
+
+#[test]
+fn a_place_beyond_the_longest_value_is_an_error_of_its_command_alone() {
+    let server = start("");
+    let mut client = connect(resp(&server));
+    let long = "-ERR string exceeds maximum allowed size (16 MiB)\r\n";
+    let far = "SETRANGE a 9223372036854775807 x\r\n";
+    assert_eq!(ask(&mut client, far), long);
+    let heard = ask(&mut client, &format!("MULTI\r\n{far}SET b 1\r\n{far}EXEC\r\n"));
+    assert_eq!(heard, format!("+OK\r\n{}*3\r\n{long}+OK\r\n{long}", "+QUEUED\r\n".repeat(3)));
+    // As in Redis, which writes nothing then.
+    assert_eq!(
+        ask(&mut client, "SETRANGE a 9223372036854775807 \"\"\r\nGET b\r\n"),
+        ":0\r\n$1\r\n1\r\n"
+    );
+    assert_eq!(server.printed_troubles(), "");
+}
+
+#[test]
 fn a_refused_hello_changes_nothing() {
     let server = start("");
     let mut client = connect(resp(&server));

@@ -5,6 +5,7 @@
 //! length of the name times the length of the pattern.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::limits::PATTERN_SIZE;
 
@@ -95,32 +96,38 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
 }
 
 /// A class after its bracket: its length, and whether it contains the byte. An unclosed class extends to the end of the pattern.
-pub(crate) fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
-    let is_negated = pattern.first() == Some(&b'^');
-    let mut at = usize::from(is_negated);
+fn class(pattern: &[u8], byte: u8) -> (usize, bool) {
     let mut is_member = false;
+    let length = members(pattern, |range| is_member |= range.contains(&byte));
+    (length, is_member != is_negated(pattern))
+}
+
+/// Whether a class after its bracket contains all bytes but its members.
+pub(crate) fn is_negated(pattern: &[u8]) -> bool {
+    pattern.first() == Some(&b'^')
+}
+
+/// Reads the members of a class once, in order. Returns its length.
+pub(crate) fn members(pattern: &[u8], mut add: impl FnMut(RangeInclusive<u8>)) -> usize {
+    let mut at = usize::from(is_negated(pattern));
     loop {
         match &pattern[at..] {
-            [] => break,
-            [b']', ..] => {
-                at += 1;
-                break;
-            }
+            [] => return at,
+            [b']', ..] => return at + 1,
             [b'\\', escaped, ..] => {
-                is_member |= *escaped == byte;
+                add(*escaped..=*escaped);
                 at += 2;
             }
             [first, b'-', last, ..] if *last != b']' => {
-                is_member |= (*first.min(last)..=*first.max(last)).contains(&byte);
+                add(*first.min(last)..=*first.max(last));
                 at += 3;
             }
             [only, ..] => {
-                is_member |= *only == byte;
+                add(*only..=*only);
                 at += 1;
             }
         }
     }
-    (at, is_member != is_negated)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 //! always right, so nothing is tried twice, and the steps of a comparison are bounded by the pieces
 //! alone. Accepts what [`fits_glob`](crate::fits_glob) accepts.
 
-use crate::glob::class;
+use std::ops::RangeInclusive;
+
+use crate::glob::{is_negated, members};
 use crate::limits::{NAME_SIZE, STEPS_PER_PATTERN};
 
 /// Literal bytes that are compared in one step.
@@ -103,6 +105,17 @@ impl Piece {
     }
 }
 
+/// Adds a range to the bytes of a class, a word at a time: a pattern may have hundreds of ranges.
+fn add(bits: &mut [u64; 4], range: RangeInclusive<u8>) {
+    for (word, bits) in bits.iter_mut().enumerate() {
+        let first = usize::from(*range.start()).saturating_sub(64 * word);
+        let end = (usize::from(*range.end()) + 1).saturating_sub(64 * word).min(64);
+        if first < end {
+            *bits |= u64::MAX >> (64 - (end - first)) << first;
+        }
+    }
+}
+
 /// A prepared pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matcher {
@@ -129,13 +142,11 @@ impl Matcher {
                     continue;
                 }
                 [b'?', ..] => (Element::Any, 1),
-                [b'[', members @ ..] => {
-                    let mut bits = [0_u64; 4];
-                    let mut length = 0;
-                    for byte in 0..=u8::MAX {
-                        let (end, is_member) = class(members, byte);
-                        length = 1 + end;
-                        bits[usize::from(byte >> 6)] |= u64::from(is_member) << (byte & 63);
+                [b'[', class @ ..] => {
+                    let mut bits = [0; 4];
+                    let length = 1 + members(class, |range| add(&mut bits, range));
+                    if is_negated(class) {
+                        bits = bits.map(|word| !word);
                     }
                     (Element::Class(Box::new(bits)), length)
                 }
@@ -237,6 +248,22 @@ mod tests {
             let (accepted, steps) = accepts(&pattern, &name);
             prop_assert_eq!(accepted, plain);
             prop_assert!(steps <= Matcher::new(pattern.as_bytes()).most_steps());
+        }
+    }
+
+    #[test]
+    fn classes_have_the_same_members_as_in_a_comparison() {
+        for (first, last) in
+            [(0, 255), (63, 64), (0, 63), (64, 127), (100, 200), (191, 192), (7, 7)]
+        {
+            for start in [&b"["[..], b"[^"] {
+                let pattern = [start, &[first, b'-', last, b']']].concat();
+                let matcher = Matcher::new(&pattern);
+                for byte in 0..=u8::MAX {
+                    let accepted = matcher.accepts(&[byte], &mut 0);
+                    assert_eq!(accepted, fits_glob(&pattern, &[byte]), "{first} {last} {byte}");
+                }
+            }
         }
     }
 

@@ -179,9 +179,18 @@ pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
 /// Messages of a scheduler that the writer has not answered. Beyond: orders are collected until one is answered.
 pub const STORE_MESSAGES: usize = 2;
 
-/// Ticks of the CPU's counter that the Redis clients of a scheduler may use in one turn with pipelined commands, `KEYS` and `SCAN` (0.6 to 1.5 ms on CPUs of 5 to
-/// 2 GHz, 3 ms if there is no such counter). Beyond: each runs one command, and goes on in the next turn.
+/// Ticks of the CPU's counter that the Redis clients of a scheduler may use in one turn (0.6 to 1.5 ms on CPUs of 5 to
+/// 2 GHz, 3 ms if there is no such counter). Beyond: the others wait for the next turn, in the order in which they
+/// came.
 pub const RESP_TURN_TICKS: u64 = 3_000_000;
+
+/// The part of that time after which a client waits for the next turn if others wait (an eighth). Larger: a client with
+/// one short command waits longer for those with many. Smaller: more clients are resumed for little work.
+pub const RESP_SHARES: u64 = 8;
+
+/// Waiting Redis clients that are resumed for one turn. Beyond: they are resumed for a later one, so that a line of
+/// thousands costs no turn.
+pub const RESP_CALLED: usize = 128;
 
 /// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some microseconds). Fewer: a scan spends more
 /// of its time on looking.
@@ -192,6 +201,13 @@ pub const RESP_RANDOM_KEYS: usize = 64;
 
 /// Steps of visiting a key, in addition to its comparison.
 pub const RESP_STEPS_PER_KEY: usize = 100;
+
+/// Bytes that are copied in one step.
+pub const RESP_BYTES_PER_STEP: usize = 8;
+
+/// Bytes of the pieces of a reply that is made in several turns (64 KiB). Smaller: more pieces are queued. Larger: a
+/// piece is copied once more in one go.
+pub const RESP_PIECE_SIZE: usize = 64 * 1024;
 
 /// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET key`), or of an incomplete command.
 /// Beyond: the connection is closed, with reason `inbox-full`.

@@ -1,13 +1,16 @@
 //! The time that Redis clients use in one turn.
 //!
-//! Owns which clients go on in the next turn because the time of this one is used up. Commands whose
-//! work a client chooses (many pipelined ones, a scan with a costly pattern) then delay others by one
-//! slice and not by all of it. Never runs a command.
+//! Owns which clients go on in the next turn because the time of this one is used up, and their order: who has waited
+//! longest comes first, and who comes later waits behind. Commands whose work a client chooses (many pipelined ones,
+//! one of thousands of keys) then delay others by one slice and not by the sum of all. Never runs a command.
 
+use std::collections::BTreeMap;
+
+use ahash::HashMap;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use crate::limits::{RESP_STEPS_PER_LOOK, RESP_TURN_TICKS};
+use crate::limits::{RESP_CALLED, RESP_SHARES, RESP_STEPS_PER_LOOK, RESP_TURN_TICKS};
 use crate::message::Message;
 
 /// The time that the Redis clients of a scheduler have used in this turn.
@@ -16,9 +19,26 @@ pub(crate) struct RespPace {
     ticks: fn() -> u64,
     /// Ticks of earlier runs in this turn.
     used: u64,
-    /// When the current run was first looked at. A run of a single command never is, because reading the clock would cost more than it tells.
+    /// When the current run began.
     begun: Option<u64>,
-    resting: Vec<ProcessId>,
+    /// The client that was called from the line and is told so. Its input comes next, and is not put off again.
+    granted: Option<ProcessId>,
+    /// The clients that wait for a later turn, by their tickets.
+    line: BTreeMap<u64, ProcessId>,
+    tickets: HashMap<ProcessId, u64>,
+    /// The next ticket.
+    next: u64,
+    /// Clients with a smaller ticket than this were resumed for this turn.
+    called: u64,
+}
+
+/// Whether a client may run commands in this turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// It may.
+    Open,
+    /// It waits in the line, and is resumed when it may.
+    Closed,
 }
 
 impl Default for RespPace {
@@ -29,14 +49,66 @@ impl Default for RespPace {
 
 impl RespPace {
     fn by(ticks: fn() -> u64) -> Self {
-        Self { ticks, used: 0, begun: None, resting: Vec::new() }
+        Self {
+            ticks,
+            used: 0,
+            begun: None,
+            granted: None,
+            line: BTreeMap::new(),
+            tickets: HashMap::default(),
+            next: 0,
+            called: 0,
+        }
     }
 
-    /// Whether the time of this turn is used up.
+    /// A client has commands. It may run them if nobody waits who came earlier, and the time of the turn is not used
+    /// up.
+    pub(crate) fn enter(&mut self, process: ProcessId) -> Entry {
+        let has_time = self.used < RESP_TURN_TICKS;
+        let is_granted = self.granted.take() == Some(process);
+        let may = match self.tickets.get(&process) {
+            // The first of the line always gets on, whatever else has used the time.
+            Some(ticket) => {
+                let is_first = self.line.keys().next() == Some(ticket);
+                *ticket < self.called && (has_time || is_first)
+            }
+            None => is_granted || has_time && self.line.is_empty(),
+        };
+        if !may {
+            self.wait(process);
+            return Entry::Closed;
+        }
+        self.forget(process);
+        self.begin_run();
+        Entry::Open
+    }
+
+    /// A client in the line was resumed. If it may go on, its input may, too.
+    pub(crate) fn enter_again(&mut self, process: ProcessId) -> Entry {
+        let entry = self.enter(process);
+        self.granted = (entry == Entry::Open).then_some(process);
+        entry
+    }
+
+    /// Whether the client waits in the line.
+    pub(crate) fn has_in_line(&self, process: ProcessId) -> bool {
+        self.tickets.contains_key(&process)
+    }
+
+    /// Measures from now on until [`end_run`](Self::end_run).
+    pub(crate) fn begin_run(&mut self) {
+        if self.begun.is_none() {
+            self.begun = Some((self.ticks)());
+        }
+    }
+
+    /// Whether the time of this turn is used up, or the client's share of it while others wait.
     pub(crate) fn is_over(&mut self) -> bool {
         let now = (self.ticks)();
-        let begun = *self.begun.get_or_insert(now);
-        self.used + now.saturating_sub(begun) >= RESP_TURN_TICKS
+        let run = now.saturating_sub(*self.begun.get_or_insert(now));
+        let share =
+            if self.line.is_empty() { RESP_TURN_TICKS } else { RESP_TURN_TICKS / RESP_SHARES };
+        run >= share || self.used + run >= RESP_TURN_TICKS
     }
 
     /// Whether it is used up, after so many steps that looking costs little beside them. Takes the steps that it has looked after.
@@ -55,18 +127,29 @@ impl RespPace {
         }
     }
 
-    /// The client goes on in the next turn: once, even if it was run several times in this one.
-    pub(crate) fn rest(&mut self, process: ProcessId) {
-        if !self.resting.contains(&process) {
-            self.resting.push(process);
+    /// The client goes on in a later turn, behind those that wait already. It keeps its place if it has one.
+    pub(crate) fn wait(&mut self, process: ProcessId) {
+        let (next, line) = (&mut self.next, &mut self.line);
+        self.tickets.entry(process).or_insert_with(|| {
+            *next += 1;
+            line.insert(*next, process);
+            *next
+        });
+    }
+
+    /// The client runs, or has ended.
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        if let Some(ticket) = self.tickets.remove(&process) {
+            self.line.remove(&ticket);
         }
     }
 
-    /// Ends the turn, and resumes in the next one the clients that rest.
+    /// Ends the turn, and resumes in the next one the clients that have waited longest.
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.used = 0;
-        for process in self.resting.drain(..) {
-            context.command(Command::Resume(process));
+        (self.used, self.granted) = (0, None);
+        for (ticket, process) in self.line.iter().take(RESP_CALLED) {
+            self.called = ticket + 1;
+            context.command(Command::Resume(*process));
         }
     }
 }
@@ -85,6 +168,15 @@ mod tests {
         NOW.set(NOW.get() + ticks);
     }
 
+    fn process(number: u32) -> ProcessId {
+        ProcessId::from_bits(u64::from(number))
+    }
+
+    /// The next turn, to which all who wait are called.
+    fn turn(pace: &mut RespPace) {
+        (pace.used, pace.granted, pace.called) = (0, None, pace.next + 1);
+    }
+
     #[test]
     fn the_clients_of_a_scheduler_share_the_time_of_a_turn() {
         let mut pace = RespPace::by(|| NOW.get());
@@ -99,5 +191,35 @@ mod tests {
         assert!(pace.is_over());
         pace.end_run();
         assert!(pace.is_over());
+    }
+
+    #[test]
+    fn a_single_command_is_measured_and_later_clients_wait_in_their_order() {
+        let mut pace = RespPace::by(|| NOW.get());
+        let [first, second, third] = [1, 2, 3].map(process);
+        assert_eq!(pace.enter(first), Entry::Open);
+        pass(RESP_TURN_TICKS);
+        pace.end_run();
+        assert_eq!([second, third, second].map(|other| pace.enter(other)), [Entry::Closed; 3]);
+        // It was not called yet.
+        pace.used = 0;
+        assert_eq!(pace.enter(third), Entry::Closed);
+        turn(&mut pace);
+        // Whoever comes now waits behind them, also if there is time.
+        assert_eq!(pace.enter(first), Entry::Closed);
+        assert_eq!(pace.enter(second), Entry::Open);
+        pass(RESP_TURN_TICKS / RESP_SHARES);
+        assert!(pace.is_over(), "others wait");
+        pass(RESP_TURN_TICKS);
+        pace.end_run();
+        assert_eq!(pace.enter_again(third), Entry::Open, "the first gets on");
+        assert_eq!(pace.enter(third), Entry::Open, "with its input");
+        pace.end_run();
+        assert_eq!([second, first].map(|other| pace.enter(other)), [Entry::Closed; 2]);
+        turn(&mut pace);
+        assert_eq!([second, first].map(|other| pace.enter(other)), [Entry::Open; 2]);
+        pace.wait(first);
+        pace.forget(first);
+        assert!(!pace.has_in_line(first) && pace.line.is_empty());
     }
 }

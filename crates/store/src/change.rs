@@ -196,8 +196,12 @@ impl Change {
         }
     }
 
-    /// Bytes that the change may write, if it copies so many; 0 if it needs no space that a full store does not have.
+    /// Bytes that the change may write, if it copies so many; 0 if it needs no space that a full store does not have,
+    /// or is a [`Misuse`] that writes nothing. So the lengths that a client may choose are bounded by those of values.
     pub(crate) fn growth(&self, copied: usize) -> u64 {
+        if self.check().is_err() {
+            return 0;
+        }
         let bytes = match self {
             Self::Put { key, value, .. } => stored_size(key, value.bytes.len()),
             Self::PutAll { pairs, .. } => {
@@ -206,9 +210,8 @@ impl Change {
             Self::Add(key, _) => stored_size(key, NUMBER_SIZE),
             Self::Append(key, bytes) => stored_size(key, bytes.len() + copied),
             Self::AddDecimal(key, bytes) => stored_size(key, NUMBER_SIZE + bytes.len() + copied),
-            Self::Overwrite(key, at, bytes) => {
-                stored_size(key, copied.max(at.saturating_add(bytes.len())))
-            }
+            Self::Overwrite(.., bytes) if bytes.is_empty() => 0,
+            Self::Overwrite(key, at, bytes) => stored_size(key, copied.max(at + bytes.len())),
             Self::Copy { to, .. } => stored_size(to, copied),
             Self::Expire { expiry: Expiry::Never, .. } | Self::Touch(_, Expiry::Never) => 0,
             Self::Expire { key, .. } | Self::Touch(key, _) => stored_size(key, copied),
@@ -222,15 +225,20 @@ impl Change {
     ///
     /// # Errors
     /// If a key or a value to be written has a size that the store does not accept. Deleting such a key is allowed: it cannot exist.
-    pub(crate) fn check(&self) -> Result<(), Misuse> {
+    pub fn check(&self) -> Result<(), Misuse> {
         match self {
             Self::Put { key, value, .. } => check(key, &value.bytes),
             Self::PutAll { pairs, .. } => {
                 pairs.iter().try_for_each(|(key, bytes)| check(key, bytes))
             }
             Self::Append(key, bytes) => check(key, bytes),
-            Self::Overwrite(key, at, bytes) if at.saturating_add(bytes.len()) > VALUE_SIZE => {
-                check(key, bytes).and(Err(Misuse::ValueSize))
+            // As in Redis, the place does not matter if nothing is written.
+            Self::Overwrite(key, at, bytes) if !bytes.is_empty() => {
+                check(key, bytes)?;
+                if at.saturating_add(bytes.len()) > VALUE_SIZE {
+                    return Err(Misuse::ValueSize);
+                }
+                Ok(())
             }
             Self::Overwrite(key, ..) | Self::Copy { to: key, .. } => check(key, b""),
             Self::Add(key, _) | Self::AddDecimal(key, _) => check(key, b""),

@@ -6,11 +6,14 @@ use std::io;
 
 use crate::limits::{KEY_SIZE, VALUE_SIZE};
 
-/// An operation failed and changed nothing. The machine or its configuration is the cause, except for `TooMuch`, which the client caused.
+/// An operation failed and changed nothing. The machine or its configuration is the cause, except for `LargerThanStore`
+/// and `TooMuch`, which the client caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The store has reached its configured size.
     Full,
+    /// One order needs more than the configured size, even in an empty store.
+    LargerThanStore,
     /// The file system is full.
     DiskFull,
     /// The table of readers is full.
@@ -27,6 +30,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => out.write_str("the store is full; raise `size` in [store]"),
+            Self::LargerThanStore => {
+                out.write_str("that is larger than the store; raise `size` in [store]")
+            }
             Self::DiskFull => out.write_str("the disk is full"),
             Self::TooManyReaders => out.write_str("too many programs read the store"),
             Self::InUse => out.write_str("another program has the store open"),

@@ -69,5 +69,5 @@ pub use record::{Entry, Kind, Record, Value};
 pub use scan::{ScanNumber, Visited};
 pub use snapshot::{Ends, Snapshot};
 pub use store::{Settings, Store, Sync, Usage};
-pub use turn::TurnStore;
+pub use turn::{HeldSnapshot, TurnStore};
 pub use writer::Writer;

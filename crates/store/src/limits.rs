@@ -43,6 +43,10 @@ pub const TRANSACTION_WORK_SIZE: usize = 512 * 1024 * 1024;
 /// Snapshots from which a thread lends values at the same time. Beyond: values are copied to memory instead.
 pub const LENT_SNAPSHOTS: usize = 32;
 
+/// Snapshots that a thread holds for replies that take several turns. Beyond: the next such reply waits for the one
+/// before.
+pub const HELD_SNAPSHOTS: usize = 1;
+
 /// Milliseconds after which a lent value is taken back (5 minutes, which is 56 KB/s for 16 MiB). Beyond: the connection that is still sending it is reset.
 /// Until then the file grows by everything that is written.
 pub const LENT_TIME_MS: u64 = 300_000;

@@ -97,7 +97,7 @@ impl Order {
 
     /// Bytes that the order writes, without the stored values that it copies.
     pub(crate) fn growth(&self) -> u64 {
-        self.steps.iter().map(|(_, step)| step.growth(0)).sum()
+        self.steps.iter().fold(0, |sum, (_, step)| sum.saturating_add(step.growth(0)))
     }
 }
 

@@ -27,8 +27,10 @@ pub(crate) enum Fit {
     Now,
     /// It would have if the transaction had not written so much.
     Alone,
-    /// It has not.
+    /// It has not, until something is deleted.
     Never,
+    /// It has not even in an empty store.
+    Impossible,
 }
 
 impl<'w> Room<'w> {
@@ -39,6 +41,10 @@ impl<'w> Room<'w> {
 
     /// Whether so many more bytes fit. The file never shrinks, so once it would grow beyond its size, the pages in use are counted.
     pub(crate) fn fit(&mut self, bytes: u64) -> Result<Fit, Failure> {
+        let most = self.size / 16 * 15;
+        if bytes >= most {
+            return Ok(Fit::Impossible);
+        }
         if file_size(self.map).saturating_add(self.written).saturating_add(bytes) <= self.size {
             return Ok(Fit::Now);
         }
@@ -46,7 +52,6 @@ impl<'w> Room<'w> {
             Some(used) => used,
             None => *self.used.insert(self.count_used()?),
         };
-        let most = self.size / 16 * 15;
         Ok(match used.saturating_add(bytes) {
             alone if alone >= most => Fit::Never,
             alone if alone.saturating_add(self.written) >= most => Fit::Alone,
@@ -64,10 +69,11 @@ impl<'w> Room<'w> {
         }
         match self.fit(bytes)? {
             Fit::Now => {
-                self.written += bytes;
+                self.written = self.written.saturating_add(bytes);
                 Ok(())
             }
             Fit::Alone | Fit::Never => Err(Failure::Full),
+            Fit::Impossible => Err(Failure::LargerThanStore),
         }
     }
 

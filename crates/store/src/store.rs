@@ -17,7 +17,8 @@ use crate::facts::Fact;
 use crate::failure::Failure;
 use crate::ffi::{Commits, MapOptions, open};
 use crate::limits::{
-    CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, LENT_SNAPSHOTS, MARGIN, OTHER_READERS, SIZE,
+    CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, HELD_SNAPSHOTS, LENT_SNAPSHOTS, MARGIN,
+    OTHER_READERS, SIZE,
 };
 use crate::log::LogFiles;
 use crate::readers::{LockFile, Reader};
@@ -278,7 +279,7 @@ fn map_options(settings: &Settings, commits: Commits) -> MapOptions {
     MapOptions {
         size: usize::try_from(size).unwrap_or(usize::MAX),
         readers: u32::try_from(
-            settings.readers * (1 + LENT_SNAPSHOTS) + OTHER_READERS + CHECKPOINTS,
+            settings.readers * (1 + LENT_SNAPSHOTS + HELD_SNAPSHOTS) + OTHER_READERS + CHECKPOINTS,
         )
         .unwrap_or(u32::MAX),
         commits,

@@ -13,6 +13,24 @@ use crate::order::Database;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
+/// A snapshot that outlives its turn. The writer reuses none of its pages meanwhile. Clones share it.
+#[derive(Clone)]
+pub struct HeldSnapshot(Rc<Lender>);
+
+impl HeldSnapshot {
+    /// The snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.0.snapshot
+    }
+}
+
+impl fmt::Debug for HeldSnapshot {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("HeldSnapshot").finish_non_exhaustive()
+    }
+}
+
 /// A store with the snapshot of the current turn.
 pub struct TurnStore {
     store: Store,
@@ -72,6 +90,28 @@ impl TurnStore {
     ) -> Result<Option<LentValue>, Failure> {
         let current = self.lender()?;
         self.loans.borrow_mut().lend(&current, (database, key, version), now_ms)
+    }
+
+    /// The snapshot of the current turn, for a reply that takes several turns. A thread may hold
+    /// [`HELD_SNAPSHOTS`](crate::limits::HELD_SNAPSHOTS).
+    ///
+    /// # Errors
+    /// If no snapshot can be taken.
+    pub fn hold(&self) -> Result<HeldSnapshot, Failure> {
+        Ok(HeldSnapshot(Rc::clone(&*self.lender()?)))
+    }
+
+    /// As [`lend`](Self::lend), for a key that has this version in a snapshot that is held.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn lend_from(
+        &self,
+        held: &HeldSnapshot,
+        place: (Database, &[u8], u64),
+        now_ms: u64,
+    ) -> Result<Option<LentValue>, Failure> {
+        self.loans.borrow_mut().lend(&held.0, place, now_ms)
     }
 
     /// The number of snapshots from which values are lent. While it is not 0, `end_turn` must be called regularly.

@@ -3,6 +3,7 @@
 //! Owns when it commits, and how it handles failures. The version of a change is the number of its
 //! transaction and its position in it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,6 +49,13 @@ pub struct Writer {
     checkpoint_size: u64,
     /// Whether the last orders found the store full.
     is_full: bool,
+}
+
+/// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
+/// committed, and the others are executed again.
+fn contain<T>(what: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    let panicked = |_| Err(Failure::Storage("its writer panicked".to_owned()));
+    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(panicked)
 }
 
 impl Writer {
@@ -187,12 +195,14 @@ impl Writer {
                 executed.push(Err(failure.clone()));
                 continue;
             }
-            let fit = match order.growth() {
-                0 => Fit::Now,
-                growth => work.room.fit(growth).map_err(of_it)?,
-            };
+            let fit = contain(|| match order.growth() {
+                0 => Ok(Fit::Now),
+                growth => work.room.fit(growth),
+            });
+            let fit = fit.map_err(of_it)?;
             match fit {
-                Fit::Now => executed.push(Ok(work.execute(order).map_err(of_it)?)),
+                Fit::Now => executed.push(Ok(contain(|| work.execute(order)).map_err(of_it)?)),
+                Fit::Impossible => executed.push(Err(Failure::LargerThanStore)),
                 Fit::Alone | Fit::Never if has_changed => break,
                 Fit::Alone | Fit::Never => executed.push(Err(Failure::Full)),
             }
@@ -383,5 +393,17 @@ impl Writer {
             return Ok(0);
         }
         Ok(self.map.clear_stale_readers()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_failure_of_its_order() {
+        let failure = contain::<Executed>(|| panic!("on purpose")).unwrap_err();
+        assert_eq!(failure.to_string(), "the store failed: its writer panicked");
+        assert_eq!(contain(|| Ok(Executed::Refused)), Ok(Executed::Refused));
     }
 }

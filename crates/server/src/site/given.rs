@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use runtime::clock::Now;
 use runtime::output::{Referenced, SharedBytes};
-use store::{Database, Failure, Order, Record, Snapshot};
+use store::{Database, Failure, HeldSnapshot, LentValue, Order, Record, Snapshot};
 
 use super::store_desk::StoreDesk;
 use crate::limits::STORE_LENT_SIZE;
@@ -77,17 +77,38 @@ impl StoreDesk {
         (database, key): (Database, &[u8]),
         now: Now,
     ) -> Result<Given<'s>, Failure> {
-        let end = record.bytes.len();
-        if end < STORE_LENT_SIZE {
-            return Ok(Given::Copied(record.bytes));
-        }
-        let lent = self.turn_store().lend(database, key, record.version, now.monotonic_ms())?;
-        Ok(match lent {
-            Some(lent) => {
-                let bytes = Referenced::Lent(Rc::new(lent));
-                Given::Lent(SharedBytes { bytes, start: 0, end })
-            }
-            None => Given::Copied(record.bytes),
-        })
+        give(record, || self.turn_store().lend(database, key, record.version, now.monotonic_ms()))
     }
+
+    /// Returns the value of a key in a snapshot that is held.
+    pub(crate) fn give_held<'s>(
+        &self,
+        held: &'s HeldSnapshot,
+        (database, key): (Database, &[u8]),
+        now: Now,
+    ) -> Result<Option<Given<'s>>, Failure> {
+        let Some(record) = held.snapshot().get(database, key, now.unix_ms())? else {
+            return Ok(None);
+        };
+        let place = (database, key, record.version);
+        give(&record, || self.turn_store().lend_from(held, place, now.monotonic_ms())).map(Some)
+    }
+}
+
+/// Lends a large value, and copies a small one.
+fn give<'s>(
+    record: &Record<'s>,
+    lend: impl FnOnce() -> Result<Option<LentValue>, Failure>,
+) -> Result<Given<'s>, Failure> {
+    let end = record.bytes.len();
+    if end < STORE_LENT_SIZE {
+        return Ok(Given::Copied(record.bytes));
+    }
+    Ok(match lend()? {
+        Some(lent) => {
+            let bytes = Referenced::Lent(Rc::new(lent));
+            Given::Lent(SharedBytes { bytes, start: 0, end })
+        }
+        None => Given::Copied(record.bytes),
+    })
 }

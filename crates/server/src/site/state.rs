@@ -151,7 +151,7 @@ impl Site {
     /// The commands of a Redis client go on in the next turn.
     pub(crate) fn rest(&mut self, process: ProcessId) {
         self.resp.count_rest();
-        self.resp_pace.rest(process);
+        self.resp_pace.wait(process);
     }
 
     /// Sets the counters for Redis clients.

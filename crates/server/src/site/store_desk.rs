@@ -18,6 +18,7 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
+use super::gathering::Gatherings;
 use super::held_replies::HeldReplies;
 use super::http_lists::HttpLists;
 use super::scan_places::ScanPlaces;
@@ -93,6 +94,8 @@ pub(crate) struct StoreDesk {
     pub(crate) scans: ScanPlaces,
     /// Large copied replies that clients have not received yet.
     pub(crate) held: HeldReplies,
+    /// The reply of a Redis client that takes several turns.
+    pub(crate) gatherings: Gatherings,
 }
 
 /// The list of a running `KEYS`, or the search for the key of a cursor.
@@ -129,6 +132,7 @@ impl StoreDesk {
             kept: 0,
             scans: ScanPlaces::default(),
             held: HeldReplies::default(),
+            gatherings: Gatherings::default(),
         }
     }
 
@@ -258,6 +262,7 @@ impl StoreDesk {
     /// Called when a process or a request ends: drops its answers.
     pub(crate) fn forget(&mut self, process: ProcessId) {
         self.answers.remove(&process);
+        self.gatherings.end(process);
         if self.listing.as_ref().is_some_and(|(owner, _)| *owner == process) {
             self.end_listing();
         }
@@ -354,6 +359,7 @@ impl StoreDesk {
     pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.store.end_turn(context.now.monotonic_ms());
         self.going_on.extend(self.http_lists.end_turn());
+        self.going_on.extend(self.gatherings.take_called());
         if self.store.lent() > 0 {
             context.wake_after_ms(STORE_LENT_LOOK_MS);
         }

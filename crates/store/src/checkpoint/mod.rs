@@ -44,7 +44,7 @@ pub(crate) use self::write_lock::WriteLock;
 use crate::failure::Failure;
 use crate::file::open;
 use crate::limits::FULL_DISK;
-use crate::log::{clear, replay};
+use crate::log::{clear, has_entries, replay};
 use crate::readers::{LockFile, Reader};
 
 /// The file of the records, and LMDB's file.
@@ -103,6 +103,7 @@ impl Checkpoints {
             waits_for_another_program: AtomicBool::new(false),
         };
         opened.boot = opened.alone(|opened| {
+            opened.check_for_loss(directory)?;
             if !opened.takes_keepers_lock()? {
                 return Ok(None);
             }
@@ -225,6 +226,19 @@ impl Checkpoints {
             heed::Error::Io(failed) if is_short(failed) && is_full() => Failure::DiskFull,
             _ => error.into(),
         }
+    }
+
+    /// Refuses to begin a new store in place of one whose file is gone.
+    fn check_for_loss(&self, directory: &Path) -> Result<(), Failure> {
+        let has_history = Record::newest(&self.records)?.number > 0 || has_entries(directory)?;
+        if has_history && Meta::of(&self.data)? == [None, None] {
+            let directory = directory.display();
+            return Err(Failure::Storage(format!(
+                "`{DATA}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the store \
+                 that was there: restore a backup, or delete them to begin a new store"
+            )));
+        }
+        Ok(())
     }
 
     /// Returns to the checkpoint if the machine has booted since. Returns its transaction. The record stays, so that a second power failure can do this again.

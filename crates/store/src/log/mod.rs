@@ -68,6 +68,18 @@ impl LogFiles {
     }
 }
 
+/// Whether there is a log that is not empty.
+pub(crate) fn has_entries(directory: &Path) -> Result<bool, Failure> {
+    for name in FILES {
+        match std::fs::metadata(directory.join(name)) {
+            Ok(found) if found.len() > 0 => return Ok(true),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(false)
+}
+
 /// Drops all entries of a store that may have no log.
 pub(crate) fn clear(directory: &Path) -> Result<(), Failure> {
     let are_there = FILES.iter().any(|name| directory.join(name).exists());
@@ -84,8 +96,8 @@ pub(crate) struct Log {
     size: u64,
     /// Size of each file in bytes.
     room: [u64; 2],
-    /// Whether no entry of the other file is needed any more.
-    other_is_old: bool,
+    /// The commit of the last complete checkpoint, which needs no entry up to it.
+    kept: u64,
     /// The transaction of the last entry of the other file.
     last_of_other: u64,
     /// Whether an entry whose commit failed may still follow the last one, because the disk did not let it be removed.
@@ -107,7 +119,7 @@ impl Log {
             current: 0,
             size: 0,
             room,
-            other_is_old: true,
+            kept: 0,
             last_of_other: 0,
             has_leftover: false,
             last: 0,
@@ -117,19 +129,58 @@ impl Log {
 
     /// Writes an entry and waits for the disk. Removes it if that fails.
     pub(crate) fn append(&mut self, entry: &mut Entry, transaction: u64) -> Result<(), Failure> {
-        self.before = (self.size, self.last);
         let bytes = entry.bytes(transaction, self.last);
-        let end = self.size + bytes.len() as u64;
-        let (file, room) = (&self.files.files[self.current], &mut self.room[self.current]);
-        let written = grow(file, room, end)
+        let length = bytes.len() as u64;
+        let grown = self.grow(self.current, self.size + length);
+        let has_room = grown.or_else(|error| self.use_old_room(length).ok_or(error));
+        self.before = (self.size, self.last);
+        let file = &self.files.files[self.current];
+        let written = has_room
             .and_then(|()| file.write_all_at(bytes, self.size))
             .and_then(|()| file.sync_data());
         if let Err(error) = written {
             self.take_back()?;
             return Err(error.into());
         }
-        (self.size, self.last, self.has_leftover) = (end, transaction, false);
+        (self.size, self.last, self.has_leftover) = (self.size + length, transaction, false);
         Ok(())
+    }
+
+    /// Extends a file at least to `end`, and a little more, so that most entries do not have to.
+    fn grow(&mut self, file: usize, end: u64) -> io::Result<()> {
+        while self.room[file] < end {
+            self.files.files[file].write_all_at(&[0; LOG_PIECE], self.room[file])?;
+            self.room[file] += LOG_PIECE as u64;
+        }
+        Ok(())
+    }
+
+    /// On a full disk: continues at the beginning of a file whose entries are old, if it is long enough. `None` if
+    /// there is none.
+    fn use_old_room(&mut self, length: u64) -> Option<()> {
+        let other = 1 - self.current;
+        if self.has_leftover {
+            return None;
+        }
+        if self.other_is_old() && self.room[other] >= length {
+            self.change_files();
+        } else if self.last <= self.kept && self.room[self.current] >= length {
+            self.size = 0;
+        } else {
+            return None;
+        }
+        Some(())
+    }
+
+    /// Whether no entry of the other file is needed any more.
+    fn other_is_old(&self) -> bool {
+        self.last_of_other <= self.kept
+    }
+
+    fn change_files(&mut self) {
+        // An empty file needs no checkpoint.
+        self.last_of_other = if self.size > 0 { self.last } else { 0 };
+        (self.current, self.size) = (1 - self.current, 0);
     }
 
     /// Removes the last entry, whose transaction was not committed.
@@ -145,17 +196,21 @@ impl Log {
     }
 
     /// A checkpoint of all current entries starts: switches files. Stays in the file while an entry that could not be removed follows the last one,
-    /// because the replay would continue with that entry, and then ignore the other file.
+    /// because the replay would continue with that entry, and then ignore the other file. Stays there, too, while the
+    /// disk has no room for the other file.
     pub(crate) fn turn(&mut self) {
-        if self.other_is_old && self.size > 0 && !self.has_leftover {
-            (self.current, self.size, self.other_is_old) = (1 - self.current, 0, false);
-            self.last_of_other = self.last;
+        if self.other_is_old()
+            && self.size > 0
+            && !self.has_leftover
+            && self.grow(1 - self.current, LOG_PIECE as u64).is_ok()
+        {
+            self.change_files();
         }
     }
 
     /// The checkpoint of this commit is complete. If it was begun before the files were switched, the other file is still needed.
     pub(crate) fn keep_up(&mut self, commit: u64) {
-        self.other_is_old |= commit >= self.last_of_other;
+        self.kept = self.kept.max(commit);
     }
 
     /// Whether the log is so long that a checkpoint should start.
@@ -175,13 +230,4 @@ impl Drop for Log {
     fn drop(&mut self) {
         self.files.are_written.store(false, Ordering::Relaxed);
     }
-}
-
-/// Extends a file at least to `end`, and a little more, so that most entries do not have to.
-fn grow(file: &File, room: &mut u64, end: u64) -> io::Result<()> {
-    while *room < end {
-        file.write_all_at(&[0; LOG_PIECE], *room)?;
-        *room += LOG_PIECE as u64;
-    }
-    Ok(())
 }

@@ -84,10 +84,13 @@ fn a_write_is_bounded_before_the_file_grows() {
         // Each step writes the value again, and its old pages are not reused in the same transaction.
         order(std::iter::repeat_with(append).take(10).collect()),
     ];
-    let refused = vec![Err(Failure::Full); orders.len()];
+    // The steps of the last one fit, one by one.
+    let refused: Vec<_> = [true, true, true, true, false]
+        .map(|is_larger| Err(if is_larger { Failure::LargerThanStore } else { Failure::Full }))
+        .into();
     assert_eq!(writer.execute(&orders, 0), refused);
-    for order in orders {
-        assert_eq!(writer.execute(&[order], 0), [Err(Failure::Full)]);
+    for (order, refused) in orders.into_iter().zip(refused) {
+        assert_eq!(writer.execute(&[order], 0), [refused]);
     }
     let rows = (0..20).map(|key| {
         let (key, value) = (vec![key].into(), Value::bytes(&[7; 100_000]));
@@ -124,7 +127,39 @@ fn another_program_keeps_to_the_size_that_the_server_gave() {
     let store = place.open();
     assert_eq!(store.usage().size, SMALL);
     let large = Order::of(FIRST, Change::put(b"v", Value::bytes(&vec![7; VALUE_SIZE])));
-    assert_eq!(store.writer().execute(&[large], 0), [Err(Failure::Full)]);
+    assert_eq!(store.writer().execute(&[large], 0), [Err(Failure::LargerThanStore)]);
+}
+
+#[test]
+fn a_place_beyond_the_longest_value_is_an_error_of_its_order_alone() {
+    let mut place = Place::new();
+    place.settings.sync = Sync::Never;
+    let store = place.open();
+    let overwrite = |at: usize, bytes: &[u8]| Change::Overwrite(b"v"[..].into(), at, bytes.into());
+    let both = vec![(FIRST, Step::Change(overwrite(i64::MAX as usize, b"x"))); 2];
+    let orders = [
+        Order::of(FIRST, put("a", "1")),
+        Order { conditions: Vec::new(), steps: both },
+        Order::of(FIRST, overwrite(usize::MAX, b"x")),
+        Order::of(FIRST, overwrite(VALUE_SIZE, b"x")),
+        Order::of(FIRST, overwrite(VALUE_SIZE - 1, b"x")),
+        // As in Redis, which writes nothing then.
+        Order::of(FIRST, overwrite(usize::MAX, b"")),
+        Order::of(FIRST, put("b", "1")),
+    ];
+    let done = |outcome: Outcome, count| Ok(Executed::Done(vec![outcome; count]));
+    let (misuse, length) = (Outcome::Misuse(Misuse::ValueSize), Outcome::Number(16 << 20));
+    let (put, long) = (Outcome::Put(true, None), misuse);
+    let expected = [
+        done(put.clone(), 1),
+        done(long.clone(), 2),
+        done(long.clone(), 1),
+        done(long, 1),
+        done(length.clone(), 1),
+        done(length, 1),
+        done(put, 1),
+    ];
+    assert_eq!(store.writer().execute(&orders, 0), expected);
 }
 
 #[test]
@@ -142,7 +177,7 @@ fn what_fails_in_the_middle_fails_alone() {
     ];
     let executed = store.writer().execute(&orders, 0);
     let done = Ok(Executed::Done(vec![Outcome::Put(true, None)]));
-    assert_eq!(executed, [done.clone(), Err(Failure::Full), done]);
+    assert_eq!(executed, [done.clone(), Err(Failure::LargerThanStore), done]);
     assert_eq!(text(&store, "b").as_deref(), Some("2"));
     assert_eq!(text(&store, "\0"), None);
 }

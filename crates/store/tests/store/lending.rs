@@ -1,7 +1,10 @@
 //! Values that are lent for longer than a turn.
 
 use store::limits::{LENT_SNAPSHOTS, LENT_TIME_MS, LENT_TOGETHER_MS};
-use store::{Failure, LentValue, Order, Settings, Store, TurnStore, Writer};
+use store::{
+    Change, Executed, Failure, LentValue, Misuse, Order, Outcome, Settings, Store, TurnStore,
+    Writer,
+};
 
 use crate::place::{FIRST, Place, put};
 
@@ -93,6 +96,23 @@ fn a_thread_lends_from_so_many_snapshots_and_no_more() {
     }
     lent.pop();
     assert!(lend(&turn, "a", 0).is_some());
+}
+
+#[test]
+fn loans_go_on_after_an_order_that_never_fits() {
+    let place = Place::new();
+    let settings = Settings { size: Some(1 << 20), ..place.settings.clone() };
+    let store = Store::open(&settings).unwrap();
+    let (mut writer, turn) = (store.writer(), TurnStore::new(store));
+    write(&mut writer, "a", "first").unwrap();
+    let lent = lend(&turn, "a", 0).unwrap();
+    let refused = write(&mut writer, "b", &"x".repeat(1 << 20));
+    assert_eq!(refused, Err(Failure::LargerThanStore));
+    let far = Change::Overwrite(b"b"[..].into(), usize::MAX, b"x"[..].into());
+    let executed = writer.execute(&[Order::of(FIRST, far)], 0).pop().unwrap();
+    assert_eq!(executed, Ok(Executed::Done(vec![Outcome::Misuse(Misuse::ValueSize)])));
+    turn.end_turn(0);
+    assert_eq!(lent.as_ref(), b"first");
 }
 
 #[test]

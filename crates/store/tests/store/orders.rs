@@ -1,6 +1,6 @@
 //! Orders of several steps, their conditions, and what readers see in the meantime.
 
-use store::{Change, Condition, Executed, Order, Outcome, Query, Step};
+use store::{Change, Condition, Executed, Order, Outcome, Query, Step, Store, Sync};
 
 use crate::place::{FIRST, Place, SECOND, change, put, text};
 
@@ -82,4 +82,31 @@ fn a_store_is_as_it_was_when_it_is_opened_again() {
     assert_eq!(text(&store, "a").as_deref(), Some("1"));
     change(&mut store.writer(), put("a", "2"), 0);
     assert!(version(&store, "a") > seen, "no version is used twice");
+}
+
+#[test]
+fn a_store_whose_file_is_gone_is_not_begun_anew() {
+    let mut place = Place::new();
+    place.settings.sync = Sync::Log;
+    let directory = place.settings.directory.clone();
+    let store = place.open();
+    change(&mut store.writer(), put("a", "1"), 0);
+    drop(store);
+    let data = directory.join("data.mdb");
+    std::fs::remove_file(&data).unwrap();
+    for of_it in ["missing", "empty", "missing and its checkpoint, too"] {
+        let failure = Store::open(&place.settings).map(drop).unwrap_err().to_string();
+        assert!(failure.contains("`data.mdb` in"), "{of_it}: {failure}");
+        assert!(failure.contains("is missing or empty"), "{of_it}: {failure}");
+        if of_it == "empty" {
+            std::fs::remove_file(&data).unwrap();
+            std::fs::remove_file(directory.join("checkpoint")).unwrap();
+        } else {
+            std::fs::write(&data, "").unwrap();
+        }
+    }
+    for name in ["log.0", "log.1", "checkpoint"] {
+        std::fs::remove_file(directory.join(name)).unwrap();
+    }
+    assert_eq!(text(&place.open(), "a"), None);
 }

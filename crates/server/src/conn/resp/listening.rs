@@ -19,15 +19,15 @@ struct Lists {
     waiting: Waiting,
 }
 
-/// A subscribe command that waits for other schedulers or for modules.
+/// A subscribe command that waits for other schedulers, for modules or for the next turn.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// The number of subscriptions of this kind before the command.
     pub(super) before: Option<usize>,
     /// How many names of the command were answered.
     pub(super) answered: usize,
-    /// The decisions of modules about the channels of the command, in order.
-    pub(super) verdicts: Vec<Result<(), String>>,
+    /// What became of the first names of the command: the indices of their subscriptions, or why there is none.
+    pub(super) results: Vec<Result<usize, String>>,
     /// The receivers of a message of this client that reaches the client itself, before the reply.
     pub(super) published: Option<u32>,
 }

@@ -28,6 +28,7 @@ use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
 use crate::message::Message;
+use crate::resp_pace::Entry;
 use crate::site::Site;
 
 /// State that all Redis connections of a scheduler share.
@@ -63,8 +64,6 @@ pub struct Session {
     replies: Replies,
     /// Whether the session ends once the store has answered.
     ends: bool,
-    /// Whether it goes on in the next turn, and not when its replies have been sent in this one.
-    rests: bool,
 }
 
 // Together with a slot of the runtime, this is the memory of an idle client.
@@ -111,7 +110,6 @@ impl Session {
             port: peer.port,
             replies: Replies::On,
             ends: false,
-            rests: false,
         }
     }
 
@@ -127,6 +125,10 @@ impl Session {
         input: &[u8],
         context: &mut Context<'_, Message>,
     ) -> Progress {
+        if site.resp_pace.enter(self.process) == Entry::Closed {
+            site.resp.count_rest();
+            return Progress { consumed: 0, next: Next::Park };
+        }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
         site.resp_pace.end_run();
@@ -148,12 +150,16 @@ impl Session {
             let limits =
                 if self.must_authenticate() { Limits::of_strangers() } else { Limits::default() };
             if context.output_is_full() || self.keys.has_to_drain() {
+                // A client that does not read its messages must not keep others from a long reply.
+                self.end_gathering(site);
                 return Progress { consumed, next: self.after_full() };
             }
-            if self.keys.is_executing()
-                && keys::go_on_with_transaction(self, site, context) == Going::Waits
-            {
-                return Progress { consumed, next: self.until_resumed(context) };
+            if self.keys.is_executing() {
+                if keys::go_on_with_transaction(self, site, context) == Going::Waits {
+                    return Progress { consumed, next: self.until_resumed(context) };
+                }
+                // The client may have to receive its replies first.
+                continue;
             }
             let command = match clients.parser.parse(&input[consumed..], &limits) {
                 Ok(Some(command)) => command,
@@ -168,7 +174,7 @@ impl Session {
                 After::More => {
                     consumed += length;
                     if consumed < input.len() && site.resp_pace.is_over() {
-                        self.rest(site);
+                        site.rest(self.process);
                         return Progress { consumed, next: Next::Park };
                     }
                 }
@@ -178,12 +184,6 @@ impl Session {
                 }
             }
         }
-    }
-
-    /// The session goes on in the next turn.
-    fn rest(&mut self, site: &mut Site) {
-        self.rests = true;
-        site.rest(self.process);
     }
 
     /// What the process does while its output is full. Many client libraries write a whole pipeline before they read the first reply, so its
@@ -204,10 +204,12 @@ impl Session {
         event: Event,
         context: &mut Context<'_, Message>,
     ) -> Next {
-        self.rests &= event != Event::Resumed;
+        site.resp_pace.begin_run();
         let next = self.handle(site, event, context);
         site.resp_pace.end_run();
-        next
+        // A client that reads would be given its input before its turn.
+        let waits = next == Next::Read && site.resp_pace.has_in_line(self.process);
+        if waits { Next::Park } else { next }
     }
 
     fn handle(
@@ -224,10 +226,20 @@ impl Session {
                 if let (Some(store), true) = (&mut site.store, self.keys.has_to_drain()) {
                     store.held.let_go(self.keys.let_go());
                 }
-                if self.rests { Next::Park } else { keys::go_on(self, site, context) }
+                if site.resp_pace.has_in_line(self.process) {
+                    return Next::Park;
+                }
+                keys::go_on(self, site, context)
             }
             Event::Resumed if self.is_too_slow(site) => Next::Finish,
             Event::Resumed if self.is_dismissed(site) => Next::Finish,
+            Event::Resumed
+                if site.resp_pace.has_in_line(self.process)
+                    && site.resp_pace.enter_again(self.process) == Entry::Closed =>
+            {
+                Next::Park
+            }
+            Event::PeerFinished if site.resp_pace.has_in_line(self.process) => Next::Park,
             Event::InputEnded | Event::Draining => {
                 self.ends = true;
                 keys::go_on(self, site, context)
@@ -285,9 +297,10 @@ impl Session {
     pub(super) fn on_close(mut self, site: &mut Site) {
         site.resp.count_close();
         site.channels.forget(self.process);
+        site.resp_pace.forget(self.process);
         if let Some(store) = &mut site.store {
             store.forget(self.process);
-            store.held.let_go(self.keys.let_go());
+            store.held.let_go(self.keys.let_go_of_all());
             store.keep(self.keys.kept(), 0);
         }
         if self.asks {
@@ -324,8 +337,16 @@ impl Session {
         };
         if after != After::Wait {
             site.resp.count_command();
+            self.end_gathering(site);
         }
         after
+    }
+
+    /// The command that runs makes no long reply, or begins it again later.
+    fn end_gathering(&self, site: &mut Site) {
+        if let Some(store) = &mut site.store {
+            store.gatherings.end(self.process);
+        }
     }
 
     /// Runs a command of a transaction.

@@ -92,8 +92,7 @@ pub(super) fn publish(
     {
         // As in Redis, the client gets its own message before the reply. Messages are sent at the end of the turn.
         session.listening.waiting().published = Some(*receivers);
-        session.rests = true;
-        site.resp_pace.rest(session.process);
+        site.resp_pace.wait(session.process);
         return After::Wait;
     }
     let out = context.output.buffer();
@@ -105,7 +104,7 @@ pub(super) fn publish(
 }
 
 /// `SUBSCRIBE channel …` and `PSUBSCRIBE pattern …`: replies for each name once its subscription is active on all schedulers, so that this client receives every message that is
-/// published after the reply.
+/// published after the reply. Goes on in the next turn when the time of this one is used up.
 pub(super) fn subscribe(
     session: &mut Session,
     command: &Command<'_>,
@@ -114,19 +113,28 @@ pub(super) fn subscribe(
     context: &mut Context<'_, Message>,
 ) -> After {
     let before = session.listening.waiting().before.take().unwrap_or(own(session, verb).len());
-    let mut results = Vec::with_capacity(command.len());
-    for (index, name) in command.arguments_from(1).enumerate() {
-        if index == session.listening.waiting().verdicts.len() {
-            let Some(verdict) = ask_to_subscribe(session, name, verb, site, context) else {
-                session.listening.waiting().before = Some(before);
-                return After::Wait;
-            };
-            session.listening.waiting().verdicts.push(verdict);
+    let mut results = std::mem::take(&mut session.listening.waiting().results);
+    for (index, name) in command.arguments_from(1).enumerate().skip(results.len()) {
+        let verdict = ask_to_subscribe(session, name, verb, site, context);
+        let has_decided = verdict.is_some();
+        if let Some(verdict) = verdict {
+            results.push(verdict.and_then(|()| subscribe_to(session, name, verb, site)));
         }
-        let verdict = session.listening.waiting().verdicts.get(index).cloned().unwrap_or(Ok(()));
-        results.push(verdict.and_then(|()| subscribe_to(session, name, verb, site)));
+        let is_late = site.resp_pace.is_over() && index + 2 < command.len();
+        if is_late {
+            site.rest(session.process);
+        }
+        if is_late || !has_decided {
+            let waiting = session.listening.waiting();
+            (waiting.before, waiting.results) = (Some(before), results);
+            return After::Wait;
+        }
     }
-    answer_subscribed(session, (command, verb), (before, &results), site, context)
+    let after = answer_subscribed(session, (command, verb), (before, &results), site, context);
+    if after == After::Wait {
+        session.listening.waiting().results = results;
+    }
+    after
 }
 
 /// Replies for each name, in order, as soon as its subscription is active.
@@ -167,7 +175,6 @@ fn answer_subscribed(
         }
     }
     leave_without_room(session, verb, site);
-    session.listening.waiting().verdicts.clear();
     session.listening.settle();
     After::More
 }
@@ -338,6 +345,11 @@ pub(super) fn about(
                 return After::More;
             }
         },
+        (b"numsub", words) if words - 2 > SUBSCRIPTIONS_PER_CONNECTION => {
+            let text = format!("ERR at most {SUBSCRIPTIONS_PER_CONNECTION} names at once");
+            write_error(out, &text);
+            return After::More;
+        }
         (b"numsub", _) => Question::Subscribers(command.arguments_from(2).map(name).collect()),
         (b"numpat", 2) => Question::Patterns,
         _ => {

@@ -64,7 +64,9 @@ impl Refused {
             ) => Status::CONFLICT,
             Self::Misuse(Misuse::KeySize) | Self::Query(_) | Self::Json(_) => Status::BAD_REQUEST,
             Self::Condition => Status::PRECONDITION_FAILED,
-            Self::Failure(Failure::Full | Failure::DiskFull) => Status::INSUFFICIENT_STORAGE,
+            Self::Failure(Failure::Full | Failure::LargerThanStore | Failure::DiskFull) => {
+                Status::INSUFFICIENT_STORAGE
+            }
             Self::Failure(_) => Status::SERVICE_UNAVAILABLE,
         }
     }

@@ -40,12 +40,15 @@ pub(super) enum Part {
     Command(Box<[u8]>),
 }
 
-/// The rest of an executed transaction, whose commands are run one after the other.
+/// The rest of an executed transaction, whose commands are run one after the other, and whose replies are written as
+/// fast as the client takes them.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) parts: VecDeque<Part>,
     pub(super) outcomes: VecDeque<Outcome>,
     pub(super) quiet: Quiet,
+    /// Bytes of the outcomes, if they are large.
+    pub(super) held: usize,
 }
 
 /// The commands between `MULTI` and `EXEC`.

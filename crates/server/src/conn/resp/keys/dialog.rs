@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use ahash::HashMap;
 use store::{Condition, Database, Executed, Failure, Outcome};
 use wire::resp::{Version, write_array, write_error, write_null_array};
 
@@ -20,10 +21,12 @@ struct Work {
     /// Cost of the orders in bytes.
     size: usize,
     transaction: Option<Transaction>,
-    watched: Vec<Condition>,
+    /// The watched keys, each with its version when it was first watched.
+    watched: HashMap<(Database, Box<[u8]>), u64>,
     /// Whether a `WATCH` was refused: the client believes that keys guard its next transaction.
     is_unguarded: bool,
-    /// An `EXEC` waits for its order, and has commands that run afterwards. Later commands wait for them.
+    /// An `EXEC` waits for its order, and has commands that run afterwards, or large replies. Later commands wait for
+    /// them.
     has_commands: bool,
     /// Whether the client does not want a reply to the command that runs now.
     quiet: Quiet,
@@ -118,11 +121,17 @@ impl Dialog {
         self.0.as_ref().is_some_and(|work| work.held > 0 && work.awaited.is_empty())
     }
 
-    /// The client has received everything, or has closed. Returns the bytes of its large replies.
+    /// The client has received everything that was written. Returns the bytes of its large replies.
     pub(in super::super) fn let_go(&mut self) -> usize {
         let held = self.0.as_mut().map_or(0, |work| std::mem::take(&mut work.held));
         self.settle();
         held
+    }
+
+    /// The client has closed. Returns the bytes of its large replies, also of those that were not written.
+    pub(in super::super) fn let_go_of_all(&mut self) -> usize {
+        self.end_commands();
+        self.let_go()
     }
 
     /// Writes the reply of the oldest pending order, and the ready replies behind it.
@@ -157,7 +166,8 @@ impl Dialog {
                 write_array(said, parts.len());
                 work.has_commands = true;
                 let (parts, outcomes) = (parts.into(), outcomes.into());
-                work.running = Some(Running { parts, outcomes, quiet });
+                let held = std::mem::take(&mut work.held);
+                work.running = Some(Running { parts, outcomes, quiet, held });
             }
             (Awaited::Transaction(parts), Ok(Executed::Done(outcomes))) => {
                 write_array(said, parts.len());
@@ -217,11 +227,30 @@ impl Dialog {
         self.work().has_commands = true;
     }
 
-    /// Takes the next part of the executed transaction, with the outcomes of its steps.
+    /// Takes the next part of the executed transaction, with the outcomes of its steps. Many values become a part each.
     pub(super) fn next_part(&mut self) -> Option<(Part, Quiet, &mut VecDeque<Outcome>)> {
         let running = self.0.as_mut()?.running.as_mut()?;
-        let part = running.parts.pop_front()?;
+        let mut part = running.parts.pop_front()?;
+        if let (Part::Outcome(Shape::Bulks), Some(Outcome::Values(values))) =
+            (&part, running.outcomes.front_mut())
+        {
+            let values = std::mem::take(values);
+            running.outcomes.pop_front();
+            let mut head = Vec::new();
+            write_array(&mut head, values.len());
+            part = Part::Said(head);
+            for value in values.into_iter().rev() {
+                running.parts.push_front(Part::Outcome(Shape::Bulk));
+                running.outcomes.push_front(Outcome::Value(value));
+            }
+        }
         Some((part, running.quiet, &mut running.outcomes))
+    }
+
+    /// Whether parts of the executed transaction are left.
+    pub(super) fn has_parts(&self) -> bool {
+        let running = self.0.as_ref().and_then(|work| work.running.as_ref());
+        running.is_some_and(|running| !running.parts.is_empty())
     }
 
     /// A command of the executed transaction waits.
@@ -231,10 +260,10 @@ impl Dialog {
         }
     }
 
-    /// All parts of the executed transaction are answered.
+    /// All parts of the executed transaction are answered. What they hold is let go when the client has received them.
     pub(super) fn end_commands(&mut self) {
         if let Some(work) = &mut self.0 {
-            work.running = None;
+            work.held += work.running.take().map_or(0, |running| running.held);
             work.has_commands = false;
         }
         self.settle();
@@ -244,7 +273,10 @@ impl Dialog {
     pub(super) fn end_transaction(&mut self) -> Option<(Transaction, Vec<Condition>)> {
         let work = self.0.as_mut()?;
         let mut transaction = work.transaction.take()?;
-        let watched = std::mem::take(&mut work.watched);
+        let watched = std::mem::take(&mut work.watched).into_iter();
+        let watched = watched
+            .map(|((database, key), version)| Condition { database, key, version })
+            .collect();
         transaction.is_spoilt |= std::mem::take(&mut work.is_unguarded);
         self.settle();
         Some((transaction, watched))
@@ -265,20 +297,20 @@ impl Dialog {
         }
     }
 
-    pub(super) fn watched(&mut self) -> &mut Vec<Condition> {
+    pub(super) fn watched(&mut self) -> &mut HashMap<(Database, Box<[u8]>), u64> {
         &mut self.work().watched
     }
 
     /// A `WATCH` was refused. No key guards the next transaction, so its `EXEC` will fail.
     pub(super) fn lose_guard(&mut self) {
         let work = self.work();
-        work.watched = Vec::new();
+        work.watched = HashMap::default();
         work.is_unguarded = true;
     }
 
     pub(super) fn unwatch(&mut self) {
         if let Some(work) = &mut self.0 {
-            work.watched.clear();
+            work.watched = HashMap::default();
             work.is_unguarded = false;
             self.settle();
         }
@@ -287,8 +319,7 @@ impl Dialog {
     /// Bytes kept between commands.
     pub(in super::super) fn kept(&self) -> usize {
         let Some(work) = &self.0 else { return 0 };
-        let watched =
-            work.watched.iter().map(|condition| size_of::<Condition>() + condition.key.len());
+        let watched = work.watched.keys().map(|(_, key)| size_of::<Condition>() + key.len());
         work.transaction.as_ref().map_or(0, |transaction| transaction.size) + watched.sum::<usize>()
     }
 }

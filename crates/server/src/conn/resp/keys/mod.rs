@@ -10,6 +10,7 @@ mod expiries;
 mod inspecting;
 mod known;
 mod listing;
+mod many;
 mod reply;
 mod request;
 mod requested;
@@ -69,8 +70,8 @@ pub(super) fn run(
         Verb::GetRange if session.keys.answers_now() => {
             values::get_range(session, command, site, context)
         }
-        Verb::MGet if session.keys.answers_now() => {
-            values::get_many(session, command, site, context)
+        Verb::MGet | Verb::Exists | Verb::Touch if session.keys.answers_now() => {
+            many::run(session, (command, known.verb), site, context)
         }
         Verb::Keys => listing::run(session, command, site, context),
         Verb::Scan => scanning::run(session, command, site, context),
@@ -113,7 +114,7 @@ fn say_error(session: &mut Session, context: &mut Context<'_, Message>, text: &s
 fn write_failure(out: &mut Vec<u8>, failure: &Failure) {
     // Redis clients take `OOM` for a server that refuses writes but still serves reads.
     let code = match failure {
-        Failure::Full | Failure::DiskFull => "OOM",
+        Failure::Full | Failure::LargerThanStore | Failure::DiskFull => "OOM",
         Failure::TooManyReaders | Failure::TooMuch | Failure::InUse | Failure::Storage(_) => "ERR",
     };
     write_error(out, &format!("{code} {failure}"));

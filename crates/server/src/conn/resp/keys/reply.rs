@@ -54,7 +54,7 @@ impl Shape {
         out: &mut Vec<u8>,
     ) {
         match (self, outcome) {
-            (_, Outcome::Misuse(misuse)) => write_error(out, &text(*misuse)),
+            (_, Outcome::Misuse(misuse)) => write_error(out, &text_of(*misuse)),
             (Self::Ok, _) => write_simple(out, "OK"),
             (Self::OkOrNull, Outcome::Put(true, _)) => write_simple(out, "OK"),
             (Self::OkOrNull, _) => write_null(out, version),
@@ -100,7 +100,8 @@ fn write_entry(out: &mut Vec<u8>, entry: Option<&Entry>, version: Version) {
     }
 }
 
-fn text(misuse: Misuse) -> String {
+/// Redis' error text.
+pub(super) fn text_of(misuse: Misuse) -> String {
     match misuse {
         Misuse::ValueSize => "ERR string exceeds maximum allowed size (16 MiB)".to_owned(),
         misuse => format!("ERR {misuse}"),

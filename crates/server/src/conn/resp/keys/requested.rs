@@ -4,7 +4,7 @@
 
 use store::{Change, Query, Step};
 
-use super::reply::Shape;
+use super::reply::{Shape, text_of};
 
 /// A step, and the format of its reply.
 #[derive(Debug)]
@@ -20,7 +20,9 @@ pub(super) fn ask(query: Query, shape: Shape) -> Result<Request, String> {
     Ok(Request { step: Step::Query(query), shape })
 }
 
+/// A change whose sizes the store accepts. Others are refused here, before anything reserves space for them.
 pub(super) fn change(change: Change, shape: Shape) -> Result<Request, String> {
+    change.check().map_err(text_of)?;
     Ok(Request { step: Step::Change(change), shape })
 }
 

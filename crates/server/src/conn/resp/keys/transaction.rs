@@ -6,7 +6,7 @@
 
 use runtime::service::Context;
 use store::limits::ORDER_WORK_SIZE;
-use store::{Condition, Failure, Order, Outcome};
+use store::{Failure, Order, Outcome};
 use wire::resp::{Command, Limits, Parser, write_array, write_bulk, write_error, write_simple};
 
 use super::super::wording::shown;
@@ -138,11 +138,13 @@ fn execute(session: &mut Session, site: &mut Site, context: &mut Context<'_, Mes
     if size > ORDER_WORK_SIZE {
         return say(session, context, |out| write_failure(out, &Failure::TooMuch));
     }
-    match store.hold_reply_of(&order) {
-        Ok(held) => store.held.let_go(session.keys.hold(held)),
+    let held = match store.hold_reply_of(&order) {
+        Ok(held) => held,
         Err(failure) => return say(session, context, |out| write_failure(out, &failure)),
-    }
-    let has_commands = transaction.parts.iter().any(|part| matches!(part, Part::Command(_)));
+    };
+    store.held.let_go(session.keys.hold(held));
+    let is_command = |part: &Part| matches!(part, Part::Command(_));
+    let has_commands = held > 0 || transaction.parts.iter().any(is_command);
     session.keys.expect(Awaited::Transaction(transaction.parts), size);
     if has_commands {
         session.keys.await_commands();
@@ -160,7 +162,8 @@ pub(in super::super) enum Going {
     Waits,
 }
 
-/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs.
+/// Runs the commands of an executed transaction, and writes the replies to its steps between theirs, as far as the
+/// client takes them and the time of the turn allows.
 pub(in super::super) fn go_on(
     session: &mut Session,
     site: &mut Site,
@@ -170,10 +173,7 @@ pub(in super::super) fn go_on(
         if !session.keys.has_answered() || session.keys.has_to_drain() || context.output_is_full() {
             return Going::Waits;
         }
-        let Some((part, quiet, outcomes)) = session.keys.next_part() else {
-            session.keys.end_commands();
-            break;
-        };
+        let Some((part, quiet, outcomes)) = session.keys.next_part() else { break };
         let outcome = if matches!(part, Part::Outcome(_)) { outcomes.pop_front() } else { None };
         let wanted = (quiet == Quiet::Yes).then(|| std::mem::take(context.output));
         session.keys.set_quiet(quiet);
@@ -186,11 +186,16 @@ pub(in super::super) fn go_on(
             session.keys.put_back(part);
             return Going::Waits;
         }
-        if matches!(part, Part::Command(_)) && site.resp_pace.is_over() {
-            session.rest(site);
+        if !session.keys.has_parts() {
+            // Together with the last reply, because the process is told when that has been sent.
+            break;
+        }
+        if site.resp_pace.is_over() {
+            site.rest(session.process);
             return Going::Waits;
         }
     }
+    session.keys.end_commands();
     Going::Done
 }
 
@@ -215,7 +220,8 @@ fn answer_part(
     After::More
 }
 
-/// Records the versions of keys. Waits until the client's earlier writes are answered. If it is refused, the next `EXEC` fails, because the client counts
+/// Records the versions of keys that are not watched yet. Waits until the client's earlier writes are answered. If it
+/// is refused, the next `EXEC` fails, because the client counts
 /// on its guard.
 fn watch(
     session: &mut Session,
@@ -229,22 +235,26 @@ fn watch(
     let Some(store) = &mut site.store else { return After::More };
     let (database, now_ms) = (session.database, context.now.unix_ms());
     let out = context.output.buffer();
-    if session.keys.watched().len() + command.len() - 1 > RESP_WATCHED || !store.may_keep() {
-        session.keys.lose_guard();
-        let text = format!(
-            "ERR at most {RESP_WATCHED} keys can be watched; EXEC will fail until UNWATCH or DISCARD"
-        );
-        write_error(out, &text);
-        return After::More;
-    }
     for key in command.arguments_from(1) {
+        let place = (database, Box::from(key));
+        if session.keys.watched().contains_key(&place) {
+            continue;
+        }
+        if session.keys.watched().len() == RESP_WATCHED || !store.may_keep() {
+            session.keys.lose_guard();
+            let text = format!(
+                "ERR at most {RESP_WATCHED} keys can be watched; EXEC will fail until UNWATCH or DISCARD"
+            );
+            write_error(out, &text);
+            return After::More;
+        }
         let version = store.snapshot().and_then(|snapshot| {
             let record = snapshot.get(database, key, now_ms)?;
             Ok(record.map_or(0, |record| record.version))
         });
         match version {
             Ok(version) => {
-                session.keys.watched().push(Condition { database, key: key.into(), version });
+                session.keys.watched().insert(place, version);
             }
             Err(failure) => {
                 session.keys.lose_guard();

@@ -1,16 +1,15 @@
-//! Replies with values from the map: `GET`, `GETRANGE`, `MGET`.
+//! Replies with values from the map: `GET`, `GETRANGE`.
 //!
 //! Owns that a value is copied at most once on its way to the client, and a large value not at all.
 
 use runtime::output::Output;
 use runtime::service::Context;
 use store::Failure;
-use wire::resp::{Command, write_array, write_bulk, write_bulk_head, write_null};
+use wire::resp::{Command, write_bulk, write_bulk_head, write_null};
 
 use super::reply::part;
 use super::request::number;
 use super::{After, Session, say_error, write_failure};
-use crate::limits::RESP_REPLY_SIZE;
 use crate::message::Message;
 use crate::site::{Given, Site};
 
@@ -62,48 +61,8 @@ pub(super) fn get_range(
     After::More
 }
 
-/// `MGET key …`.
-pub(super) fn get_many(
-    session: &Session,
-    command: &Command<'_>,
-    site: &Site,
-    context: &mut Context<'_, Message>,
-) -> After {
-    let Some(store) = &site.store else { return After::More };
-    let (mut values, mut copied) = (Vec::with_capacity(command.len()), 0);
-    let snapshot = store.snapshot();
-    for key in command.arguments_from(1) {
-        let snapshot = snapshot.as_deref().map_err(Failure::clone);
-        let place = (session.database, key);
-        let given = snapshot.and_then(|snapshot| store.give(snapshot, place, context.now));
-        count(site, &given);
-        let given = given.and_then(|given| match copied > RESP_REPLY_SIZE {
-            true if given.is_some() => Err(Failure::TooMuch),
-            _ => Ok(given),
-        });
-        match given {
-            Ok(given) => {
-                copied += given.as_ref().map_or(0, Given::copied);
-                values.push(given);
-            }
-            Err(failure) => {
-                write_failure(context.output.buffer(), &failure);
-                return After::More;
-            }
-        }
-    }
-    write_array(context.output.buffer(), values.len());
-    for given in values {
-        match given {
-            Some(given) => write(given, context.output),
-            None => write_null(context.output.buffer(), session.version),
-        }
-    }
-    After::More
-}
-
 /// Counts the lookup of a key.
-fn count(site: &Site, given: &Result<Option<Given<'_>>, Failure>) {
+pub(super) fn count(site: &Site, given: &Result<Option<Given<'_>>, Failure>) {
     if let Ok(given) = given {
         site.resp.count_look_up(given.as_ref());
     }
