@@ -38,6 +38,8 @@ pub(crate) struct Outbox {
     owed: usize,
     /// File regions among the pieces.
     files: usize,
+    /// Whether its scheduler has listed it as large.
+    is_large: bool,
     /// How the peer reads the output; `None` until a send was incomplete.
     pub(crate) uptake: Option<Uptake>,
 }
@@ -130,12 +132,23 @@ impl Outbox {
         self.files > 0
     }
 
+    /// It holds much from now on. `false` if that was noted before.
+    pub(crate) fn is_newly_large(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_large, true)
+    }
+
+    /// It holds little again.
+    pub(crate) fn note_small(&mut self) {
+        self.is_large = false;
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
         self.pieces.shrink_to(SPARE_PIECES);
         (self.queued, self.uncounted, self.owed, self.files) = (0, 0, 0, 0);
         self.uptake = None;
+        self.is_large = false;
     }
 
     /// Queues bytes that the socket did not accept.
