@@ -21,6 +21,7 @@ mod form;
 mod given;
 mod held_replies;
 mod http_lists;
+mod json_checks;
 mod look;
 mod orders;
 mod pack;
