@@ -37,6 +37,13 @@ fn status_tells_what_an_operator_looks_at_first() {
 }
 
 #[test]
+fn status_shows_no_cpus_of_schedulers_that_are_not_pinned() {
+    let server = Plan::new().argument("--schedulers=2").argument("--no-pin").start();
+    let status = server.ctl_json(&["status"]);
+    assert_eq!((&status["schedulers"], &status["cpus"]), (&2.into(), &serde_json::Value::Null));
+}
+
+#[test]
 fn stats_count_what_happened() {
     let server = Plan::new().file("a.txt", "four").start();
     let mut client = server.client();

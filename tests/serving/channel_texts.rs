@@ -15,6 +15,7 @@ use wire::websocket::{Extension, Kind, Limits, Reader, Role, Step};
 use self::ear::{Ear, Form, parsed};
 use crate::server::channel::{API_KEY, UPGRADE, ask, connect, frame, resp, say, websocket};
 use crate::server::client::text;
+use crate::server::patience::until;
 use crate::server::{Plan, Server};
 
 const CONFIG: &str = "[channels]\ncompress = true\napi_keys = \"programs.keys\"\n\
@@ -325,4 +326,43 @@ fn a_module_sends_texts_that_are_valid_or_gets_an_error() {
         let is_refused = told.starts_with(b"refused: ");
         assert_eq!(is_refused, str::from_utf8(&body).is_err(), "{what}: {}", told.escape_ascii());
     }
+}
+
+/// A process and a module put what they got into tables of their own.
+#[test]
+fn what_a_client_sends_is_passed_on_within_other_tables() {
+    let config = format!(
+        "{CONFIG}[store]\npath = \"store\"\n[[process]]\nmodule = \"relay\"\n[[route]]\npath = \"/kept\"\nmodule = \"kept\"\n"
+    );
+    let plan = Plan::new().config(&config).argument("--schedulers=1");
+    plan.directory.write("programs.keys", API_KEY);
+    let keys = plan.directory.join("programs.keys");
+    std::fs::set_permissions(keys, Permissions::from_mode(0o600)).unwrap();
+    plan.directory.write(
+        "app/relay.lua",
+        "return function() for message in channel.subscribe('in') do store.put('kept', { message = message }) \
+         channel.publish('out', { message = message }) end end",
+    );
+    plan.directory
+        .write("app/kept.lua", "return function() return { { (store.get('kept')) } } end");
+    let server = plan.start();
+    let fields = [("Content-Type", "application/json")];
+    let publish = |body: &[u8]| ask(&server, "POST", "/channels/in", &fields, body).status;
+    let last = || {
+        let messages = parsed(&server.get("/channels/out?wait=0").body)["messages"].take();
+        messages.as_array().and_then(|messages| messages.last().map(|last| last["data"].clone()))
+    };
+    until("the process to listen", || {
+        assert_eq!(publish(b"1"), 200);
+        last()
+    });
+    let deep = [&b"[".repeat(100), &b"1"[..], &b"]".repeat(100)].concat();
+    let deep_value = parsed(&deep);
+    assert_eq!(publish(&deep), 200);
+    until("the deep message", || (last()? == json!({ "message": deep_value })).then_some(()));
+    let kept = parsed(&server.get("/kept").body);
+    assert_eq!(kept, json!([[{ "message": deep_value }]]));
+    assert_eq!(publish(b"2"), 200);
+    until("the next message", || (last()? == json!({ "message": 2 })).then_some(()));
+    assert_eq!(server.printed_troubles(), "", "the process goes on");
 }

@@ -3,6 +3,7 @@
 //! mistakes of operators, some of which only root can make.
 
 use std::fs::{File, OpenOptions};
+use std::io::{PipeWriter, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt;
@@ -58,7 +59,7 @@ fn check_refuses_what_serve_refuses() {
             "[log]\naccess = \"missing/a.log\"\n",
             &["the access log", "missing/a.log", "make its directory"][..],
         ),
-        ("[log]\naccess = \"site\"\n", &["the access log", "s a directory"]),
+        ("[log]\naccess = \".\"\n", &["the access log", "s a directory"]),
         ("user = \"velodrome-no-such-user\"\n", &["velodrome-no-such-user", "useradd"]),
         (
             "[admin]\nsocket = \"missing/a.sock\"\n",
@@ -72,9 +73,24 @@ fn check_refuses_what_serve_refuses() {
         ("[[listener]]\naddress = \"192.0.2.1:80\"\n", &["192.0.2.1:80", "no interface"]),
         ("[pages]\nuploads = \"missing\"\n", &["uploads", "missing"]),
         ("[store]\npath = \"velodrome.toml\"\n", &["the store in `", "ot a directory"]),
+        (
+            "[log]\naccess = \"/proc/a.log\"\n",
+            &["the access log", "/proc/a.log", "only the kernel"],
+        ),
+        ("[store]\npath = \"/proc/a\"\n", &["the store in `/proc/a`", "only the kernel"]),
+        ("[pages]\nuploads = \"/proc\"\n", &["uploads", "only the kernel"]),
+        ("[log]\naccess = \"site/a.log\"\n", &["the access log `", "site/a.log`", "is served"]),
     ] {
         assert_both_refuse(&Plan::new().config(config), told);
     }
+}
+
+#[test]
+fn a_log_that_nobody_reads_is_refused_by_both() {
+    let plan = Plan::new().config("[log]\naccess = \"a.fifo\"\n");
+    let fifo = plan.directory.join("a.fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert_both_refuse(&plan, &["the access log", "a.fifo", "a FIFO that nobody reads"]);
 }
 
 /// The configuration of a server is checked while it runs.
@@ -194,6 +210,7 @@ fn files_opened_later_are_tried_as_the_user() {
             "in/a.txt",
             &["/in", "ermission denied"],
         ),
+        ("", "app/main.lua", &["the app modules of `", "/app`", "ermission denied"]),
     ] {
         let plan = Plan::new().config(&format!("{base}{config}"));
         if !is_root(&plan, TEST) {
@@ -209,17 +226,20 @@ fn files_opened_later_are_tried_as_the_user() {
     }
 }
 
+/// Writes as much as a pipe holds.
+fn fill(pipe: &PipeWriter) {
+    let mut filler = Command::new("sh");
+    filler.args(["-c", "exec head -c 65536 /dev/zero"]);
+    let filled = filler.stdout(Stdio::from(pipe.try_clone().unwrap())).status().unwrap();
+    assert!(filled.success());
+}
+
 /// Standard output and standard error are a pipe that is full and never read.
 #[test]
 fn a_server_whose_output_nobody_reads_starts_and_ends() {
     let plan = Plan::new().file("a.txt", "a\n");
     let (_reader, writer) = std::io::pipe().unwrap();
-    // As much as a pipe holds.
-    let mut filler = Command::new("sh");
-    filler
-        .args(["-c", "exec head -c 65536 /dev/zero"])
-        .stdout(Stdio::from(writer.try_clone().unwrap()));
-    assert!(filler.status().unwrap().success());
+    fill(&writer);
     let web = plan.directory.join("web.sock");
     let plan = plan.listen(&format!("unix:{}", web.display()));
     let mut command = plan.command();
@@ -234,6 +254,36 @@ fn a_server_whose_output_nobody_reads_starts_and_ends() {
     assert!(end.success());
     let status = until("the end of the server", || server.0.try_wait().unwrap());
     assert!(status.success(), "{status}");
+}
+
+/// The announcement waits a second for room in standard output; a request that is answered meanwhile did not wait for it. On a busy machine the answer
+/// may come later, so there are several tries; a server that announces first fails all of them.
+#[test]
+fn the_first_request_does_not_wait_for_the_reader_of_standard_output() {
+    let is_answered_first = || {
+        let plan = Plan::new().file("a.txt", "a\n");
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        fill(&writer);
+        let web = plan.directory.join("web.sock");
+        let plan = plan.listen(&format!("unix:{}", web.display()));
+        let mut command = plan.command();
+        command.stdout(Stdio::from(writer)).stderr(Stdio::null());
+        let mut server = Ending(command.spawn().unwrap());
+        drop(command);
+        until("an answer", || {
+            let mut client = Client::connect_unix(&web).ok()?;
+            client.get("/a.txt").is_ok_and(|answer| text(&answer) == "a\n").then_some(())
+        });
+        // What it printed before the room was made is lost.
+        reader.read_exact(&mut vec![0; 65536]).unwrap();
+        let end = Command::new("kill").arg(server.0.id().to_string()).status().unwrap();
+        assert!(end.success());
+        until("the end of the server", || server.0.try_wait().unwrap());
+        let mut announced = String::new();
+        reader.read_to_string(&mut announced).unwrap();
+        announced.contains("web.sock")
+    };
+    assert!((0..5).any(|_| is_answered_first()));
 }
 
 /// Another program has the store, and is stopped, for example.

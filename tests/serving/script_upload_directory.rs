@@ -126,6 +126,38 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     assert_eq!(server.ctl_json(&["reload"])["state"], "refused");
 }
 
+#[test]
+fn nothing_that_the_configuration_names_is_in_the_directory_for_uploads() {
+    for rest in [
+        "secret_file = \"up/keys\"\n",
+        "[channels]\ntoken_keys = \"up/keys\"\n",
+        "[channels]\napi_keys = \"up/keys\"\n",
+        "[store]\npath = \"up\"\n",
+        "[store]\npath = \"up/store\"\n",
+        "[store]\npath = \"new\"\n",
+        "[log]\naccess = \"up/new.log\"\n",
+        "[admin]\nsocket = \"up/new.sock\"\n",
+        "[[listener]]\naddress = \"unix:BASE/up/new.sock\"\n",
+    ] {
+        // The store may also contain the directory.
+        let uploads = if rest.contains("new\"") { "new/up" } else { "up" };
+        let plan = Plan::new();
+        let rest = rest.replace("BASE", &plan.directory.path().display().to_string());
+        let plan = plan.config(&format!("[pages]\nuploads = \"{uploads}\"\n{rest}"));
+        plan.directory.write("up/keys", "a secret that is long enough for it, at least");
+        plan.directory.write("new/up/other", "");
+        let closed = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(plan.directory.join("up/keys"), closed).unwrap();
+        let config = format!("--config={}", plan.directory.join("velodrome.toml").display());
+        let site = plan.directory.join("site");
+        let output = run(Command::new(PROGRAM).arg("check").arg(site).arg(config));
+        let errors = errors_of(&output);
+        assert_eq!(output.status.code(), Some(1), "{rest}: {errors}");
+        assert!(errors.contains("`uploads` in [pages]: `"), "{rest}: {errors}");
+        assert!(errors.contains("what pages save could take the place"), "{rest}: {errors}");
+    }
+}
+
 /// The configuration itself is elsewhere; the link to it, named without a directory, could be replaced.
 #[test]
 fn a_link_to_the_configuration_is_not_to_be_replaced_either() {

@@ -76,6 +76,36 @@ fn conditions_hold_or_nothing_is_done() {
     assert_eq!(server.get(path).status, 404);
 }
 
+/// They are checked in several turns, and each body from its beginning.
+#[test]
+fn long_json_is_checked_as_a_whole() {
+    let server = site();
+    let long = |begin: &str, end: &str| [begin, &"[1,2],".repeat(50_000), end].concat();
+    let (valid, other) = (long("[", "3]"), long("[", "\"\u{e9}\"]"));
+    let mut client = server.client();
+    let mut put = |path: &str, fields: &[(&str, &str)], body: &str| {
+        let length = body.len().to_string();
+        let json = [("Content-Type", "application/json"), ("Content-Length", &length)];
+        let head = head("PUT", path, &[fields, &json].concat());
+        client.send([head.as_bytes(), body.as_bytes()].concat()).unwrap();
+        client.response(RequestKind::Other).unwrap()
+    };
+    let unmet = [("If-Match", "\"x\"")];
+    for _ in 0..2 {
+        assert_eq!(put("/store/cards/long", &unmet, &valid).status, 412);
+        let refused = put("/store/cards/long", &[], &long("[", "3"));
+        let told = format!("',' or ']' expected at byte {}", long("[", "3").len() + 1);
+        assert_eq!(refused.status, 400);
+        assert!(text(&refused).contains(&told), "{}", text(&refused));
+        let early = put("/store/cards/long", &[], &long("[1 ", "3]"));
+        assert!(text(&early).contains("expected at byte 4"), "{}", text(&early));
+        assert_eq!(put("/store/cards/long", &[], &valid).status, 204);
+        assert_eq!(put("/store/cards/other", &[], &other).status, 204);
+    }
+    assert_eq!(text(&server.get("/store/cards/long")), valid);
+    assert_eq!(text(&server.get("/store/cards/other")), other);
+}
+
 #[test]
 fn values_have_kinds_and_ends() {
     let server = site();

@@ -118,3 +118,13 @@ pub const POLL_MS: u64 = 25_000;
 
 /// Maximum milliseconds that a long poll waits (25 s, less than an answer may take). A longer request waits this long.
 pub const POLL_MS_MAX: u64 = 25_000;
+
+/// Bytes of the messages in one answer to a long poll (256 KiB), or one longer message. Beyond: the next request gets the others, at once.
+pub const POLL_ANSWER_SIZE: usize = 256 * 1024;
+
+/// Bytes of answers to long polls that a scheduler writes in one turn (256 KiB), and the rest of one answer. Beyond: the other requests are
+/// answered in the next turns, the oldest first.
+pub const POLL_BYTES_PER_TURN: usize = 256 * 1024;
+
+/// Put off requests that are asked again in one turn (64). The others wait for a later one.
+pub const POLLS_RESUMED: usize = 64;

@@ -65,11 +65,22 @@ impl Body {
     /// # Errors
     /// If it is not JSON that every subscriber can read: see [`wire::json`].
     pub fn of_json(text: &[u8]) -> Result<Self, json::Problem> {
-        let text = json::check(text)?;
+        Ok(Self::of_checked(json::check(text)?))
+    }
+
+    /// The same for a value that a page wrote, which may have more levels.
+    ///
+    /// # Errors
+    /// If it is not JSON that every subscriber can read.
+    pub fn of_json_of_page(text: &[u8]) -> Result<Self, json::Problem> {
+        Ok(Self::of_checked(json::check_of_page(text)?))
+    }
+
+    fn of_checked(text: &str) -> Self {
         if text.starts_with('"') {
-            return Ok(Self::of_text(&json::string(text)));
+            return Self::of_text(&json::string(text));
         }
-        Ok(Self { kind: Kind::Json, bytes: text.as_bytes().into() })
+        Self { kind: Kind::Json, bytes: text.as_bytes().into() }
     }
 
     /// Its kind.

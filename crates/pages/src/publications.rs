@@ -33,7 +33,9 @@ impl Publications {
         let name = check_name(name).map_err(|problem| problem.to_string())?;
         let body = match value {
             PublishedValue::Text(bytes) => Body::of_bytes(bytes),
-            PublishedValue::Json(text) => Body::of_json(text).map_err(|error| error.to_string())?,
+            PublishedValue::Json(text) => {
+                Body::of_json_of_page(text).map_err(|error| error.to_string())?
+            }
         };
         let size = body.bytes().len();
         let most = self.rulebook.borrow().of(name).message_size;

@@ -82,6 +82,8 @@ pub(crate) struct Outbox {
     owed_files: usize,
     /// File regions among the pieces.
     files: usize,
+    /// Whether its scheduler has listed it as large.
+    is_large: bool,
     /// How the peer reads the output; `None` until a send was incomplete.
     pub(crate) uptake: Option<Uptake>,
 }
@@ -191,6 +193,16 @@ impl Outbox {
         self.files + self.owed_files > 0
     }
 
+    /// It holds much from now on. `false` if that was noted before.
+    pub(crate) fn is_newly_large(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_large, true)
+    }
+
+    /// It holds little again.
+    pub(crate) fn note_small(&mut self) {
+        self.is_large = false;
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.pieces.clear();
@@ -198,6 +210,7 @@ impl Outbox {
         (self.queued, self.uncounted, self.owed) = (0, 0, 0);
         (self.files, self.owed_files) = (0, 0);
         self.uptake = None;
+        self.is_large = false;
     }
 
     /// Queues bytes that the socket did not accept.

@@ -235,9 +235,9 @@ pub const PATTERN_SIZE: usize = 4 * 1024;
 /// Patterns whose estimate is kept (1,000). Beyond: all are dropped, and estimated again when they are used.
 pub const PATTERNS_KEPT: usize = 1_000;
 
-/// Nested arrays and objects in JSON, both ways (100). Beyond: an error in the page, which also catches a table that
-/// contains itself.
-pub const JSON_DEPTH: usize = 100;
+/// Nested arrays and objects in JSON, both ways (124): more than the 100 of what clients send, so that a page can put it into tables of its own.
+/// Beyond: an error in the page, which also catches a table that contains itself.
+pub const JSON_DEPTH: usize = 124;
 
 /// Bytes of a text in JSON that one native call escapes (8 KiB: about 1 ms if each needs it). Beyond: in several calls.
 pub const JSON_PIECE_SIZE: usize = 8 * 1024;

@@ -19,7 +19,7 @@ const _: () = {
     assert!(config::limits::BODY_RATE == http::limits::BODY_RATE);
     assert!(config::limits::HEADER_DEADLINE.as_nanos() == http::limits::HEADER_DEADLINE.as_nanos());
     assert!(config::limits::BODY_IDLE.as_nanos() == http::limits::BODY_IDLE.as_nanos());
-    assert!(wire::limits::JSON_DEPTH == script::limits::JSON_DEPTH);
+    assert!(wire::limits::JSON_DEPTH_OF_PAGES == script::limits::JSON_DEPTH);
     assert!(wire::limits::JSON_NUMBER_SIZE == script::limits::JSON_NUMBER_SIZE);
     assert!(TURN_MAX.as_nanos() == script::limits::UNINTERRUPTED.as_nanos());
     assert!(config::limits::KEEP_ALIVE.as_nanos() == http::limits::KEEP_ALIVE.as_nanos());
@@ -85,6 +85,12 @@ pub const PROGRAM_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes of messages and answers that a program's request produces in one turn (256 KiB). Beyond: the rest waits for the next turn.
 pub const PROGRAM_TURN_BYTES: usize = 256 * 1024;
+
+/// Bytes of a body in JSON that are checked in one go (64 KiB, about half a millisecond). Beyond: the rest is checked in later turns.
+pub const JSON_PIECE_SIZE: usize = 64 * 1024;
+
+/// Pieces of longer bodies that are checked in one turn (4). Beyond: other requests with such a body wait for their turn.
+pub const JSON_PIECES_PER_TURN: usize = 4;
 
 /// 1 KiB: a shorter answer of a page is not compressed, because that would save less than a packet.
 pub const PACK_FROM: usize = 1024;

@@ -3,6 +3,7 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod error_pages;
 mod own;
 mod taken;
 
@@ -11,9 +12,11 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
+use self::error_pages::look_at_error_pages;
+pub use self::error_pages::missing_error_pages;
 use self::taken::Taken;
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
@@ -102,9 +105,11 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store is in a served directory, so clients could read all of it.
-    StoreServed {
-        /// Its directory.
+    /// The store or the access log is in a served directory, so clients could read all of it.
+    OwnServed {
+        /// Which of them.
+        what: &'static str,
+        /// Its directory or file.
         path: PathBuf,
         /// The served directory.
         root: PathBuf,
@@ -123,7 +128,8 @@ impl fmt::Display for LoadError {
             ),
             Self::App { path, error } => write!(
                 formatter,
-                "cannot read the app modules of `{}`: {error}; make that directory, or name another `app` in [pages]",
+                "cannot read the app modules of `{}`: {error}; make that directory readable for the server's user, \
+                 or name another `app` in [pages]",
                 path.display()
             ),
             Self::File { path, error } => {
@@ -133,9 +139,9 @@ impl fmt::Display for LoadError {
                 }
                 Ok(())
             }
-            Self::StoreServed { path, root } => write!(
+            Self::OwnServed { what, path, root } => write!(
                 formatter,
-                "the store `{}` lies in `{}`, which is served: clients could read all of it; name a directory elsewhere",
+                "the {what} `{}` lies in `{}`, which is served: clients could read all of it; name a place elsewhere",
                 path.display(),
                 root.display()
             ),
@@ -186,7 +192,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::StoreServed { .. }
+            Self::OwnServed { .. }
             | Self::Own { .. }
             | Self::Uploads { .. }
             | Self::UploadsTaken { .. }
@@ -229,7 +235,7 @@ impl Source {
             pages::load(data.places(), before, &data.config.pages).map_err(LoadError::Pages)?;
         look_at_error_pages(&data)?;
         self.look_at_uploads(&data)?;
-        look_at_store(&data)?;
+        look_at_served(&data)?;
         Ok(data)
     }
 
@@ -285,19 +291,33 @@ fn read_text(path: &Path) -> io::Result<String> {
     std::fs::read_to_string(path)
 }
 
-/// Ensures that the store is not served.
-fn look_at_store(data: &SiteData) -> Result<(), LoadError> {
-    let Some(path) = &data.config.store.path else { return Ok(()) };
-    // It may not exist yet: then its nearest existing parent tells where it will be.
+/// Ensures that neither the store nor the access log is served.
+fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
+    let roots = data.roots.iter().map(|root| &root.path);
+    let roots: Vec<_> = roots.filter_map(|root| Some((root, root.canonicalize().ok()?))).collect();
+    let log = match &data.config.log.access {
+        AccessLog::File(path) => Some(path.as_path()),
+        AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
+    };
+    for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
+        let Some(path) = path else { continue };
+        let place = place_of(path);
+        if let Some((root, _)) = roots.iter().find(|(_, root)| place.starts_with(root)) {
+            let root = (*root).clone();
+            return Err(LoadError::OwnServed { what, path: path.to_path_buf(), root });
+        }
+    }
+    Ok(())
+}
+
+/// Where a file or directory is or will be, without links: if it does not exist yet, its nearest existing parent tells.
+fn place_of(path: &Path) -> PathBuf {
     let absolute = absolute(path);
-    let place = absolute.ancestors().find_map(|part| part.canonicalize().ok());
-    let served = data.roots.iter().map(|root| &root.path).find(|root| {
-        let root = root.canonicalize().ok();
-        place.as_ref().zip(root).is_some_and(|(place, root)| place.starts_with(root))
-    });
-    match served {
-        Some(root) => Err(LoadError::StoreServed { path: path.clone(), root: root.clone() }),
-        None => Ok(()),
+    let found = absolute.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, place)) = found else { return absolute };
+    match absolute.strip_prefix(part) {
+        Ok(rest) if !rest.as_os_str().is_empty() => place.join(rest),
+        _ => place,
     }
 }
 
@@ -310,7 +330,8 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     let AppDirectory { path, presence } = &data.config.app;
     let is_app = match presence {
         AppPresence::Required => true,
-        AppPresence::WithMain => path.join(APP_MAIN).with_extension("lua").is_file(),
+        AppPresence::WithMain => is_there(&path.join(APP_MAIN).with_extension("lua"))
+            .map_err(|error| LoadError::App { path: path.clone(), error })?,
     };
     if !is_app || !data.config.pages.enabled {
         return Ok(());
@@ -331,45 +352,13 @@ fn look_for_app(data: &mut SiteData) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// An error page is a file. A page in its place would never be sent, without any visible reason.
-fn look_at_error_pages(data: &SiteData) -> Result<(), LoadError> {
-    for host in std::iter::once(&data.config.default_host).chain(&data.config.hosts) {
-        let set = data.root_of(&host.files).and_then(|root| data.set_of(root));
-        let Some(index) = set.map(|set| usize::from(set.0)) else { continue };
-        let (Some(place), Some(pages)) = (data.page_roots.get(index), data.pages.get(index)) else {
-            continue;
-        };
-        let root = &place.root;
-        for error_page in &host.error_pages {
-            let path = error_page.path.trim_start_matches('/');
-            let page = pages.find(path).and_then(|page| pages.pages.get(page));
-            if let Some(page) = page.filter(|_| !root.path.join(path).is_file()) {
-                return Err(LoadError::ErrorPage {
-                    status: error_page.status,
-                    path: error_page.path.clone(),
-                    page: root.path.join(&*page.name.file),
-                });
-            }
-        }
+/// Whether a file is there. One that this user may not look for could be there.
+fn is_there(path: &Path) -> io::Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(found.is_file()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
+        Err(_) => Ok(false),
     }
-    Ok(())
-}
-
-/// Configured error pages whose file is missing, so that the server would send its own.
-pub fn missing_error_pages(data: &SiteData) -> Vec<String> {
-    let hosts = std::iter::once(&data.config.default_host).chain(&data.config.hosts);
-    let pages = hosts.flat_map(|host| host.error_pages.iter().map(move |page| (host, page)));
-    let missing = pages.filter_map(|(host, page)| {
-        let file = host.files.root.join(page.path.trim_start_matches('/'));
-        let (status, path) = (page.status, &page.path);
-        (!file.is_file()).then(|| {
-            format!(
-                "`error_pages`: {status} is \"{path}\", but there is no file {}: create it, or remove {status}",
-                file.display()
-            )
-        })
-    });
-    missing.collect()
 }
 
 fn look_at_directory(path: &Path) -> Result<(), LoadError> {

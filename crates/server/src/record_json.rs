@@ -33,7 +33,7 @@ pub fn to_json(key: &[u8], entry: &Record<'_>) -> String {
     put_bytes("key", key, &mut text);
     text.push(',');
     let value = match entry.kind {
-        Kind::Number | Kind::Table => json::check(entry.bytes).ok(),
+        Kind::Number | Kind::Table => json::check_of_page(entry.bytes).ok(),
         Kind::Bytes => None,
     };
     match value {

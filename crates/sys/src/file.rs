@@ -328,10 +328,28 @@ pub fn may_write(path: &Path) -> io::Result<()> {
 /// Whether this program may create files in a directory, given by its path. Nothing is created.
 ///
 /// # Errors
-/// Why not: no permission, a read-only file system, no such directory.
+/// Why not: no permission, a read-only file system, one whose files only the kernel makes, no such directory.
 pub fn may_create_in(directory: &Path) -> io::Result<()> {
     if FileType::from_raw_mode(rustix::fs::stat(directory)?.st_mode) != FileType::Directory {
         return Err(Errno::NOTDIR.into());
+    }
+    // Procfs, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, devpts and selinuxfs (statfs(2)), where the permissions allow root to create
+    // files, and nobody can.
+    let is_of_kernel = matches!(
+        rustix::fs::statfs(directory)?.f_type,
+        rustix::fs::PROC_SUPER_MAGIC
+            | 0x6265_6572
+            | 0x6462_6720
+            | 0x7472_6163
+            | 0x7363_6673
+            | 0x0027_e0eb
+            | 0x6367_7270
+            | 0x1cd1
+            | 0xf97c_ff8c
+    );
+    if is_of_kernel {
+        let why = "only the kernel makes files in this file system";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     let wanted = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     Ok(rustix::fs::access(directory, wanted)?)

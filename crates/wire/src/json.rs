@@ -1,163 +1,96 @@
 //! Which texts the server takes as JSON (RFC 8259), wherever they come in.
 //!
 //! Owns the rule: UTF-8, one value, at most [`JSON_DEPTH`] levels, numbers of at most [`JSON_NUMBER_SIZE`] bytes that a
-//! 64-bit float can hold. `json.decode` of pages takes exactly these texts, so whatever passes here can be read by every
-//! page. Builds no value: who needs the content of a string gets it from [`string`].
+//! 64-bit float can hold. `json.decode` of pages takes exactly these texts, with more levels ([`check_of_page`]), so whatever passes
+//! here can be read by every page, and passed on within other tables. Builds no value: who needs the content of a string gets it from
+//! [`string`].
 
-use std::fmt;
+mod problem;
+mod string;
 
-use crate::limits::{JSON_DEPTH, JSON_NUMBER_SIZE};
+use crate::limits::{JSON_DEPTH, JSON_DEPTH_OF_PAGES, JSON_NUMBER_SIZE};
 
-/// Why a text is not JSON for this server, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// What is wrong.
-    pub kind: ProblemKind,
-    /// The byte at which it is noticed; the first one is 1.
-    pub at: usize,
-}
-
-/// What is wrong with a text that should be JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// A byte that does not belong to UTF-8 (RFC 8259 section 8.1).
-    NotUtf8,
-    /// There is no value where one has to be.
-    NoValue,
-    /// Something follows the value.
-    AfterValue,
-    /// The text ends within a string.
-    OpenString,
-    /// A control character within a string (RFC 8259 section 7).
-    Control,
-    /// A backslash with a letter that is no escape.
-    Escape,
-    /// `\u` without four hexadecimal digits.
-    Digits,
-    /// No string where the name of a field has to be.
-    NoName,
-    /// No colon behind the name of a field.
-    NoColon,
-    /// Neither a comma nor the end of an array.
-    NoArrayEnd,
-    /// Neither a comma nor the end of an object.
-    NoObjectEnd,
-    /// More than [`JSON_DEPTH`] levels.
-    TooDeep,
-    /// A number of more than [`JSON_NUMBER_SIZE`] bytes.
-    LongNumber,
-    /// A number that no 64-bit float can hold.
-    LargeNumber,
-}
-
-// The texts below state these numbers.
-const _: () = assert!(JSON_DEPTH == 100 && JSON_NUMBER_SIZE == 1_000);
-
-impl ProblemKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::NotUtf8 => "not UTF-8",
-            Self::NoValue => "a value expected",
-            Self::AfterValue => "something after the value",
-            Self::OpenString => "the text ends within a string",
-            Self::Control => "a control character within a string",
-            Self::Escape => "not an escape",
-            Self::Digits => "four hexadecimal digits expected",
-            Self::NoName => "the name of a field expected",
-            Self::NoColon => "':' expected",
-            Self::NoArrayEnd => "',' or ']' expected",
-            Self::NoObjectEnd => "',' or '}' expected",
-            Self::TooDeep => "deeper than 100 levels",
-            Self::LongNumber => "a number of more than 1000 bytes",
-            Self::LargeNumber => "a number out of range",
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} at byte {}", self.kind.as_str(), self.at)
-    }
-}
-
-impl std::error::Error for Problem {}
+pub use problem::{Problem, ProblemKind};
+pub use string::string;
 
 /// Checks that a text is one JSON value, with white space around it at most. Returns it as UTF-8, without that white space.
 ///
 /// # Errors
 /// The first problem.
 pub fn check(text: &[u8]) -> Result<&str, Problem> {
+    check_levels(text, JSON_DEPTH)
+}
+
+/// The same for a text that a page wrote. It may have [`JSON_DEPTH_OF_PAGES`] levels.
+///
+/// # Errors
+/// The first problem.
+pub fn check_of_page(text: &[u8]) -> Result<&str, Problem> {
     check_around(text, 0)
 }
 
-/// The same for a text that has this many levels around values that passed [`check`], as a record has one around its value.
+/// The same for a text that has this many levels around values that passed [`check_of_page`], as a record has one around its value.
 ///
 /// # Errors
 /// The first problem.
 pub fn check_around(text: &[u8], levels: usize) -> Result<&str, Problem> {
+    check_levels(text, JSON_DEPTH_OF_PAGES + levels)
+}
+
+fn check_levels(text: &[u8], most: usize) -> Result<&str, Problem> {
     let valid = match simdutf8::compat::from_utf8(text) {
         Ok(valid) => valid,
         Err(error) => {
             return Err(Problem { kind: ProblemKind::NotUtf8, at: error.valid_up_to() + 1 });
         }
     };
-    let most = (JSON_DEPTH + levels).min(u128::BITS as usize);
-    let mut cursor = Cursor { text, at: 0, open: 0, depth: 0, most };
+    let mut cursor = Cursor { text, stop: text.len(), place: Place::beginning(most) };
     cursor.values()?;
-    cursor.skip_space();
-    if cursor.at < text.len() {
-        return Err(cursor.problem(ProblemKind::AfterValue));
-    }
     Ok(valid.trim_matches([' ', '\t', '\n', '\r']))
 }
 
-/// The content of a text that [`check`] has accepted and that begins with a quotation mark. An escaped surrogate without
-/// its partner becomes U+FFFD, because no UTF-8 stands for it (RFC 8259 section 8.2).
-#[must_use]
-pub fn string(text: &str) -> String {
-    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
-    let mut content = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = rest.find('\\') {
-        content.push_str(&rest[..at]);
-        let (character, used) = escaped(&rest.as_bytes()[at..]);
-        content.push(character);
-        rest = rest.get(at + used..).unwrap_or_default();
+/// A [`check`] of a long text in pieces, for a caller that has other work to do between them.
+#[derive(Debug)]
+pub struct Check {
+    place: Place,
+    /// The bytes that are known to be UTF-8.
+    valid: usize,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Self { place: Place::beginning(JSON_DEPTH), valid: 0 }
     }
-    content.push_str(rest);
-    content
 }
 
-/// The character of the escape with which these bytes begin, and how many bytes it takes.
-fn escaped(text: &[u8]) -> (char, usize) {
-    let plain = match text.get(1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => return unicode(text),
-        Some(other) => char::from(*other),
-        None => char::REPLACEMENT_CHARACTER,
-    };
-    (plain, 2)
-}
-
-fn unicode(text: &[u8]) -> (char, usize) {
-    let unit = |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let Some(first) = unit(0) else { return (char::REPLACEMENT_CHARACTER, 2) };
-    let pair = [first, unit(6).unwrap_or_default()];
-    match char::decode_utf16(pair).next() {
-        Some(Ok(character)) => (character, 6 * character.len_utf16()),
-        _ => (char::REPLACEMENT_CHARACTER, 6),
+impl Check {
+    /// Checks about this many more bytes of a text, which is the same each time. `true`: the text is one JSON value.
+    ///
+    /// # Errors
+    /// The first problem in these bytes.
+    pub fn go_on(&mut self, text: &[u8], bytes: usize) -> Result<bool, Problem> {
+        let stop = self.place.at.max(self.valid).saturating_add(bytes).min(text.len());
+        let piece = text.get(self.valid..stop).unwrap_or_default();
+        match simdutf8::compat::from_utf8(piece) {
+            Ok(_) => self.valid = stop,
+            // A character may go on in the next piece.
+            Err(error) if error.error_len().is_none() && stop < text.len() => {
+                self.valid += error.valid_up_to();
+            }
+            Err(error) => {
+                let at = self.valid + error.valid_up_to() + 1;
+                return Err(Problem { kind: ProblemKind::NotUtf8, at });
+            }
+        }
+        let mut cursor = Cursor { text, stop, place: self.place };
+        let is_whole = cursor.values()?;
+        self.place = cursor.place;
+        Ok(is_whole)
     }
 }
 
 /// What may come next.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Expects {
     /// A value.
     Value,
@@ -167,13 +100,21 @@ enum Expects {
     FirstField,
     /// The name of a field.
     Name,
+    /// The rest of the name of a field.
+    RestOfName,
+    /// The colon behind the name of a field.
+    Colon,
+    /// The rest of a string that is a value.
+    RestOfString,
     /// What follows a value: a comma or an end, or nothing.
     Next,
 }
 
-struct Cursor<'t> {
-    text: &'t [u8],
+/// How far a check has come.
+#[derive(Clone, Copy, Debug)]
+struct Place {
     at: usize,
+    expects: Expects,
     /// One bit for each open level, the innermost lowest: 1 for an object, 0 for an array.
     open: u128,
     depth: usize,
@@ -181,59 +122,82 @@ struct Cursor<'t> {
     most: usize,
 }
 
+impl Place {
+    fn beginning(most: usize) -> Self {
+        let most = most.min(u128::BITS as usize);
+        Self { at: 0, expects: Expects::Value, open: 0, depth: 0, most }
+    }
+}
+
+struct Cursor<'t> {
+    text: &'t [u8],
+    /// Where to pause, if that is before the end.
+    stop: usize,
+    place: Place,
+}
+
 impl Cursor<'_> {
     fn problem(&self, kind: ProblemKind) -> Problem {
-        Problem { kind, at: self.at + 1 }
+        Problem { kind, at: self.place.at + 1 }
     }
 
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        self.text.get(self.place.at).copied()
     }
 
     fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
+        while self.place.at < self.stop && matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t'))
+        {
+            self.place.at += 1;
         }
     }
 
-    /// Reads one value, with all that is in it. The levels are bits, so no input can exhaust the stack.
-    fn values(&mut self) -> Result<(), Problem> {
-        let mut expects = Expects::Value;
+    /// Reads one value, with all that is in it and the white space behind it. `false`: the pause comes first. The levels are bits, so no input
+    /// can exhaust the stack.
+    fn values(&mut self) -> Result<bool, Problem> {
         loop {
-            self.skip_space();
-            expects = match expects {
+            let is_in_string =
+                matches!(self.place.expects, Expects::RestOfName | Expects::RestOfString);
+            if !is_in_string {
+                self.skip_space();
+            }
+            if self.place.at >= self.stop && self.stop < self.text.len() {
+                return Ok(false);
+            }
+            self.place.expects = match self.place.expects {
                 Expects::FirstElement if self.peek() == Some(b']') => self.close(),
                 Expects::Value | Expects::FirstElement => self.value()?,
                 Expects::FirstField if self.peek() == Some(b'}') => self.close(),
-                Expects::FirstField | Expects::Name => {
-                    self.name()?;
-                    Expects::Value
-                }
-                Expects::Next if self.depth == 0 => return Ok(()),
-                Expects::Next => self.next()?,
+                Expects::FirstField | Expects::Name => self.name()?,
+                Expects::RestOfName => self.string(Expects::Colon)?,
+                Expects::RestOfString => self.string(Expects::Next)?,
+                Expects::Colon => self.colon()?,
+                Expects::Next if self.place.depth > 0 => self.next()?,
+                Expects::Next if self.place.at == self.text.len() => return Ok(true),
+                Expects::Next => return Err(self.problem(ProblemKind::AfterValue)),
             };
         }
     }
 
     fn open(&mut self, bit: u128) -> Result<(), Problem> {
-        if self.depth >= self.most {
-            return Err(self.problem(ProblemKind::TooDeep));
+        if self.place.depth >= self.place.most {
+            return Err(self.problem(ProblemKind::TooDeep(self.place.most)));
         }
-        self.at += 1;
-        self.depth += 1;
-        self.open = self.open << 1 | bit;
+        self.place.at += 1;
+        self.place.depth += 1;
+        self.place.open = self.place.open << 1 | bit;
         Ok(())
     }
 
     fn close(&mut self) -> Expects {
-        self.at += 1;
-        self.depth -= 1;
-        self.open >>= 1;
+        self.place.at += 1;
+        self.place.depth -= 1;
+        self.place.open >>= 1;
         Expects::Next
     }
 
     fn next(&mut self) -> Result<Expects, Problem> {
-        let is_object = self.open & 1 == 1;
+        let is_object = self.place.open & 1 == 1;
         let (end, problem, after_comma) = if is_object {
             (b'}', ProblemKind::NoObjectEnd, Expects::Name)
         } else {
@@ -241,7 +205,7 @@ impl Cursor<'_> {
         };
         match self.peek() {
             Some(b',') => {
-                self.at += 1;
+                self.place.at += 1;
                 Ok(after_comma)
             }
             Some(byte) if byte == end => Ok(self.close()),
@@ -249,17 +213,20 @@ impl Cursor<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<(), Problem> {
+    fn name(&mut self) -> Result<Expects, Problem> {
         if self.peek() != Some(b'"') {
             return Err(self.problem(ProblemKind::NoName));
         }
-        self.string()?;
-        self.skip_space();
+        self.place.at += 1;
+        Ok(Expects::RestOfName)
+    }
+
+    fn colon(&mut self) -> Result<Expects, Problem> {
         if self.peek() != Some(b':') {
             return Err(self.problem(ProblemKind::NoColon));
         }
-        self.at += 1;
-        Ok(())
+        self.place.at += 1;
+        Ok(Expects::Value)
     }
 
     fn value(&mut self) -> Result<Expects, Problem> {
@@ -272,7 +239,10 @@ impl Cursor<'_> {
                 self.open(0)?;
                 return Ok(Expects::FirstElement);
             }
-            Some(b'"') => self.string()?,
+            Some(b'"') => {
+                self.place.at += 1;
+                return Ok(Expects::RestOfString);
+            }
             Some(b't') => self.word(b"true")?,
             Some(b'f') => self.word(b"false")?,
             Some(b'n') => self.word(b"null")?,
@@ -282,41 +252,43 @@ impl Cursor<'_> {
     }
 
     fn word(&mut self, word: &[u8]) -> Result<(), Problem> {
-        if !self.text[self.at..].starts_with(word) {
+        if !self.text.get(self.place.at..).is_some_and(|rest| rest.starts_with(word)) {
             return Err(self.problem(ProblemKind::NoValue));
         }
-        self.at += word.len();
+        self.place.at += word.len();
         Ok(())
     }
 
-    /// A string, from its quotation mark to behind the closing one.
-    fn string(&mut self) -> Result<(), Problem> {
-        self.at += 1;
-        loop {
+    /// The rest of a string, to behind its closing quotation mark or to the pause. Returns what comes then.
+    fn string(&mut self, next: Expects) -> Result<Expects, Problem> {
+        while self.place.at < self.stop {
             match self.peek() {
                 Some(b'"') => {
-                    self.at += 1;
-                    return Ok(());
+                    self.place.at += 1;
+                    return Ok(next);
                 }
                 Some(b'\\') => self.escape()?,
                 Some(..32) => return Err(self.problem(ProblemKind::Control)),
-                Some(_) => self.at += 1,
-                None => return Err(self.problem(ProblemKind::OpenString)),
+                _ => self.place.at += 1,
             }
         }
+        if self.stop < self.text.len() {
+            return Ok(self.place.expects);
+        }
+        Err(self.problem(ProblemKind::OpenString))
     }
 
     fn escape(&mut self) -> Result<(), Problem> {
-        self.at += 1;
+        self.place.at += 1;
         match self.peek() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.place.at += 1,
             Some(b'u') => {
-                self.at += 1;
-                let digits = self.text.get(self.at..self.at + 4).unwrap_or_default();
+                self.place.at += 1;
+                let digits = self.text.get(self.place.at..self.place.at + 4).unwrap_or_default();
                 if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
                     return Err(self.problem(ProblemKind::Digits));
                 }
-                self.at += 4;
+                self.place.at += 4;
             }
             _ => return Err(self.problem(ProblemKind::Escape)),
         }
@@ -324,21 +296,21 @@ impl Cursor<'_> {
     }
 
     fn digits(&mut self) -> usize {
-        let start = self.at;
+        let start = self.place.at;
         while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
+            self.place.at += 1;
         }
-        self.at - start
+        self.place.at - start
     }
 
     /// A number (RFC 8259 section 6).
     fn number(&mut self) -> Result<(), Problem> {
-        let start = self.at;
+        let start = self.place.at;
         if self.number_end().is_none() {
-            self.at = start;
+            self.place.at = start;
             return Err(self.problem(ProblemKind::NoValue));
         }
-        let end = std::mem::replace(&mut self.at, start);
+        let end = std::mem::replace(&mut self.place.at, start);
         let digits = &self.text[start..end];
         if digits.len() > JSON_NUMBER_SIZE {
             return Err(self.problem(ProblemKind::LongNumber));
@@ -350,14 +322,14 @@ impl Cursor<'_> {
                 return Err(self.problem(ProblemKind::LargeNumber));
             }
         }
-        self.at = end;
+        self.place.at = end;
         Ok(())
     }
 
     /// Moves behind a number; `None` if there is none.
     fn number_end(&mut self) -> Option<()> {
         if self.peek() == Some(b'-') {
-            self.at += 1;
+            self.place.at += 1;
         }
         let starts_with_zero = self.peek() == Some(b'0');
         let whole = self.digits();
@@ -365,15 +337,15 @@ impl Cursor<'_> {
             return None;
         }
         if self.peek() == Some(b'.') {
-            self.at += 1;
+            self.place.at += 1;
             if self.digits() == 0 {
                 return None;
             }
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
+            self.place.at += 1;
             if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
+                self.place.at += 1;
             }
             if self.digits() == 0 {
                 return None;

@@ -174,8 +174,12 @@ pub const RESP_COMMAND_SIZE_OF_STRANGERS: usize = 16 * 1024;
 /// Bytes of an inline RESP command, and of a line with a length (64 KiB, as in Redis). Beyond: an error, and the connection ends.
 pub const RESP_LINE_SIZE: usize = 64 * 1024;
 
-/// Nested arrays and objects of a JSON text (100). Beyond: it is refused where it comes in.
+/// Nested arrays and objects of a JSON text that comes in (100). Beyond: it is refused.
 pub const JSON_DEPTH: usize = 100;
+
+/// Nested arrays and objects of a JSON text that a page writes or reads (124): more than what comes in, so that it can pass on whatever it got
+/// within tables of its own. Beyond: an error in the page.
+pub const JSON_DEPTH_OF_PAGES: usize = 124;
 
 /// Bytes of a number in a JSON text (1,000, a hundred times what a program needs). Beyond: it is refused where it comes in.
 pub const JSON_NUMBER_SIZE: usize = 1_000;

@@ -35,6 +35,8 @@ pub(crate) enum Takes {
     Bytes,
     /// JSON; anything else is refused.
     Json,
+    /// The same with as many levels as pages read and write.
+    JsonOfPage,
     /// Text in a field of a table; anything else is refused.
     Field,
     /// Any bytes; a table has U+FFFD for what is not UTF-8.
@@ -227,7 +229,7 @@ pub(crate) const WAYS: &[WayIn] = &[
     },
     WayIn {
         name: "a page, decoded",
-        takes: Takes::Json,
+        takes: Takes::JsonOfPage,
         put: |place, key, value| place.page_puts(key, &format!("json.decode({})", quoted(value))),
     },
     WayIn {
@@ -289,7 +291,7 @@ pub(crate) const WAYS: &[WayIn] = &[
     },
     WayIn {
         name: "import of exported JSON",
-        takes: Takes::Json,
+        takes: Takes::JsonOfPage,
         put: |place, key, value| {
             let head = format!("{{\"key_base64\":\"{}\",\"json\":", STANDARD.encode(key));
             place.import("b.ndjson", &[head.as_bytes(), value, b"}\n"].concat())

@@ -1,9 +1,9 @@
 //! Requests that wait for the next message of a channel (long polling).
 //!
-//! Owns which requests wait and until when. An answer is a JSON object with the position for the
-//! next request.
+//! Owns which requests wait and until when, and how much is written for them in a turn. An answer
+//! is a JSON object with the position for the next request; a long history takes several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -11,6 +11,7 @@ use runtime::slots::ProcessId;
 use super::Channels;
 use crate::channel::Channel;
 use crate::format::{Numbered, write_object};
+use crate::limits::{POLL_ANSWER_SIZE, POLL_BYTES_PER_TURN, POLLS_RESUMED};
 use crate::outcome::Refusal;
 use crate::position::Position;
 use crate::rights::Rights;
@@ -19,6 +20,12 @@ use crate::rights::Rights;
 #[derive(Debug, Default)]
 pub(super) struct Polls {
     waiting: BTreeMap<ProcessId, Waiting>,
+    /// Requests that could be answered and were put off, oldest first.
+    put_off: VecDeque<ProcessId>,
+    /// How many of those may be answered in this turn.
+    due: usize,
+    /// Bytes of answers in this turn.
+    written: usize,
 }
 
 /// What a request waits for.
@@ -28,6 +35,8 @@ struct Waiting {
     until_ms: u64,
     /// Whether it is in the channel's list of waiting requests.
     is_listed: bool,
+    /// Whether only its turn is missing.
+    is_put_off: bool,
 }
 
 impl Polls {
@@ -39,6 +48,30 @@ impl Polls {
     pub(super) fn resume(&mut self, process: ProcessId) {
         if let Some(waiting) = self.waiting.get_mut(&process) {
             waiting.is_listed = false;
+        }
+    }
+
+    /// Whether a request may be answered in this turn: there is room, and no older request waits for it.
+    fn may_answer(&self, process: ProcessId) -> bool {
+        let is_next =
+            self.put_off.is_empty() || self.put_off.iter().take(self.due).any(|id| *id == process);
+        is_next && self.written < POLL_BYTES_PER_TURN
+    }
+
+    /// At the end of a turn: the oldest requests that were put off are asked again in the next one.
+    pub(super) fn resume_put_off<M>(&mut self, context: &mut ServiceContext<'_, M>) {
+        self.written = 0;
+        self.due = self.put_off.len().min(POLLS_RESUMED);
+        for process in self.put_off.iter().take(self.due) {
+            context.command(Command::Resume(*process));
+        }
+    }
+
+    /// Removes a request from those that were put off.
+    fn drop_put_off(&mut self, process: ProcessId) {
+        if let Some(at) = self.put_off.iter().position(|id| *id == process) {
+            self.put_off.remove(at);
+            self.due -= usize::from(at < self.due);
         }
     }
 
@@ -83,23 +116,40 @@ impl Channels {
         let is_of_now = channel.is_of_now(since);
         let is_behind =
             channel.is_known() && (!is_of_now || since.offset < channel.position().offset);
-        if is_behind || until_ms <= now_ms && channel.is_known() {
+        let is_due = is_behind || until_ms <= now_ms && channel.is_known();
+        if is_due && self.polls.may_answer(process) {
             let answer = answer_of(channel, since);
+            self.polls.written += answer.len();
             self.forget_poll(process);
             // Without other subscribers the channel may be removed.
             self.note(place);
             return Ok(Some(answer));
         }
-        if !before.is_some_and(|waiting| waiting.is_listed) {
+        // One that is put off gets its turn; messages make no difference to it.
+        let waiting = Waiting { channel: place, until_ms, is_listed: !is_due, is_put_off: is_due };
+        self.keep(process, waiting);
+        Ok(None)
+    }
+
+    /// Keeps a request until it is asked again. It counts as a subscriber meanwhile, so that the channel stays.
+    fn keep(&mut self, process: ProcessId, waiting: Waiting) {
+        let before = self.polls.waiting.insert(process, waiting);
+        let was_put_off = before.is_some_and(|before| before.is_put_off);
+        match (was_put_off, waiting.is_put_off) {
+            (false, true) => self.polls.put_off.push_back(process),
+            (true, false) => self.polls.drop_put_off(process),
+            _ => {}
+        }
+        let Some(channel) = &mut self.channels[waiting.channel as usize] else { return };
+        if waiting.is_listed {
             channel.waiting.insert(process);
+        } else {
+            channel.waiting.remove(&process);
         }
         if before.is_none() {
-            // It counts as a subscriber until it is answered, so that the channel stays.
             channel.polls += 1;
-            self.recount(place);
+            self.recount(waiting.channel);
         }
-        self.polls.waiting.insert(process, Waiting { channel: place, until_ms, is_listed: true });
-        Ok(None)
     }
 
     /// Whether a channel's home has answered, so that a request which becomes a subscriber now gets every message published from now on.
@@ -110,21 +160,14 @@ impl Channels {
     pub fn is_ready(&mut self, name: &str, process: ProcessId) -> Result<bool, Refusal> {
         let place = self.find_or_make(name);
         let place = self.counted(place)?;
-        let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
+        let Some(channel) = &self.channels[place as usize] else { return Err(Refusal::Full) };
         if channel.is_known() {
             self.note(place);
             return Ok(true);
         }
-        let before = self.polls.waiting.get(&process).copied();
-        if !before.is_some_and(|waiting| waiting.is_listed) {
-            channel.waiting.insert(process);
-        }
-        if before.is_none() {
-            channel.polls += 1;
-            self.recount(place);
-        }
-        let waiting = Waiting { channel: place, until_ms: u64::MAX, is_listed: true };
-        self.polls.waiting.insert(process, waiting);
+        let waiting =
+            Waiting { channel: place, until_ms: u64::MAX, is_listed: true, is_put_off: false };
+        self.keep(process, waiting);
         Ok(false)
     }
 
@@ -145,6 +188,9 @@ impl Channels {
     /// A waiting request has ended.
     pub(super) fn forget_poll(&mut self, process: ProcessId) {
         let Some(waiting) = self.polls.waiting.remove(&process) else { return };
+        if waiting.is_put_off {
+            self.polls.drop_put_off(process);
+        }
         if let Some(channel) = &mut self.channels[waiting.channel as usize] {
             channel.polls -= 1;
             if waiting.is_listed {
@@ -155,23 +201,26 @@ impl Channels {
     }
 }
 
-/// `{"since":"e-7","recovered":true,"messages":[…]}`.
+/// `{"since":"e-7","recovered":true,"messages":[…]}`: as many messages as fit into an answer, and one at least. `since` is the position of the last one.
 fn answer_of(channel: &Channel, since: Position) -> Vec<u8> {
     let is_of_now = channel.is_of_now(since);
     let first = if is_of_now { since.offset + 1 } else { 0 };
     let (messages, lost) = channel.history.since(first);
     let recovered = is_of_now && lost == 0;
-    let position = channel.position();
-    let mut out =
-        format!("{{\"since\":\"{position}\",\"recovered\":{recovered},\"messages\":[").into_bytes();
-    for (number, (offset, body)) in messages.enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
+    let mut last = channel.position();
+    let mut written = Vec::new();
+    for (offset, body) in messages {
         let position = Position { epoch: channel.epoch, offset };
+        if !written.is_empty() {
+            if written.len() + body.bytes().len() > POLL_ANSWER_SIZE {
+                last = Position { offset: offset - 1, ..position };
+                break;
+            }
+            written.push(b',');
+        }
         let message = Numbered { channel: &channel.name, position, has_history: true, body };
-        write_object(message, &mut out);
+        write_object(message, &mut written);
     }
-    out.extend_from_slice(b"]}");
-    out
+    let begin = format!("{{\"since\":\"{last}\",\"recovered\":{recovered},\"messages\":[");
+    [begin.as_bytes(), &written, b"]}"].concat()
 }

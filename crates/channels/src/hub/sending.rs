@@ -28,6 +28,7 @@ impl Channels {
         self.run_dismissed(context);
         self.catch_up(context);
         self.sweep(context);
+        self.polls.resume_put_off(context);
         self.send_letters(context);
         self.refill_backlog(context);
     }

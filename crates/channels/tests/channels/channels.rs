@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::stage::{Heard, heard, messages, stage};
 use channels::{Access, Glob, HistoryRules, Rulebook, Rules, Slow, limits};
-use world::{Stage, Stall};
+use runtime::scheduler::Waiting;
+use world::{ClientId, Stage, Stall};
 
 const KEPT: HistoryRules = HistoryRules { count: 100, bytes: 100_000, age_ms: 60_000 };
 
@@ -198,6 +199,63 @@ fn a_poll_waits_for_the_next_message_and_costs_nothing_meanwhile() {
         stage.pass(Duration::from_secs(125));
         assert_eq!(known(&mut stage), vec![(0, 0, 0); usize::from(schedulers)]);
     }
+}
+
+/// A channel with twenty messages of 60 KB.
+fn with_long_history() -> Stage<crate::stage::Lines> {
+    let history = HistoryRules { count: 100, bytes: 4 << 20, age_ms: 600_000 };
+    let mut stage = stage(1, all(Rules { history, ..Rules::default() }));
+    let publisher = stage.connect();
+    for _ in 0..20 {
+        stage.send(publisher, format!("pub long {}\n", "x".repeat(60_000)).as_bytes());
+    }
+    stage
+}
+
+#[test]
+fn a_long_history_is_polled_in_parts() {
+    let mut stage = with_long_history();
+    let reader = stage.connect();
+    let (mut since, mut offsets, mut answers) = (String::new(), Vec::new(), 0);
+    while offsets.len() < 20 {
+        let answer = stage.exchange(reader, &format!("poll long 20 {since}\n"));
+        assert!(answer.len() < limits::POLL_ANSWER_SIZE + 200, "{} bytes", answer.len());
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["recovered"], true, "answer {answers}");
+        let messages = answer["messages"].as_array().unwrap();
+        assert!(!messages.is_empty(), "answer {answers}");
+        offsets.extend(messages.iter().map(|message| message["offset"].as_u64().unwrap()));
+        since = answer["since"].as_str().unwrap().to_owned();
+        answers += 1;
+    }
+    assert_eq!(offsets, Vec::from_iter(1..=20));
+    assert_eq!((answers, since), (5, position(&mut stage, "long")));
+}
+
+#[test]
+fn many_polls_are_answered_in_several_turns_the_oldest_first() {
+    let mut stage = with_long_history();
+    let clients: Vec<_> = (0..100).map(|_| stage.connect()).collect();
+    for client in &clients {
+        stage.world().client_send(*client, b"poll long 20\n");
+    }
+    let made = |stage: &mut Stage<crate::stage::Lines>| {
+        let stats = stage.schedulers()[0].stats();
+        stats.sent_bytes + stats.buffered_bytes
+    };
+    let (mut before, mut left) = (made(&mut stage), clients.as_slice());
+    while !left.is_empty() {
+        assert!(stage.schedulers()[0].turn(Waiting::Forbidden).unwrap(), "{} wait", left.len());
+        let after = made(&mut stage);
+        // Each begins one more than fits; what waits is counted with its room.
+        assert!(after - before < 3 * limits::POLL_BYTES_PER_TURN as u64, "{}", after - before);
+        before = after;
+        let is_answered = |client: &ClientId| !stage.world().client_received(*client).is_empty();
+        let answered = left.iter().take_while(|client| is_answered(client)).count();
+        left = &left[answered..];
+        assert!(!left.iter().skip(1).any(is_answered), "the oldest come first");
+    }
+    assert_eq!(stage.schedulers()[0].service().channels.stats().subscriptions, 0);
 }
 
 #[test]

@@ -205,7 +205,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if has_more && queued > OUTBOX_BYTES {
             return Err(CloseReason::OutboxFull);
         }
-        if adds { self.check_memory(process) } else { Ok(()) }
+        if adds { self.check_memory(id, process) } else { Ok(()) }
     }
 
     /// Bytes of a stream's output that its carrier has not taken.

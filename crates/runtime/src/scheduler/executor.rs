@@ -66,6 +66,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) resumed: VecDeque<ProcessId>,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read since.
     pub(super) starved: Vec<ProcessId>,
+    /// Processes whose outbox became large since the list was last searched; some have ended or been read since.
+    pub(super) large: Vec<ProcessId>,
     pub(super) running: Option<Running>,
     pub(super) spin: Spin,
     pub(super) sampler: Sampler,
@@ -100,6 +102,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             run_queue: VecDeque::new(),
             resumed: VecDeque::new(),
             starved: Vec::new(),
+            large: Vec::new(),
             running: None,
             spin: Spin::new(settings.spin_ns),
             sampler: Sampler::default(),

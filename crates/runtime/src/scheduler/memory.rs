@@ -1,6 +1,7 @@
 //! Memory: what a scheduler does when its processes' queues are nearly full.
 //!
-//! Owns the four thresholds and the list of connections that are not read meanwhile. Connections
+//! Owns the thresholds, the list of connections that are not read meanwhile, and the list of those
+//! with much unsent output: whoever holds most gives it back, before others notice. Connections
 //! without queued bytes are always read below the limit itself; otherwise a few that fill the
 //! queues would stop all others.
 
@@ -9,8 +10,8 @@ use sys::pollset::Pollset;
 use super::Scheduler;
 use super::executor::{Executor, Lives, ProcessOf};
 use crate::limits::{
-    MEMORY_PERCENT_OF_NO_CONNECTION, MEMORY_PERCENT_OF_NO_IDLE, MEMORY_PERCENT_OF_NO_READ,
-    MEMORY_PERCENT_OF_READ_AGAIN,
+    LARGE_OUTBOXES, MEMORY_PERCENT_OF_GIVE_BACK, MEMORY_PERCENT_OF_NO_CONNECTION,
+    MEMORY_PERCENT_OF_NO_READ, MEMORY_PERCENT_OF_READ_AGAIN, MEMORY_PERCENT_OF_SMALL_OUTPUT,
 };
 use crate::process::Flags;
 use crate::service::{CloseReason, Event, Service};
@@ -47,11 +48,32 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         true
     }
 
-    /// Whether the queues may grow by this many bytes.
+    /// Bytes of unsent output from which on a process holds much.
+    fn large_outbox_bytes(&self) -> usize {
+        self.settings.buffered_bytes / LARGE_OUTBOXES
+    }
+
+    /// Whether an outbox of this many bytes may stay when the queues grow by `more` bytes. A small one may go beyond the limit: those that hold
+    /// much give it back in the next turn.
     #[inline]
-    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
-        let held = self.stats.buffered_bytes.saturating_add(bytes as u64);
-        held <= self.settings.buffered_bytes as u64
+    pub(super) fn has_room_for(&self, outbox_bytes: usize, more: usize) -> bool {
+        let held = self.stats.buffered_bytes.saturating_add(more as u64);
+        let limit = self.settings.buffered_bytes as u64;
+        held <= limit
+            || outbox_bytes < self.large_outbox_bytes()
+                && held <= limit.saturating_mul(MEMORY_PERCENT_OF_SMALL_OUTPUT) / 100
+    }
+
+    /// Lists a process whose output has grown and has to wait, once it holds much of it.
+    #[inline]
+    pub(super) fn note_outbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
+        let large = self.large_outbox_bytes();
+        if let Some(outbox) = &mut process.outbox
+            && outbox.queued_bytes() >= large
+            && outbox.is_newly_large()
+        {
+            self.large.push(id);
+        }
     }
 
     /// Whether new connections should be refused.
@@ -74,8 +96,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if !self.executor.starved.is_empty() {
             self.relieve_starved();
         }
-        if self.executor.holds_percent(MEMORY_PERCENT_OF_NO_IDLE) {
-            self.shed_idle();
+        // Limit: processes that hold little by now are removed from the list before they outnumber the others.
+        if self.executor.large.len() > 2 * LARGE_OUTBOXES {
+            self.find_large();
+        }
+        if self.executor.holds_percent(MEMORY_PERCENT_OF_GIVE_BACK) {
+            self.give_back();
         }
     }
 
@@ -95,12 +121,56 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// One per tick: a client that fills a few queues must not be able to close everyone's idle connections.
-    fn shed_idle(&mut self) {
+    /// Closes who holds most. If that is nobody, one idle connection per tick: a client that fills a few queues must not be able to close
+    /// everyone's.
+    fn give_back(&mut self) {
         let tick = self.executor.clock.now().tick();
-        if self.shed != tick {
+        if self.shed == tick {
+            return;
+        }
+        if !self.close_largest() {
             self.shed = tick;
             self.evict_idle();
         }
+    }
+
+    /// Closes the processes with the most unsent output, until the queues hold less. `false` if unsent output is not what fills them.
+    fn close_largest(&mut self) -> bool {
+        let mut holders = self.find_large();
+        let unsent: usize = holders.iter().map(|(bytes, _)| bytes).sum();
+        if (unsent as u64) < self.executor.stats.buffered_bytes / 2 || holders.is_empty() {
+            return false;
+        }
+        holders.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, id) in holders {
+            if let Some(process) = self.table.lookup(id) {
+                let reason = self.executor.cut_for_want_of_memory(process);
+                self.close(id, reason);
+            }
+            if !self.executor.holds_percent(MEMORY_PERCENT_OF_GIVE_BACK) {
+                break;
+            }
+        }
+        true
+    }
+
+    /// The processes with much unsent output, and how much. The list keeps no others.
+    fn find_large(&mut self) -> Vec<(usize, ProcessId)> {
+        let large = self.executor.large_outbox_bytes();
+        let mut found = Vec::new();
+        self.executor.large.sort_unstable();
+        self.executor.large.dedup();
+        self.executor.large.retain(|id| {
+            let outbox = self.table.lookup(*id).and_then(|process| process.outbox.as_mut());
+            let Some(outbox) = outbox else { return false };
+            let bytes = outbox.queued_bytes();
+            if bytes < large {
+                outbox.note_small();
+                return false;
+            }
+            found.push((bytes, *id));
+            true
+        });
+        found
     }
 }

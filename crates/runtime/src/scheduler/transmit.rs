@@ -86,14 +86,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             return Err(CloseReason::OutboxFull);
         }
         // A process that adds nothing is not to blame: others may have received what fills the rest.
-        self.check_memory(process)
+        self.check_memory(id, process)
     }
 
     /// The socket accepted this many bytes of the output: the rest is queued.
     fn keep_rest(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, count: usize) -> Lives {
         self.stats.sent_bytes += count as u64;
         let rest = self.output.plain().and_then(|bytes| bytes.get(count..)).unwrap_or_default();
-        if !self.has_room_for(rest.len()) {
+        if !self.has_room_for(rest.len(), rest.len()) {
             self.output.clear();
             return Err(self.cut_for_want_of_memory(process));
         }
@@ -102,19 +102,22 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.output.clear();
         self.stats.count_buffered(0, outbox.queued_bytes());
         process.outbox = Some(outbox);
+        self.note_outbox(id, process);
         self.wait_for_room(id, process)
     }
 
-    /// Ends a process whose output has to wait while there is no memory for it.
-    pub(super) fn check_memory(&mut self, process: &ProcessOf<P, S>) -> Lives {
-        if process.outbox.is_none() || self.has_room_for(0) {
-            return Ok(());
+    /// Ends a process whose output has grown and has to wait while there is no memory for it.
+    pub(super) fn check_memory(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        let Some(outbox) = &process.outbox else { return Ok(()) };
+        if !self.has_room_for(outbox.queued_bytes(), 0) {
+            return Err(self.cut_for_want_of_memory(process));
         }
-        Err(self.cut_for_want_of_memory(process))
+        self.note_outbox(id, process);
+        Ok(())
     }
 
     /// The output of a process would have to wait, and there is no memory for it: the connection is cut, visibly for its peer.
-    fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
+    pub(super) fn cut_for_want_of_memory(&mut self, process: &ProcessOf<P, S>) -> CloseReason {
         self.reset_on_close(process);
         CloseReason::OutboxFull
     }
@@ -233,7 +236,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.count_buffered(0, outbox.queued_bytes());
         process.outbox = Some(outbox);
         self.wait_for_room(id, process)?;
-        self.check_memory(process)
+        self.check_memory(id, process)
     }
 
     /// At the end of the turn, sends what was posted to a process in one write.
@@ -259,7 +262,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         } else {
             self.transmit_outbox(id, process)?;
         }
-        self.check_memory(process)
+        self.check_memory(id, process)
     }
 
     /// Asks the service to have a file read that is not in the page cache.

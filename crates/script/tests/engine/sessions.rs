@@ -152,7 +152,7 @@ fn what_cannot_be_kept_is_an_error() {
         ("request.session[1] = 'x'", "request.session has fields with names, not with a number: 1"),
         (
             "request.session.s = request.session",
-            "request.session.s: json.encode: deeper than 100 levels, or a table within itself",
+            "request.session.s: json.encode: deeper than 124 levels, or a table within itself",
         ),
         (
             "request.session.a = 'x' request.session.text = string.rep('x', 4000)",

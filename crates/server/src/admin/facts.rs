@@ -25,6 +25,13 @@ pub struct Facts {
     pub process: u32,
 }
 
+impl Facts {
+    /// The CPUs of the schedulers; none if they are not pinned.
+    pub(super) fn pinned_cpus(&self) -> Option<Vec<usize>> {
+        self.cpus.iter().copied().collect()
+    }
+}
+
 /// The phase of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {

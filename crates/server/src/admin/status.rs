@@ -38,7 +38,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "listeners": facts.listeners,
         "schedulers": round.reports.len(),
         "schedulers_answering": answered().count(),
-        "cpus": facts.cpus,
+        "cpus": facts.pinned_cpus(),
         "descriptor_tables": if facts.private_tables { "private" } else { "shared" },
         "sandbox": facts.sandbox,
         "connections": answered().map(|report| report.processes).sum::<usize>(),

@@ -1,20 +1,23 @@
 //! Which directories cannot be the upload directory.
 //!
-//! Owns the rule that files saved by pages never replace anything that the server reads. Inspects
+//! Owns the rule that files saved by pages never replace anything that the server uses. Inspects
 //! the disk before anything is served.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use config::{Config, RouteAction};
+use config::{AccessLog, Address, Config, RouteAction};
 
+use super::place_of;
 use crate::site_data::SiteData;
 
 /// Why a directory cannot be used for uploads.
 #[derive(Debug)]
 pub enum Taken {
-    /// It contains, at any depth, a file that the server uses: the configuration, or the keys.
+    /// It contains, at any depth, something that the server uses: the configuration, keys, the log or a socket.
     Own(PathBuf),
+    /// It is, is in, or contains the directory of the store.
+    Store(PathBuf),
     /// It is a served directory with pages, or contains one; with the place in the configuration that serves it.
     Root(PathBuf, String),
     /// It contains a page.
@@ -25,10 +28,15 @@ pub enum Taken {
 
 impl fmt::Display for Taken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Own(path) | Self::Root(path, _) | Self::Page(path) | Self::App(path)) = self;
+        let (Self::Own(path)
+        | Self::Store(path)
+        | Self::Root(path, _)
+        | Self::Page(path)
+        | Self::App(path)) = self;
         let path = path.display();
         match self {
-            Self::Own(_) => write!(formatter, "the server reads `{path}`"),
+            Self::Own(_) => write!(formatter, "the server uses `{path}`"),
+            Self::Store(_) => write!(formatter, "`{path}` is the store"),
             Self::Root(_, by) => write!(formatter, "`{path}` is served by {by}"),
             Self::Page(_) => write!(formatter, "`{path}` is a page"),
             Self::App(_) => write!(formatter, "`{path}` has the app modules"),
@@ -39,19 +47,24 @@ impl fmt::Display for Taken {
 impl Taken {
     /// The reason why this directory cannot be used, if any. A directory inside a served one is allowed if it contains no page.
     pub(super) fn of(uploads: &Path, config: Option<&Path>, data: &SiteData) -> Option<Self> {
-        // A file that does not exist cannot be replaced.
         let place = uploads.canonicalize().ok()?;
-        let below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&place));
-        let own = [config, data.config.pages.secret_file.as_deref()];
+        let below = |path: &Path| place_of(path).starts_with(&place);
         // For a link, the directory of the link counts too, because the link could be replaced there.
         let lies_below = |path: &Path| below(path) || path.parent().is_some_and(below);
-        if let Some(file) = own.into_iter().flatten().find(|path| lies_below(path)) {
+        if let Some(file) =
+            config.into_iter().chain(own_files(&data.config)).find(|path| lies_below(path))
+        {
             return Some(Self::Own(file.to_path_buf()));
         }
-        let app = &data.config.app.path;
-        let within = app.canonicalize().is_ok_and(|app| place.starts_with(app));
-        if within || below(app) {
-            return Some(Self::App(app.clone()));
+        let directories = [
+            (Some(&data.config.app.path), Self::App as fn(PathBuf) -> Self),
+            (data.config.store.path.as_ref(), Self::Store),
+        ];
+        for (path, taken) in directories {
+            let Some(path) = path else { continue };
+            if place.starts_with(place_of(path)) || lies_below(path) {
+                return Some(taken(path.clone()));
+            }
         }
         for root in data.roots.iter().map(|root| &root.path) {
             if lies_below(root) {
@@ -67,6 +80,26 @@ impl Taken {
         }
         None
     }
+}
+
+/// Every file and socket that the configuration names for the server itself.
+fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
+    let keys = &config.channel_settings.keys;
+    let files = [
+        config.pages.secret_file.as_deref(),
+        keys.token_keys.as_deref(),
+        keys.api_keys.as_deref(),
+        config.admin.socket.as_deref(),
+        match &config.log.access {
+            AccessLog::File(path) => Some(path.as_path()),
+            AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
+        },
+    ];
+    let sockets = config.listeners.iter().filter_map(|listener| match &listener.address {
+        Address::Unix(path) => Some(path.as_path()),
+        Address::Tcp(_) | Address::Systemd(_) => None,
+    });
+    files.into_iter().flatten().chain(sockets)
 }
 
 /// The part of the configuration that serves a directory.

@@ -69,12 +69,12 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     sys::lost_page::report().map_err(ServeError::Signals)?;
     runtime::panic::report_with_backtrace();
     sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
-    let Met { data, user, schedulers, descriptors } = requirements::meet(source)?;
+    let Met { data, user, schedulers, descriptors, log } = requirements::meet(source)?;
     let data = Arc::new(data);
     let config = &data.config;
     diagnostic::set_least(level_of(config.log.level));
     let pages = LivePages::new(&data);
-    let log = openings::open_log(config, user.as_ref())?;
+    let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
     sys::signal::block_all();
@@ -103,6 +103,14 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
+    if let Err(error) = outlet::open() {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("schedulers may wait for the reader of standard error: {error}"),
+        );
+    }
+    // The listeners are open: whoever has connected does not wait for the reader of what is announced.
+    launched.start();
     announce(&standing);
     if data.config.pages.errors == PageErrors::Shown {
         diagnostic::write(
@@ -111,13 +119,6 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         );
     }
     tell(&standing.facts, control_path.as_deref());
-    if let Err(error) = outlet::open() {
-        diagnostic::write(
-            Level::Warn,
-            format_args!("schedulers may wait for the reader of standard error: {error}"),
-        );
-    }
-    launched.start();
     let served =
         signals::run(source, (&data, pages), crew.main()?, (launched, watch), control, helpers);
     outlet::finish();

@@ -30,12 +30,16 @@ pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeE
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
 }
 
-/// Opens the access log, if one is configured.
+/// Opens the access log, if one is configured and not open yet.
 pub(super) fn open_log(
     config: &Config,
+    open: Option<LogFile>,
     user: Option<&User>,
 ) -> Result<Option<(LogTarget, LogFile)>, ServeError> {
     let Some(target) = log_target(config) else { return Ok(None) };
+    if let Some(log) = open {
+        return Ok(Some((target, log)));
+    }
     if let (LogTarget::File(path), Some(user)) = (&target, others(user)) {
         LogFile::create_for(user, path).map_err(ServeError::Log)?;
     }

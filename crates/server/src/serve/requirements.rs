@@ -12,6 +12,7 @@ use pages::Before;
 use runtime::launch::{self, LaunchError};
 use sys::credentials::User;
 use sys::file::{may_create_in, may_write};
+use sys::log_file::LogFile;
 use sys::pollset::epoll::Epoll;
 use sys::socket::{ListenAddress, UnixAddress, may_listen};
 
@@ -29,6 +30,8 @@ pub(super) struct Met {
     pub(super) schedulers: usize,
     /// Descriptors that each table may have.
     pub(super) descriptors: u64,
+    /// The access log, if it was there: the reader of a FIFO may end when it is closed.
+    pub(super) log: Option<LogFile>,
 }
 
 /// The site, if a server would start with it now. Sockets of a service manager are taken for granted, and so are addresses on which a
@@ -56,13 +59,13 @@ pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
         polled.map_err(|error| ServeError::Launch(LaunchError::BusyPoll(error)))?;
     }
     look_at_addresses(config)?;
-    look_at_log(config, user.as_ref())?;
+    let log = look_at_log(config, user.as_ref())?;
     look_at_store(config, user.as_ref())?;
     if let Some(path) = config.pages.uploads.as_deref().filter(|_| config.pages.enabled) {
         let refused = |error| ServeError::Uploads { path: path.to_path_buf(), error };
         as_user(user.as_ref(), || may_create_in(path).map_err(refused))?;
     }
-    Ok(Met { data, user, schedulers, descriptors })
+    Ok(Met { data, user, schedulers, descriptors, log })
 }
 
 /// Does something with the rights that the server has later.
@@ -99,17 +102,18 @@ fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-fn look_at_log(config: &Config, user: Option<&User>) -> Result<(), ServeError> {
-    let AccessLog::File(path) = &config.log.access else { return Ok(()) };
+/// Opens the access log if it is there, which says what no permission tells: that nobody reads a FIFO, for example.
+fn look_at_log(config: &Config, user: Option<&User>) -> Result<Option<LogFile>, ServeError> {
+    let AccessLog::File(path) = &config.log.access else { return Ok(None) };
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let refused = |error| ServeError::Log(named(error));
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(refused(io::ErrorKind::IsADirectory.into())),
-        Ok(_) => as_user(user, || may_write(path).map_err(refused)),
+        Ok(_) => as_user(user, || LogFile::open(path).map(Some).map_err(refused)),
         // It is made before the server becomes the user.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            may_create_in(directory_of(path)).map_err(refused)
+            may_create_in(directory_of(path)).map(|()| None).map_err(refused)
         }
         Err(error) => Err(refused(error)),
     }

@@ -24,6 +24,7 @@ use wire::http::status::Status;
 
 use super::endpoints::Helpers;
 use super::engine::runner_of;
+use super::json_checks::JsonChecks;
 use super::look::remember;
 use super::orders::Programs;
 use super::packer::Packer;
@@ -65,6 +66,7 @@ impl Site {
             runner,
             channels,
             joining: Vec::new(),
+            json_checks: JsonChecks::default(),
             programs: Programs::default(),
             upgraded: None,
             at_work: Arc::default(),
@@ -178,6 +180,7 @@ impl Site {
         self.publish_of_pages(context.now.monotonic_ms());
         self.hear_channels(context);
         self.channels.end_turn(context);
+        self.json_checks.end_turn(context);
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
         self.order_for_pages(context);
@@ -245,6 +248,7 @@ impl Application for Site {
         self.uploads.finish(process);
         self.packer.forget(process);
         self.channels.forget(process);
+        self.json_checks.forget(process);
         self.programs.forget(process);
         if let Some(store) = &mut self.store {
             store.forget(process);

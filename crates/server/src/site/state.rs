@@ -20,6 +20,7 @@ use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
 use super::endpoints::Helpers;
+use super::json_checks::JsonChecks;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::store_desk::StoreDesk;
@@ -67,6 +68,8 @@ pub struct Site {
     pub(super) joining: Vec<ListenerNumber>,
     /// The store, if there is one.
     pub(crate) store: Option<Box<StoreDesk>>,
+    /// Checks of long bodies.
+    pub(super) json_checks: JsonChecks,
     /// Pending orders of programs.
     pub(super) programs: Programs,
     /// What the connection whose request is being answered changes to.

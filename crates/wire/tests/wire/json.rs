@@ -1,7 +1,7 @@
 //! Which texts are JSON (RFC 8259), held against `serde_json`.
 
 use proptest::prelude::*;
-use wire::json::{Problem, ProblemKind, check, string};
+use wire::json::{Check, Problem, ProblemKind, check, check_around, check_of_page, string};
 
 fn kind(text: &[u8]) -> Option<(ProblemKind, usize)> {
     check(text).err().map(|Problem { kind, at }| (kind, at))
@@ -60,13 +60,17 @@ fn a_problem_has_its_place() {
 fn the_bounds_are_reached_and_not_exceeded() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     assert!(check(nested(100).as_bytes()).is_ok());
-    assert_eq!(kind(nested(101).as_bytes()), Some((ProblemKind::TooDeep, 101)));
+    assert_eq!(kind(nested(101).as_bytes()), Some((ProblemKind::TooDeep(100), 101)));
     let objects = "{\"a\":".repeat(100) + "1" + &"}".repeat(100);
     assert!(check(objects.as_bytes()).is_ok());
     assert_eq!(
         kind(format!("[{objects}]").as_bytes()).map(|(kind, _)| kind),
-        Some(ProblemKind::TooDeep)
+        Some(ProblemKind::TooDeep(100))
     );
+    assert!(check_of_page(nested(124).as_bytes()).is_ok());
+    let problem = check_of_page(nested(125).as_bytes()).unwrap_err();
+    assert_eq!(problem.to_string(), "deeper than 124 levels at byte 125");
+    assert!(check_around(nested(125).as_bytes(), 1).is_ok());
     assert!(check(("1".to_owned() + "." + &"1".repeat(998)).as_bytes()).is_ok());
     assert_eq!(kind("1".repeat(1_001).as_bytes()), Some((ProblemKind::LongNumber, 1)));
     assert_eq!(kind("9".repeat(400).as_bytes()), Some((ProblemKind::LargeNumber, 1)));
@@ -123,5 +127,84 @@ proptest! {
         if let (Ok(text), Ok(serde_json::Value::String(content))) = (checked, other) {
             prop_assert_eq!(string(text), content);
         }
+    }
+}
+
+/// Checks a text in pieces of this size.
+fn check_in_pieces(text: &[u8], size: usize) -> Result<(), Problem> {
+    let mut check = Check::default();
+    let mut pieces = 0;
+    while !check.go_on(text, size)? {
+        pieces += 1;
+        assert!(pieces <= text.len(), "it does not end");
+    }
+    Ok(())
+}
+
+/// Pieces of texts, so that there is something to cut everywhere.
+const PIECES: [&str; 24] = [
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\"a\"",
+    "\"",
+    "\\",
+    "\\u00e9",
+    "\\ud83d\\ude00",
+    "1",
+    "-0.5e3",
+    "1e999",
+    "true",
+    "null",
+    "nul",
+    "{\"a\":1}",
+    "[1, 2]",
+    "\"\u{e9}\u{1f600}\"",
+    "\u{1f600}",
+    "\t",
+];
+
+proptest! {
+    #[test]
+    fn a_text_in_pieces_is_checked_as_a_whole(
+        parts in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..12), sizes in 1..9_usize,
+        broken in prop::option::of((0..40_usize, 128_u8..)),
+    ) {
+        let mut text = parts.concat().into_bytes();
+        if let Some((at, byte)) = broken && let Some(place) = text.get_mut(at) {
+            *place = byte;
+        }
+        let (whole, pieces) = (check(&text).map(drop), check_in_pieces(&text, sizes));
+        prop_assert_eq!(whole.is_ok(), pieces.is_ok(), "{:?}", String::from_utf8_lossy(&text));
+        // A byte that is not UTF-8 may come after another problem.
+        if let (Err(whole), Err(pieces)) = (whole, pieces) && whole.kind != ProblemKind::NotUtf8 {
+            prop_assert_eq!(whole, pieces, "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+#[test]
+fn a_piece_of_a_long_text_is_short_whatever_the_text_is() {
+    let long = |begin: &str, middle: &str, end: &str| [begin, &middle.repeat(5_000), end].concat();
+    for text in [
+        long("\"", "a", "\""),
+        long("", " ", "1"),
+        long("1", "\n", ""),
+        long("[1", ",1", "]"),
+        long("{\"", "a", "\":1}"),
+        long("{\"a\"", " ", ":1}"),
+        long("[", "{},", "1]"),
+    ] {
+        let mut check = Check::default();
+        let mut pieces = 1;
+        while !check.go_on(text.as_bytes(), 100).unwrap() {
+            pieces += 1;
+        }
+        assert!(pieces >= text.len() / 110, "{pieces} pieces of {}", &text[..9]);
     }
 }

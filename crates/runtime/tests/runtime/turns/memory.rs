@@ -215,3 +215,87 @@ fn who_adds_nothing_is_not_reset_for_what_others_hold() {
     bench.turn();
     assert_eq!(bench.world.client_received(stalled).len(), 2 * LONG_ANSWER);
 }
+
+#[test]
+fn from_ninety_five_percent_on_who_holds_most_output_gives_it_back_and_no_idle_connection_goes() {
+    let (mut bench, _) = holding(&[]);
+    let idle = bench.connect();
+    assert_eq!(bench.ask(idle, b"hello\n"), b"hello\n");
+    let [more, less] = [bench.connect(), bench.connect()];
+    for (client, line) in [(more, 40_000), (less, 20_000)] {
+        bench.world.client_stall(client, Stall::Reading);
+        bench.ask(client, &[vec![b'x'; line].as_slice(), b"\nlong\n"].concat());
+    }
+    let rest = LIMIT * 95 / 100 - held(&bench);
+    assert!(rest < LIMIT / 2, "most of it is output");
+    hold(&mut bench, rest - 1);
+    let last = bench.connect();
+    assert_eq!(bench.world.client_state(more), ClientState::Open, "one byte below the threshold");
+    bench.ask(last, b"h");
+    bench.turn();
+    assert_eq!(bench.world.client_state(more), ClientState::Reset);
+    assert_eq!(bench.world.client_state(less), ClientState::Open, "there is room again");
+    assert_eq!(bench.ask(idle, b"hello\n"), b"hello\n");
+    let reasons = [CloseReason::OutboxFull, CloseReason::Evicted];
+    assert_eq!(reasons.map(|reason| closed(&bench, reason)), [1, 0]);
+}
+
+#[test]
+fn who_was_large_and_becomes_large_again_is_found_again() {
+    let settings = Settings { connections: 100, buffered_bytes: LIMIT, ..Settings::default() };
+    let mut bench = bench_with(Faults::none(), settings);
+    let client = bench.connect();
+    for _ in 0..3 {
+        bench.world.client_stall(client, Stall::Reading);
+        bench.ask(client, &b"long\n".repeat(2));
+        assert!(held(&bench) > LIMIT / 2, "{} bytes wait for it", held(&bench));
+        bench.world.client_stall(client, Stall::Nothing);
+        bench.turn();
+        assert_eq!(bench.world.client_received(client).len(), 2 * LONG_ANSWER);
+        assert_eq!(held(&bench), 0);
+    }
+    bench.world.client_stall(client, Stall::Reading);
+    bench.ask(client, &b"long\n".repeat(2));
+    let rest = LIMIT * 95 / 100 - held(&bench);
+    hold(&mut bench, rest - 1);
+    let last = bench.connect();
+    assert_eq!(bench.world.client_state(client), ClientState::Open, "one byte below the threshold");
+    bench.ask(last, b"h");
+    bench.turn();
+    assert_eq!(bench.world.client_state(client), ClientState::Reset);
+}
+
+#[test]
+fn a_small_output_is_kept_when_others_hold_all_the_memory() {
+    const MIB: usize = 1024 * 1024;
+    let settings = Settings { connections: 100, buffered_bytes: MIB, ..Settings::default() };
+    let mut bench = bench_with(Faults::none(), settings);
+    // The longest idle is closed first.
+    let idle = bench.connect();
+    assert_eq!(bench.ask(idle, b"hello\n"), b"hello\n");
+    let line = [[b'x'; 99].as_slice(), b"\n"].concat();
+    let [other, small] = [bench.connect(), bench.connect()];
+    let mut lines = 0;
+    bench.world.client_stall(other, Stall::Reading);
+    while held(&bench) == 0 {
+        bench.ask(other, &line);
+        lines += 1;
+    }
+    release(&mut bench, other);
+    bench.world.client_stall(small, Stall::Reading);
+    for _ in 1..lines {
+        bench.ask(small, &line);
+    }
+    assert_eq!(held(&bench), 0, "its socket has no room for one more line, and nothing waits");
+    for _ in 0..20 {
+        hold(&mut bench, 50_000);
+    }
+    let rest = MIB - 1 - held(&bench);
+    hold(&mut bench, rest);
+    bench.ask(small, &line);
+    assert!(held(&bench) > MIB, "{} bytes are held", held(&bench));
+    assert_eq!(bench.world.client_state(small), ClientState::Open);
+    bench.world.client_stall(small, Stall::Nothing);
+    bench.turn();
+    assert_eq!(bench.world.client_received(small).len(), lines * line.len());
+}

@@ -3,12 +3,11 @@
 //! Owns the change that a request makes. Preconditions are evaluated against the state that this
 //! scheduler sees; the writer then makes the change only if the value is still the same.
 
-use http::{Answer, AnswerContext, FieldList};
+use http::{Answer, AnswerContext, FieldList, Request};
 use store::{Change, Database, Expiry, Kind, Old, Only, Order, Outcome, Value};
 use wire::http::conditional::{Precondition, SafeMethod};
 use wire::http::method::Method;
 use wire::http::status::Status;
-use wire::json;
 
 use super::reading::{judge, tag};
 use super::{Given, Refused, Site, answer, number, outcome_of};
@@ -21,6 +20,21 @@ const CONDITIONS: [&str; 3] = ["if-match", "if-none-match", "if-unmodified-since
 
 impl Site {
     pub(super) fn answer_change(
+        &mut self,
+        record: (Database, &[u8]),
+        query: Option<&[u8]>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Result<Answer, Refused> {
+        let result = self.change(record, query, exchange, context);
+        // Its connection may bring another body.
+        if result.is_err() {
+            self.json_checks.forget(context.id);
+        }
+        result
+    }
+
+    fn change(
         &mut self,
         (database, key): (Database, &[u8]),
         query: Option<&[u8]>,
@@ -35,7 +49,13 @@ impl Site {
         let now_ms = context.now.unix_ms();
         let only = self.condition((database, key), exchange, context)?;
         let change = match exchange.request.method() {
-            Method::Put => put(key, (query, only), exchange, now_ms)?,
+            Method::Put => {
+                let expiry = expiry(query, now_ms)?;
+                let Some(value) = self.value(exchange.request, context) else {
+                    return Ok(Answer::Wait);
+                };
+                Change::Put { key: key.into(), value: value?, expiry, only, old: Old::Dropped }
+            }
             Method::Delete => match only {
                 Only::IfVersion(version) => Change::DeleteVersion(key.into(), version),
                 _ => Change::Delete(vec![key.into()]),
@@ -53,7 +73,24 @@ impl Site {
         let order = Order::of(database, change);
         let size = store.cost_of(&order);
         store.order(context.id, order, size);
+        self.json_checks.forget(context.id);
         Ok(Answer::Wait)
+    }
+
+    /// The value in the body of a request; `None` if the check that it is JSON goes on in a later turn.
+    fn value(
+        &mut self,
+        request: &Request<'_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<Result<Value, Refused>> {
+        let media = request.field("content-type").unwrap_or_default();
+        let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        if !media.eq_ignore_ascii_case(b"application/json") {
+            return Some(Ok(Value { kind: Kind::Bytes, bytes: request.body.into() }));
+        }
+        let checked = self.json_checks.check(context.id, request.body)?;
+        let value = || Value { kind: Kind::Table, bytes: request.body.into() };
+        Some(checked.map(|()| value()).map_err(|problem| Refused::Json(problem.to_string())))
     }
 
     /// The condition on the value that the preconditions of a request express.
@@ -79,28 +116,13 @@ impl Site {
     }
 }
 
-fn put(
-    key: &[u8],
-    (query, only): (Option<&[u8]>, Only),
-    exchange: &Exchange<'_, '_>,
-    now_ms: u64,
-) -> Result<Change, Refused> {
-    let request = exchange.request;
-    let media = request.field("content-type").unwrap_or_default();
-    let media = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    let kind = if media.eq_ignore_ascii_case(b"application/json") {
-        json::check(request.body).map_err(|problem| Refused::Json(problem.to_string()))?;
-        Kind::Table
-    } else {
-        Kind::Bytes
-    };
-    let expiry = match number::<u64>(query, "expires_in")? {
-        Some(0) => return Err(Refused::Query("`expires_in` is at least 1 second".to_owned())),
-        Some(seconds) => Expiry::At(now_ms.saturating_add(seconds.saturating_mul(1000))),
-        None => Expiry::Never,
-    };
-    let value = Value { kind, bytes: request.body.into() };
-    Ok(Change::Put { key: key.into(), value, expiry, only, old: Old::Dropped })
+/// When a value expires.
+fn expiry(query: Option<&[u8]>, now_ms: u64) -> Result<Expiry, Refused> {
+    match number::<u64>(query, "expires_in")? {
+        Some(0) => Err(Refused::Query("`expires_in` is at least 1 second".to_owned())),
+        Some(seconds) => Ok(Expiry::At(now_ms.saturating_add(seconds.saturating_mul(1000)))),
+        None => Ok(Expiry::Never),
+    }
 }
 
 fn told(outcome: Outcome, exchange: &mut Exchange<'_, '_>) -> Result<Answer, Refused> {
