@@ -1,7 +1,8 @@
-//! Goal: whatever comes in by any way is refused with a reason, or leaves as valid text on every way out, and the next message arrives.
+//! Goal: whatever comes in by any way is refused with a reason, or leaves as valid text on every way out, and the next
+//! message arrives.
 //!
-//! Method: one channel with a subscriber of every kind. Every body is published by every way in, and after each a message that all
-//! of them must get; what they got before it is checked for its form.
+//! Method: one channel with a subscriber of every kind. Every body is published by every way in, and after each a
+//! message that all of them must get; what they got before it is checked for its form.
 
 mod ear;
 
@@ -330,7 +331,7 @@ fn a_module_sends_texts_that_are_valid_or_gets_an_error() {
 
 /// A process and a module put what they got into tables of their own.
 #[test]
-fn what_a_client_sends_is_passed_on_within_other_tables() {
+fn a_message_of_a_client_can_be_passed_on_within_other_tables() {
     let config = format!(
         "{CONFIG}[store]\npath = \"store\"\n[[process]]\nmodule = \"relay\"\n[[route]]\npath = \"/kept\"\nmodule = \"kept\"\n"
     );

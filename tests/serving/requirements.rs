@@ -1,6 +1,6 @@
-//! Goal: what would keep a server from starting is told by `check` and by `serve`, in the same words; what is opened later is tried as
-//! the user whom the server becomes; and nobody who does not read keeps it from starting or ending. Method: the built binary with the
-//! mistakes of operators, some of which only root can make.
+//! Goal: what would keep a server from starting is told by `check` and by `serve`, in the same words; what is opened
+//! later is tried as the user whom the server becomes; and nobody who does not read keeps it from starting or ending.
+//! Method: the built binary with the mistakes of operators, some of which only root can make.
 
 use std::fs::{File, OpenOptions};
 use std::io::{PipeWriter, Read};
@@ -256,8 +256,9 @@ fn a_server_whose_output_nobody_reads_starts_and_ends() {
     assert!(status.success(), "{status}");
 }
 
-/// The announcement waits a second for room in standard output; a request that is answered meanwhile did not wait for it. On a busy machine the answer
-/// may come later, so there are several tries; a server that announces first fails all of them.
+/// The announcement waits a second for room in standard output; a request that is answered meanwhile did not wait for
+/// it. On a busy machine the answer may come later, so there are several tries; a server that announces first fails all
+/// of them.
 #[test]
 fn the_first_request_does_not_wait_for_the_reader_of_standard_output() {
     let is_answered_first = || {

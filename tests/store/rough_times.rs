@@ -2,7 +2,8 @@
 //!
 //! Owns the rounding. Never talks to a server.
 
-/// The replies, with large numbers rounded, which may be times that are left: the two servers are asked one after the other, and the host may be busy.
+/// The replies, with large numbers rounded, which may be times that are left: the two servers are asked one after the
+/// other, and the host may be busy.
 pub(crate) fn roughly(replies: &str) -> String {
     let rounded = replies.split_inclusive("\r\n").map(|line| {
         let left = line.strip_prefix(':').and_then(|number| number.trim_end().parse::<u64>().ok());

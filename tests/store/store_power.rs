@@ -138,7 +138,7 @@ const WRITES: usize = 400;
 const KEYS: usize = 40;
 
 /// Disk contents that are built.
-const MOMENTS: u64 = 250;
+const MOMENTS: u64 = 500;
 
 /// The last write that a store contains; it must contain all earlier ones.
 fn last_of(left: &[(String, String)]) -> usize {
@@ -269,7 +269,7 @@ fn with_a_log_a_power_failure_loses_nothing_that_was_answered() {
         assert!(last == answered || last == answered + 1, "{about}");
         repeated += usize::from(last == answered + 1);
     }
-    assert!(repeated > 2, "no entry was on the disk before it was waited for: {repeated}");
+    assert!(repeated > 10, "no entry was on the disk before it was waited for");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! Owns the build and the lanes. The results of each program are counted in `tally`.
 //!
-//! Clippy is a compiler with more lints. As the compiler of the build it costs a tenth of a build; as a run of its own it would
-//! check everything once more, dependencies included.
+//! Clippy is a compiler with more lints. As the compiler of the build it costs a tenth of a build; as a run of its own
+//! it would check everything once more, dependencies included.
 
 use std::io::{BufRead, BufReader};
 use std::iter;
@@ -24,8 +24,8 @@ use crate::workspace;
 /// What the compiler of the build refuses, in the form in which `cargo clippy` passes it on.
 const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
-/// What makes a build that is done once quicker and smaller: nothing is written down for the next one, and a panic names its place
-/// without line tables.
+/// What makes a build that is done once quicker and smaller: nothing is written down for the next one, and a panic
+/// names its place without line tables.
 const QUICK: [(&str, &str); 3] = [
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_TEST_DEBUG", "none"),
@@ -149,7 +149,8 @@ impl<'p> Queue<'p> {
     }
 }
 
-/// Programs at once that compute. Some of their tests are one long thread, or wait after all: beside them another has a processor.
+/// Programs at once that compute. Some of their tests are one long thread, or wait after all: beside them another has a
+/// processor.
 const COMPUTING_AT_ONCE: usize = 2;
 
 /// Runs the programs: those that wait one after the other, and beside them some of those that compute.

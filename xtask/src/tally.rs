@@ -104,7 +104,8 @@ pub(crate) fn run_tests(
     tally: &mut Tally,
     show: &mut dyn FnMut(&str),
 ) -> Result<(), Failure> {
-    // Into files, because the end of a pipe would come only when every process that a failed test left behind has ended too.
+    // Into files, because the end of a pipe would come only when every process that a failed test left behind has ended
+    // too.
     let (output, errors) = (NamedTempFile::new()?, NamedTempFile::new()?);
     // `--show-output`, because tests that print SKIPPED pass.
     let status = command

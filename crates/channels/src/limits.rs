@@ -3,39 +3,41 @@
 /// Bytes of a channel's name. Beyond: refused.
 pub const NAME_SIZE: usize = 255;
 
-/// Channels known to one scheduler: those with subscribers on it, and those with a history whose home it is. Beyond: among
-/// [`CHANNELS_COMPARED`] channels, one without subscribers is removed with its history; if there is none, subscribing and publishing to
-/// a new channel is refused.
+/// Channels known to one scheduler: those with subscribers on it, and those with a history whose home it is. Beyond:
+/// among [`CHANNELS_COMPARED`] channels, one without subscribers is removed with its history; if there is none,
+/// subscribing and publishing to a new channel is refused.
 pub const CHANNELS: usize = 100_000;
 
 /// Channels among which one without subscribers is searched (64); with more, a request would take longer.
 pub const CHANNELS_COMPARED: usize = 64;
 
-/// Milliseconds that a channel with a history rule stays after its last subscriber has left and its history is empty (60 s): positions of
-/// clients that return by then are valid. Then it is removed, and begins a new epoch when it is next used.
+/// Milliseconds that a channel with a history rule stays after its last subscriber has left and its history is empty
+/// (60 s): positions of clients that return by then are valid. Then it is removed, and begins a new epoch when it is
+/// next used.
 pub const UNUSED_MS: u64 = 60_000;
 
-/// Bytes of a pattern of a client (1 KiB), for names of channels and for keys of the store. Beyond: refused, because a comparison costs as much as the name
-/// is long times the pattern.
+/// Bytes of a pattern of a client (1 KiB), for names of channels and for keys of the store. Beyond: refused, because a
+/// comparison costs as much as the name is long times the pattern.
 pub const PATTERN_SIZE: usize = 1024;
 
-/// Different patterns (`PSUBSCRIBE`) with subscribers on any scheduler, because each is known to all of them. Beyond: refused.
+/// Different patterns (`PSUBSCRIBE`) with subscribers on any scheduler, because each is known to all of them. Beyond:
+/// refused.
 pub const PATTERNS: usize = 10_000;
 
-/// Steps of comparing one name with all patterns, in the worst case (well below a millisecond); a step is one element of a pattern, or eight
-/// literal bytes. A pattern like `news.*` takes a few more than [`STEPS_PER_PATTERN`], one with many classes between stars up to 16,000.
-/// Beyond: a further pattern is refused.
+/// Steps of comparing one name with all patterns, in the worst case (well below a millisecond); a step is one element
+/// of a pattern, or eight literal bytes. A pattern like `news.*` takes a few more than [`STEPS_PER_PATTERN`], one with
+/// many classes between stars up to 16,000. Beyond: a further pattern is refused.
 pub const PATTERN_STEPS: usize = 200_000;
 
 /// Steps of comparing a name with a pattern, in addition to its elements.
 pub const STEPS_PER_PATTERN: usize = 8;
 
-/// Steps of comparing and copying that the messages of one turn take together (well below a millisecond). Beyond: further messages of
-/// channels whose home this scheduler is wait for the next turn, and with them their publishers.
+/// Steps of comparing and copying that the messages of one turn take together (well below a millisecond). Beyond:
+/// further messages of channels whose home this scheduler is wait for the next turn, and with them their publishers.
 pub const STEPS_PER_TURN: usize = 100_000;
 
-/// Steps of comparing names in the searches of a turn (`PUBSUB CHANNELS`, well below a millisecond). Beyond: a search goes on in the next
-/// turn.
+/// Steps of comparing names in the searches of a turn (`PUBSUB CHANNELS`, well below a millisecond). Beyond: a search
+/// goes on in the next turn.
 pub const SEARCH_STEPS_PER_TURN: usize = 100_000;
 
 /// Steps of a message in addition to its comparisons and copies.
@@ -50,18 +52,19 @@ pub const SUBSCRIPTIONS_PER_CONNECTION: usize = 1_000;
 /// Subscriptions of one scheduler. Beyond: refused.
 pub const SUBSCRIPTIONS: usize = 4_000_000;
 
-/// Bytes of messages in all histories of one scheduler (64 MiB). Beyond: among [`HISTORY_COMPARED`] channels, the one with the largest
-/// history loses its oldest messages, and a client that asks for them is told that they were lost.
+/// Bytes of messages in all histories of one scheduler (64 MiB). Beyond: among [`HISTORY_COMPARED`] channels, the one
+/// with the largest history loses its oldest messages, and a client that asks for them is told that they were lost.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Channels among which the one with the largest history loses messages (16); with more, publishing would take longer.
 pub const HISTORY_COMPARED: usize = 16;
 
-/// Bytes that wait for room in the mailbox of another scheduler, or for a later turn of their channels' home (16 MiB). Beyond: publishing
-/// is refused, and so is subscribing to a channel whose home that scheduler is.
+/// Bytes that wait for room in the mailbox of another scheduler, or for a later turn of their channels' home (16 MiB).
+/// Beyond: publishing is refused, and so is subscribing to a channel whose home that scheduler is.
 pub const UNSENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of messages for the subscribers of a channel that wait for the end of a turn (16 MiB). Beyond: publishing is refused.
+/// Bytes of messages for the subscribers of a channel that wait for the end of a turn (16 MiB). Beyond: publishing is
+/// refused.
 pub const TURN_BYTES: usize = 16 * 1024 * 1024;
 
 /// Milliseconds between two searches for messages that are too old: a message is kept this much longer than its age.
@@ -79,20 +82,22 @@ pub const BEHIND: u64 = 1024 * 1024;
 /// Bytes of a token (8 KiB). Beyond: refused.
 pub const TOKEN_SIZE: usize = 8 * 1024;
 
-/// Patterns in a token. Beyond: refused. A connection keeps them, and each is compared with the names that its client requests.
+/// Patterns in a token. Beyond: refused. A connection keeps them, and each is compared with the names that its client
+/// requests.
 pub const TOKEN_PATTERNS: usize = 100;
 
 /// Bytes of the public information about a token's user (1 KiB). Beyond: refused.
 pub const MEMBER_INFO_SIZE: usize = 1024;
 
-/// Bytes of the members of all channels on one scheduler, and of the channels whose home it is (64 MiB). Beyond: clients with a user cannot
-/// subscribe to channels with presence.
+/// Bytes of the members of all channels on one scheduler, and of the channels whose home it is (64 MiB). Beyond:
+/// clients with a user cannot subscribe to channels with presence.
 pub const MEMBERS_BYTES: usize = 64 * 1024 * 1024;
 
 /// Members listed in an answer; their total is always given.
 pub const MEMBERS_TOLD: usize = 1_000;
 
-/// Milliseconds for which the key of a message is remembered (5 minutes). After that the same key means another message.
+/// Milliseconds for which the key of a message is remembered (5 minutes). After that the same key means another
+/// message.
 pub const KEY_MS: u64 = 300_000;
 
 /// Keys remembered for a channel. Beyond: the oldest is removed.
@@ -107,10 +112,12 @@ pub const KEY_SIZE: usize = 128;
 /// Messages that wait for a listener within the server, such as a page. Beyond: it loses the oldest, and is told.
 pub const LISTENER_MESSAGES: usize = 1_000;
 
-/// Bytes of messages that wait for all listeners of a scheduler (64 MiB). Beyond: a listener that gets another loses its oldest; each keeps one.
+/// Bytes of messages that wait for all listeners of a scheduler (64 MiB). Beyond: a listener that gets another loses
+/// its oldest; each keeps one.
 pub const LISTENERS_BYTES: usize = 64 * 1024 * 1024;
 
-/// Publishers whose rate a scheduler tracks. Beyond: one of them is removed, and may then publish a second's worth at once.
+/// Publishers whose rate a scheduler tracks. Beyond: one of them is removed, and may then publish a second's worth at
+/// once.
 pub const PUBLISHERS: usize = 100_000;
 
 /// Milliseconds that a long poll waits if the request gives no time (25 s). Then: an answer without messages.
@@ -119,11 +126,12 @@ pub const POLL_MS: u64 = 25_000;
 /// Maximum milliseconds that a long poll waits (25 s, less than an answer may take). A longer request waits this long.
 pub const POLL_MS_MAX: u64 = 25_000;
 
-/// Bytes of the messages in one answer to a long poll (256 KiB), or one longer message. Beyond: the next request gets the others, at once.
+/// Bytes of the messages in one answer to a long poll (256 KiB), or one longer message. Beyond: the next request gets
+/// the others, at once.
 pub const POLL_ANSWER_SIZE: usize = 256 * 1024;
 
-/// Bytes of answers to long polls that a scheduler writes in one turn (256 KiB), and the rest of one answer. Beyond: the other requests are
-/// answered in the next turns, the oldest first.
+/// Bytes of answers to long polls that a scheduler writes in one turn (256 KiB), and the rest of one answer. Beyond:
+/// the other requests are answered in the next turns, the oldest first.
 pub const POLL_BYTES_PER_TURN: usize = 256 * 1024;
 
 /// Put off requests that are asked again in one turn (64). The others wait for a later one.

@@ -214,7 +214,7 @@ impl Exchange {
         }
     }
 
-    /// Who has to be told that there is news, unless it was told and has not looked.
+    /// The requester that has to be told of news; `None` if it was told and has not taken the news yet.
     pub(crate) fn tell(&mut self) -> Option<Requester> {
         let is_new = self.told == Told::No;
         self.told = Told::Yes;

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_or_too_much_of_one_is_refused() {
+    fn invalid_and_too_long_answers_are_refused() {
         let failure = |text: &[u8]| read(AnswerTo::Other, text, 1000).unwrap_err();
         assert!(matches!(failure(b"SSH-2.0-OpenSSH\r\n"), Failure::NotAnAnswer(_)));
         let mut endless = b"HTTP/1.1 200 OK\r\n".to_vec();

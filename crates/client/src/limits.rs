@@ -17,7 +17,7 @@ pub const REQUEST_HELD_BYTES: usize = 64 * 1024;
 /// 64 KiB of a request in the output of its connection. Beyond: the rest follows when these have been sent.
 pub const OUTPUT_BYTES: usize = 64 * 1024;
 /// 256 KiB of one exchange in each direction, all that this crate holds: 64 KiB and one receive of an answer, 128 KiB
-/// of a request. The rest is for the requester's own input and output. Beyond: whoever would add more waits.
+/// of a request. The rest is for the requester's own input and output. Beyond: the side that would add more waits.
 pub const EXCHANGE_HELD_BYTES: usize = 256 * 1024;
 /// 64 KiB of the heads of an answer, those of interim answers included. Beyond: the exchange fails with
 /// [`Failure::HeadTooLong`](crate::Failure::HeadTooLong).

@@ -1,4 +1,4 @@
-//! The connections of each origin: how many there are, which are idle, and who waits for one.
+//! The connections of each origin: how many there are, which are idle, and which exchanges wait for one.
 //!
 //! Owns these counts and their limits. Idle connections close themselves after too long a time; the pool never closes
 //! one.
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_finds_no_place_waits_in_line() {
+    fn an_exchange_without_a_free_connection_waits_in_line() {
         let mut pool = Pool::default();
         pool.set_per_origin(2);
         let one = origin(1);

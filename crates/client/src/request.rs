@@ -1,6 +1,6 @@
 //! Requests: what a requester asks for, and its head as it is sent.
 //!
-//! Owns the head, and that nothing in it changes where the request ends or who receives it.
+//! Owns the head, and that nothing in it changes where the request ends or which server receives it.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ pub struct Request {
     pub deadlines: Deadlines,
     /// Which servers it may reach.
     pub reach: Rc<dyn Reach>,
-    /// Who is told of news.
+    /// The process, or the service, that is told of news.
     pub requester: Requester,
 }
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_says_where_a_request_ends() {
+    fn fields_that_say_where_a_request_ends_are_refused() {
         let fields = FRAMING.map(|name| (name, "99"));
         let plain = sent(&request("GET", &[], Body::None));
         assert_eq!(sent(&request("GET", &fields, Body::None)), plain);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_a_request_is_refused() {
+    fn fields_that_would_change_a_request_are_refused() {
         let invalid =
             [("x y", "z"), ("", "z"), ("x:", "z"), ("x\r", "z"), ("x", "a\rb"), ("x", "a\0b")];
         for field in invalid {

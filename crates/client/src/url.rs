@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_requested_is_told_apart() {
+    fn urls_that_cannot_be_requested_have_different_errors() {
         let failure = |url: &str| Url::parse(url.as_bytes()).unwrap_err();
         for url in ["ftp://a/", "a/b", "", "//a/", "http:/a", "://a"] {
             assert_eq!(failure(url), UrlError::Scheme, "{url}");

@@ -1,7 +1,7 @@
 //! A carriage: what lies between a process without a socket (a stream) and the process that carries it.
 //!
-//! Owns the input that was handed to a stream and not yet read, the output that its carrier has not taken, and how either
-//! ended. Never runs a process and never frames bytes.
+//! Owns the input that was handed to a stream and not yet read, the output that its carrier has not taken, and how
+//! either ended. Never runs a process and never frames bytes.
 
 use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Unit};

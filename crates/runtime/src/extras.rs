@@ -1,9 +1,9 @@
 //! What only some processes have, kept outside their slots: a transport, streams that they carry, and the carriage of a
 //! process that is itself a stream.
 //!
-//! Owns these parts, so that a slot of a plain connection needs four bytes for all of them, and so that a handler of one process
-//! can reach the streams that it carries. Also the lists of what the scheduler has to do about streams. Never sends or receives, and never
-//! runs a process.
+//! Owns these parts, so that a slot of a plain connection needs four bytes for all of them, and so that a handler of
+//! one process can reach the streams that it carries. Also the lists of what the scheduler has to do about streams.
+//! Never sends or receives, and never runs a process.
 
 mod carrying;
 
@@ -71,7 +71,8 @@ struct StreamList {
     carrier: ProcessId,
     /// All streams, in any order.
     all: Vec<StreamId>,
-    /// Those that have something for the carrier, in the order in which they get their turn. Some have been let go since.
+    /// Those that have something for the carrier, in the order in which they get their turn. Some have been let go
+    /// since.
     ready: VecDeque<StreamId>,
     /// The carrier will be told.
     is_stirred: bool,
@@ -293,8 +294,8 @@ impl Extras {
         }
     }
 
-    /// Removes the extra of a process that has ended; that of a stream lives until its carrier knows. Returns the processes of the streams
-    /// that the process carried: they have to be closed.
+    /// Removes the extra of a process that has ended; that of a stream lives until its carrier knows. Returns the
+    /// processes of the streams that the process carried: they have to be closed.
     pub(crate) fn end(&mut self, index: ExtraIndex, ending: Ending) -> Vec<ProcessId> {
         if self.at(index).is_some_and(|extra| extra.stream.is_some()) {
             self.end_stream(index, ending);

@@ -142,7 +142,8 @@ impl Layer {
         }
     }
 
-    /// Encodes and sends bytes of the process. Bytes that were encoded count as sent; [`owed`](Self::owed) has the rest.
+    /// Encodes and sends bytes of the process. Bytes that were encoded count as sent; [`owed`](Self::owed) has the
+    /// rest.
     pub(crate) fn send<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -194,7 +195,7 @@ impl Layer {
         }
     }
 
-    /// Sends the transport's end of stream, once. The connection may have failed: then nobody is there to read it.
+    /// Sends the transport's end of stream, once. The connection may have failed: then no peer reads it.
     pub(crate) fn say_end<P: Pollset>(
         &mut self,
         pollset: &mut P,

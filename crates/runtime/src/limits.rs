@@ -4,14 +4,15 @@ use std::time::Duration;
 
 /// Processes whose answers are held back together, so that several run before several are sent.
 ///
-/// Consequence: an answer waits for the runs of at most this many other processes; then all are sent. Only one of those runs may be long
-/// ([`GROUP_RUN_TICKS`]).
+/// Consequence: an answer waits for the runs of at most this many other processes; then all are sent. Only one of those
+/// runs may be long ([`GROUP_RUN_TICKS`]).
 pub const GROUP_PROCESSES: usize = 8;
 
 /// Ticks of the CPU's counter that a run may take before the held answers are sent: 40 to 100 us on CPUs of 5 to 2 GHz,
 /// 200 us if there is no such counter.
 ///
-/// Consequence: after a longer run, for example of a page that computes, the held answers are sent before another process runs.
+/// Consequence: after a longer run, for example of a page that computes, the held answers are sent before another
+/// process runs.
 pub const GROUP_RUN_TICKS: u64 = 200_000;
 
 /// Bytes of an answer that may be held back.
@@ -35,7 +36,8 @@ pub const CONNECTS_PER_TURN: usize = 64;
 /// Consequence: a peer that sends faster continues in the next turn, after the others.
 pub const RECEIVES_PER_TURN: usize = 4;
 
-/// Bytes a process may leave unread in its inbox, unless its service sets another bound: the largest request head plus one receive.
+/// Bytes a process may leave unread in its inbox, unless its service sets another bound: the largest request head plus
+/// one receive.
 ///
 /// Consequence: the connection is closed. A well-behaved service refuses earlier, with a status.
 pub const INBOX_BYTES: usize = 128 * 1024;
@@ -45,8 +47,9 @@ pub const INBOX_BYTES: usize = 128 * 1024;
 /// Consequence: `Context::output_is_full` becomes true. A service that continues anyway reaches [`OUTBOX_BYTES`].
 pub const OUTBOX_HIGH_WATER_BYTES: usize = 256 * 1024;
 
-/// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count 64 bytes each, because they are
-/// queued by reference). The output of one run is accepted at any size, as far as [`BUFFERED_BYTES`] allows.
+/// Bytes a process may have queued in its outbox when it adds more (file regions and shared bytes count 64 bytes each,
+/// because they are queued by reference). The output of one run is accepted at any size, as far as [`BUFFERED_BYTES`]
+/// allows.
 ///
 /// Consequence: the connection is closed, with reason `OutboxFull`.
 pub const OUTBOX_BYTES: usize = 4 * 1024 * 1024;
@@ -73,7 +76,8 @@ pub const LAYER_RECEIVES: usize = 4;
 
 /// Streams that one process carries at the same time.
 ///
-/// Consequence: it opens no further one until one ends. A service has a smaller bound of its own, which it tells its peer.
+/// Consequence: it opens no further one until one ends. A service has a smaller bound of its own, which it tells its
+/// peer.
 pub const STREAMS_PER_PROCESS: usize = 1024;
 
 /// Bytes of input that wait for the process of one stream, beside what the process itself keeps.
@@ -83,7 +87,8 @@ pub const STREAM_INPUT_BYTES: usize = 1024 * 1024;
 
 /// How often in one turn streams run and their carriers are told, before the rest waits for the next turn.
 ///
-/// Consequence: an answer that takes more steps between a stream and its carrier takes more turns, so that other connections have theirs.
+/// Consequence: an answer that takes more steps between a stream and its carrier takes more turns, so that other
+/// connections have theirs.
 pub const STREAM_ROUNDS: usize = 4;
 
 /// Bytes of its buffer that a fan keeps between turns.
@@ -98,8 +103,9 @@ pub const GATHER_PIECES: usize = 64;
 
 /// Bytes of a file up to which the head is sent in the same segment as the file's first bytes.
 ///
-/// Consequence: the head of a longer file is sent by itself. One packet more is nothing beside the file. If the kernel holds the head back,
-/// it sends the file in smaller parts under BBR, each of which wakes the peer (twice the CPU from 128 KiB on, measured).
+/// Consequence: the head of a longer file is sent by itself. One packet more is nothing beside the file. If the kernel
+/// holds the head back, it sends the file in smaller parts under BBR, each of which wakes the peer (twice the CPU from
+/// 128 KiB on, measured).
 pub const FILE_JOINED_BYTES: u64 = 64 * 1024;
 
 /// Bytes of queued output that one process sends in one turn.
@@ -122,8 +128,8 @@ pub const MAILBOX_MESSAGES: usize = 256;
 /// Consequence: the rest waits for the next turn.
 pub const MESSAGES_PER_TURN: usize = 256;
 
-/// Connections of one scheduler for which the kernel may hold much unsent output, because their peers read at once: at 4 MiB
-/// each, at most 512 MiB.
+/// Connections of one scheduler for which the kernel may hold much unsent output, because their peers read at once: at
+/// 4 MiB each, at most 512 MiB.
 ///
 /// Consequence: for further connections the kernel takes 128 KiB at a time, and a large answer costs more wake-ups.
 pub const FAST_PEERS: u64 = 128;
@@ -149,7 +155,8 @@ pub const WHEEL_TICKS: usize = 4096;
 /// is busy.
 pub const SPIN_NS: u64 = 50_000;
 
-/// Microseconds for which the kernel busy-polls the network device before a scheduler sleeps. Off by default, because it needs a queue per scheduler.
+/// Microseconds for which the kernel busy-polls the network device before a scheduler sleeps. Off by default, because
+/// it needs a queue per scheduler.
 pub const BUSY_POLL_US: u32 = 0;
 
 /// Nanoseconds for which polling stays off after another thread wanted the core.
@@ -162,11 +169,11 @@ pub const SPIN_PAUSE_NS: u64 = 1_000_000_000;
 /// Consequence: clients wait in the kernel's queue until the next try. There is never a busy loop.
 pub const ACCEPT_PAUSE_NS: u64 = 100_000_000;
 
-/// Nanoseconds from the start of a drain until the listeners are closed. In this time clients that have begun to connect are
-/// accepted, and new ones cannot begin.
+/// Nanoseconds from the start of a drain until the listeners are closed. In this time clients that have begun to
+/// connect are accepted, and new ones cannot begin.
 ///
-/// Consequence: a client that needs longer for the rest of the handshake is reset, and so is one that needs longer for its first bytes where the
-/// client speaks first.
+/// Consequence: a client that needs longer for the rest of the handshake is reset, and so is one that needs longer for
+/// its first bytes where the client speaks first.
 pub const DRAIN_DOORS_NS: u64 = 100_000_000;
 
 /// Nanoseconds between two log lines about the same problem.
@@ -196,8 +203,8 @@ pub const LINGER_MS: u64 = 1000;
 
 /// Connections of one scheduler, unless configured.
 ///
-/// Consequence: at the limit, the connection that has been idle longest is closed to make room. If none is idle, accepting
-/// pauses: new clients wait in the kernel's queue, without an answer, and the listener tries again every
+/// Consequence: at the limit, the connection that has been idle longest is closed to make room. If none is idle,
+/// accepting pauses: new clients wait in the kernel's queue, without an answer, and the listener tries again every
 /// [`ACCEPT_PAUSE_NS`].
 pub const CONNECTIONS: usize = 1 << 20;
 
@@ -207,8 +214,8 @@ pub const CONNECTIONS: usize = 1 << 20;
 /// one turn.
 pub const EVICTION_CANDIDATES: usize = 1024;
 
-/// Nanoseconds until the next sweep, for each connection beyond [`EVICTION_CANDIDATES`]: many times the cost of visiting a
-/// slot, so that sweeping remains a small part of the time.
+/// Nanoseconds until the next sweep, for each connection beyond [`EVICTION_CANDIDATES`]: many times the cost of
+/// visiting a slot, so that sweeping remains a small part of the time.
 ///
 /// Consequence: if no candidate of the last sweep is still idle and the next sweep is not yet due, accepting pauses.
 pub const EVICTION_REST_NS: u64 = 200;
@@ -225,12 +232,13 @@ pub const FULL_RING_PAUSE: Duration = Duration::from_millis(1);
 
 /// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
 ///
-/// Consequence: the thresholds below apply on the way to this limit. At the limit nothing is received from any connection, and a process with
-/// much output that its peer does not read is reset when it adds to it, with reason `OutboxFull`. At most the output of one run goes beyond it,
-/// and small outputs.
+/// Consequence: the thresholds below apply on the way to this limit. At the limit nothing is received from any
+/// connection, and a process with much output that its peer does not read is reset when it adds to it, with reason
+/// `OutboxFull`. At most the output of one run goes beyond it, and small outputs.
 pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
-/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from connections with queued bytes, in either direction.
+/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from connections with queued bytes, in either
+/// direction.
 ///
 /// Consequence: what such a peer sends waits in the kernel. All other connections are served.
 pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
@@ -240,9 +248,9 @@ pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
 /// Consequence: between the two thresholds they keep waiting, so that a few bytes do not switch it on and off.
 pub const MEMORY_PERCENT_OF_READ_AGAIN: u64 = 85;
 
-/// Percent of [`BUFFERED_BYTES`] from which on the connections with the most unsent output are closed, until less is held. If unsent output
-/// is the smaller part of what is held, the connection that has been idle longest is closed instead, one per tick: it has nothing queued now,
-/// but its next request could.
+/// Percent of [`BUFFERED_BYTES`] from which on the connections with the most unsent output are closed, until less is
+/// held. If unsent output is the smaller part of what is held, the connection that has been idle longest is closed
+/// instead, one per tick: it has nothing queued now, but its next request could.
 ///
 /// Consequence: reset with reason `OutboxFull`, or closed with reason `Evicted`.
 pub const MEMORY_PERCENT_OF_GIVE_BACK: u64 = 95;
@@ -252,9 +260,11 @@ pub const MEMORY_PERCENT_OF_GIVE_BACK: u64 = 95;
 /// Consequence: beyond it, a process whose output has to wait is reset, however little that is.
 pub const MEMORY_PERCENT_OF_SMALL_OUTPUT: u64 = 105;
 
-/// Processes with much unsent output: each holds at least this fraction of [`BUFFERED_BYTES`] (64 KiB of 256 MiB), so there are no more.
+/// Processes with much unsent output: each holds at least this fraction of [`BUFFERED_BYTES`] (64 KiB of 256 MiB), so
+/// there are no more.
 ///
-/// Consequence: a process with less is never closed because it holds most, and does not have to give way to those that do.
+/// Consequence: a process with less is never closed because it holds most, and does not have to give way to those that
+/// do.
 pub const LARGE_OUTBOXES: usize = 4096;
 
 /// Percent of [`BUFFERED_BYTES`] from which on new connections are refused.
@@ -282,12 +292,14 @@ pub const BACKLOG: u32 = 4096;
 /// Consequence: further lines are lost. A later line says how many.
 pub const OUTLET_BYTES: usize = 1024 * 1024;
 
-/// Bytes of a line that is written directly if there is any room: a pipe with room takes this much as a whole (`PIPE_BUF`).
+/// Bytes of a line that is written directly if there is any room: a pipe with room takes this much as a whole
+/// (`PIPE_BUF`).
 ///
 /// Consequence: a longer line goes through the thread that may block.
 pub const OUTLET_DIRECT_BYTES: usize = 4096;
 
-/// How long a text waits for the reader of standard output or standard error before the outlet is open and after it is finished (1 s).
+/// How long a text waits for the reader of standard output or standard error before the outlet is open and after it is
+/// finished (1 s).
 ///
 /// Consequence: it is lost, so that a reader that does not read keeps no process from starting or ending.
 pub const OUTLET_READER_WAIT: Duration = Duration::from_secs(1);

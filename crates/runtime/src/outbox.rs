@@ -76,7 +76,8 @@ pub(crate) struct Outbox {
     queued: usize,
     /// Those of the queued bytes that were posted in this turn. Most of them are sent before the queue is counted.
     uncounted: usize,
-    /// Bytes that a transport holds back, or that the carrier of a stream has not taken. They are sent before the pieces.
+    /// Bytes that a transport holds back, or that the carrier of a stream has not taken. They are sent before the
+    /// pieces.
     owed: usize,
     /// File regions that the carrier of a stream has not taken.
     owed_files: usize,
@@ -247,8 +248,8 @@ impl Outbox {
         }
     }
 
-    /// Sends what the socket accepts, at most `most` bytes, and adds the count to `sent_bytes`. `follows` says what comes after the
-    /// last piece.
+    /// Sends what the socket accepts, at most `most` bytes, and adds the count to `sent_bytes`. `follows` says what
+    /// comes after the last piece.
     pub(crate) fn transmit(
         &mut self,
         sink: &mut impl Sink,
@@ -283,7 +284,8 @@ impl Outbox {
             let was_file = matches!(self.pieces.front(), Some(Piece::File(_)));
             self.advance(count);
             left -= count;
-            // A file region is sent in steps chosen by the pollset, so only a step that sent nothing means that the socket is full.
+            // A file region is sent in steps chosen by the pollset, so only a step that sent nothing means that the
+            // socket is full.
             if count < asked && (count == 0 || !was_file) {
                 return Transmitted::Blocked;
             }

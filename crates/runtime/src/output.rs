@@ -69,8 +69,8 @@ pub struct SharedBytes {
 pub enum Referenced {
     /// All holders of the reference.
     Shared(Arc<[u8]>),
-    /// A lender that may take the bytes back: it then returns no bytes. A connection that still has to send them is soon
-    /// reset, with reason `SlowReader`.
+    /// A lender that may take the bytes back: it then returns no bytes. A connection that still has to send them is
+    /// soon reset, with reason `SlowReader`.
     Lent(Rc<dyn AsRef<[u8]>>),
 }
 
@@ -129,8 +129,8 @@ impl Output {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends a head: a unit that the carrier of a stream takes by itself, never mixed with other bytes. To a socket it is sent like any
-    /// other bytes.
+    /// Appends a head: a unit that the carrier of a stream takes by itself, never mixed with other bytes. To a socket
+    /// it is sent like any other bytes.
     pub fn put_head(&mut self, head: &[u8]) {
         self.claim();
         self.bytes.extend_from_slice(head);

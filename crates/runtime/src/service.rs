@@ -44,7 +44,8 @@ pub enum Beginning {
         /// The address that it comes from.
         peer: Peer,
     },
-    /// It was begun by [`Command::Connect`]. The service knows which server name it asks for and which protocols it offers.
+    /// It was begun by [`Command::Connect`]. The service knows which server name it asks for and which protocols it
+    /// offers.
     Connecting {
         /// The ticket of the request.
         ticket: u64,
@@ -56,15 +57,15 @@ pub enum Beginning {
 /// The examples of [`Service`], [`Context`] and [`Command`] handle some of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The peer ended its output (half-close); everything it sent before was delivered. It may still read. If the connection is over in both
-    /// directions, the process closes after this, whatever it wants next.
+    /// The peer ended its output (half-close); everything it sent before was delivered. It may still read. If the
+    /// connection is over in both directions, the process closes after this, whatever it wants next.
     InputEnded,
-    /// The peer ended its output while the process was parked. Told once, and again if input was delivered
-    /// since. Input may still wait before that end; it is delivered, followed by [`Event::InputEnded`], when the process reads
+    /// The peer ended its output while the process was parked. Told once, and again if input was delivered since. Input
+    /// may still wait before that end; it is delivered, followed by [`Event::InputEnded`], when the process reads
     /// again. If the connection is over in both directions, a parked process is closed instead.
     PeerFinished,
-    /// The deadline it set has passed. No deadline runs while output waits for the peer: there the minimum rate of a reader
-    /// applies.
+    /// The deadline it set has passed. No deadline runs while output waits for the peer: there the minimum rate of a
+    /// reader applies.
     DeadlineReached,
     /// Its output had to wait, or it was parked, and now everything has been sent. Its deadline did not run meanwhile.
     OutputDrained,
@@ -75,10 +76,11 @@ pub enum Event {
     /// It was just accepted, but there is no memory for it: answer that and finish. A process that continues
     /// is closed.
     Overloaded,
-    /// The connection it began is established, or the stream for which it was made has begun. Output of this run is sent at once.
+    /// The connection it began is established, or the stream for which it was made has begun. Output of this run is
+    /// sent at once.
     Connected,
-    /// The connection it began failed: `ConnectionRefused`, `TimedOut`, or another error of the network. The process ends,
-    /// whatever it wants next.
+    /// The connection it began failed: `ConnectionRefused`, `TimedOut`, or another error of the network. The process
+    /// ends, whatever it wants next.
     ConnectFailed(io::ErrorKind),
 }
 
@@ -89,13 +91,14 @@ pub enum Event {
 pub enum Next {
     /// Input as it arrives.
     Read,
-    /// It has become another kind of process in this run, as [`Service::kind`] now says. Input that is not yet consumed is delivered to
-    /// it again, then input as it arrives.
+    /// It has become another kind of process in this run, as [`Service::kind`] now says. Input that is not yet consumed
+    /// is delivered to it again, then input as it arrives.
     Changed,
     /// No input until it is resumed or its output has been sent. Then the unconsumed input comes first.
     Park,
-    /// As [`Next::Park`], but the peer may go on sending: its input is received and kept, as far as [`Service::inbox_bytes`] allows. For a peer that sends much
-    /// before it reads an answer, and would otherwise wait for this side to read while this side waits for it.
+    /// As [`Next::Park`], but the peer may go on sending: its input is received and kept, as far as
+    /// [`Service::inbox_bytes`] allows. For a peer that sends much before it reads an answer, and would otherwise wait
+    /// for this side to read while this side waits for it.
     Collect,
     /// Send what is queued, then close.
     Finish,
@@ -185,12 +188,12 @@ pub trait Service {
     /// Called once, before the first turn.
     fn on_start(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// A requested connection was begun. [`Event::Connected`] or [`Event::ConnectFailed`] follows, perhaps at
-    /// once, unless its deadline comes first or the service ends it. Return `None` to give it up. It cannot have output yet.
+    /// A requested connection was begun. [`Event::Connected`] or [`Event::ConnectFailed`] follows, perhaps at once,
+    /// unless its deadline comes first or the service ends it. Return `None` to give it up. It cannot have output yet.
     ///
     /// Or it could not be begun: `QuotaExceeded` (no descriptor, or the limit of connections), `AddrNotAvailable` (no
-    /// such local address, or no free port), `Interrupted` (the scheduler drains), `OutOfMemory`, or an immediate error of
-    /// the network, mostly `ConnectionRefused`. Then there is no process, and the returned state is dropped.
+    /// such local address, or no free port), `Interrupted` (the scheduler drains), `OutOfMemory`, or an immediate error
+    /// of the network, mostly `ConnectionRefused`. Then there is no process, and the returned state is dropped.
     ///
     /// `context.now` is the time before the connection was begun.
     fn on_connect(
@@ -210,8 +213,9 @@ pub trait Service {
         context: &mut Context<'_, Self::Message>,
     ) -> Option<Self::Process>;
 
-    /// A process has opened a stream ([`Context::streams`]): the process of the stream, with the ticket that was given. It has its own kind,
-    /// deadline, input and output like a process with a connection; another process carries it. `None` refuses the stream.
+    /// A process has opened a stream ([`Context::streams`]): the process of the stream, with the ticket that was given.
+    /// It has its own kind, deadline, input and output like a process with a connection; another process carries it.
+    /// `None` refuses the stream.
     fn on_carry(
         &mut self,
         _ticket: u64,
@@ -220,9 +224,10 @@ pub trait Service {
         None
     }
 
-    /// Some of the streams that a process carries have something for it: [`Streams::next_ready`](crate::streams::Streams::next_ready) names
-    /// them. Told once for all of them, after they have run, also while the process is parked. A carrier whose output is full
-    /// ([`Context::output_is_full`]) takes no more, parks like any process, and goes on at [`Event::OutputDrained`].
+    /// Some of the streams that a process carries have something for it:
+    /// [`Streams::next_ready`](crate::streams::Streams::next_ready) names them. Told once for all of them, after they
+    /// have run, also while the process is parked. A carrier whose output is full ([`Context::output_is_full`]) takes
+    /// no more, parks like any process, and goes on at [`Event::OutputDrained`].
     fn on_streams_ready(
         &mut self,
         _process: &mut Self::Process,
@@ -232,14 +237,16 @@ pub trait Service {
     }
 
     /// The transport for a connection that begins; `None`: it is plain. Called after [`on_accept`](Self::on_accept) or
-    /// [`on_connect`](Self::on_connect) has made the process. Input and output of the process are plain bytes either way. Output from
-    /// before the end of the handshake waits for it, and the deadline of the process does not run meanwhile.
+    /// [`on_connect`](Self::on_connect) has made the process. Input and output of the process are plain bytes either
+    /// way. Output from before the end of the handshake waits for it, and the deadline of the process does not run
+    /// meanwhile.
     fn transport(&mut self, _beginning: Beginning) -> Option<Box<dyn Transport>> {
         None
     }
 
-    /// The handshake of its transport is over: [`Context::agreed`] says what was agreed, and the process may become another kind
-    /// ([`Next::Changed`]). Input comes after this. A deadline for the handshake is the deadline of the process.
+    /// The handshake of its transport is over: [`Context::agreed`] says what was agreed, and the process may become
+    /// another kind ([`Next::Changed`]). Input comes after this. A deadline for the handshake is the deadline of the
+    /// process.
     fn on_agreed(
         &mut self,
         _process: &mut Self::Process,
@@ -248,7 +255,8 @@ pub trait Service {
         Next::Read
     }
 
-    /// The handshake of its transport failed. The process ends after this, with reason [`CloseReason::Failed`]; it cannot have output.
+    /// The handshake of its transport failed. The process ends after this, with reason [`CloseReason::Failed`]; it
+    /// cannot have output.
     fn on_handshake_failed(
         &mut self,
         _process: &mut Self::Process,
@@ -276,13 +284,15 @@ pub trait Service {
     /// Whether a process is idle, so that it may be closed when room is needed.
     fn is_idle(process: &Self::Process) -> bool;
 
-    /// Whether a process waits for the rest of something that its peer began and that this side can drop without loss, such as a request
-    /// head. When room is needed, the one with the nearest deadline is closed, before any idle process.
+    /// Whether a process waits for the rest of something that its peer began and that this side can drop without loss,
+    /// such as a request head. When room is needed, the one with the nearest deadline is closed, before any idle
+    /// process.
     fn is_beginning(_process: &Self::Process) -> bool {
         false
     }
 
-    /// Bytes that a process may leave unread; beyond this it is closed. They count towards the scheduler's memory limit.
+    /// Bytes that a process may leave unread; beyond this it is closed. They count towards the scheduler's memory
+    /// limit.
     fn inbox_bytes(_process: &Self::Process) -> usize {
         INBOX_BYTES
     }
@@ -313,7 +323,7 @@ pub trait Service {
     /// Called at the end of each turn, before mailboxes and outboxes are flushed.
     fn on_turn_end(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 
-    /// The scheduler has ended: send what is still held. Afterwards the service is dropped on its thread. Anything that must
-    /// outlive it has to be sent from here, by mail or through a channel.
+    /// The scheduler has ended: send what is still held. Afterwards the service is dropped on its thread. Anything that
+    /// must outlive it has to be sent from here, by mail or through a channel.
     fn on_stop(&mut self, _context: &mut ServiceContext<'_, Self::Message>) {}
 }

@@ -1,17 +1,20 @@
 //! The words for streams: processes without a socket, which another process carries.
 //!
-//! Owns the name of a stream and what its carrier may learn about it. [`Streams`](crate::streams::Streams) is what a carrier does with them.
+//! Owns the name of a stream and what its carrier may learn about it. [`Streams`](crate::streams::Streams) is what a
+//! carrier does with them.
 
 use crate::slots::ProcessId;
 
-/// The name of a stream for its carrier. It is never given to another stream, and it is not the name of the stream's process.
+/// The name of a stream for its carrier. It is never given to another stream, and it is not the name of the stream's
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(pub(crate) ProcessId);
 
 /// Why a stream was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotOpened {
-    /// The process carries [`STREAMS_PER_PROCESS`](crate::limits::STREAMS_PER_PROCESS) streams, or the scheduler has no room for another one.
+    /// The process carries [`STREAMS_PER_PROCESS`](crate::limits::STREAMS_PER_PROCESS) streams, or the scheduler has no
+    /// room for another one.
     TooMany,
     /// The process is itself a stream. A stream carries no others.
     IsStream,
@@ -24,7 +27,8 @@ pub enum NotOpened {
 pub enum NotHanded {
     /// The stream has ended, or its input has, or it will read no more.
     Gone,
-    /// With these bytes, more than [`STREAM_INPUT_BYTES`](crate::limits::STREAM_INPUT_BYTES) would wait for the stream's process.
+    /// With these bytes, more than [`STREAM_INPUT_BYTES`](crate::limits::STREAM_INPUT_BYTES) would wait for the
+    /// stream's process.
     Full,
 }
 

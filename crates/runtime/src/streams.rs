@@ -1,7 +1,7 @@
 //! Streams, as the process that carries them sees them.
 //!
-//! Owns the carrier's side: opening, handing input, taking output, resetting. A stream's own process sees nothing of this: it
-//! has input, output, deadlines and events like a process with a socket. Never frames bytes: the carrier does.
+//! Owns the carrier's side: opening, handing input, taking output, resetting. A stream's own process sees nothing of
+//! this: it has input, output, deadlines and events like a process with a socket. Never frames bytes: the carrier does.
 
 use crate::carriage::Carriage;
 use crate::extras::{Extra, ExtraIndex, Extras};
@@ -20,8 +20,8 @@ pub struct Streams<'a> {
 }
 
 impl Streams<'_> {
-    /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process later in this turn, with this ticket;
-    /// input may be handed to it at once.
+    /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process later in this turn,
+    /// with this ticket; input may be handed to it at once.
     ///
     /// # Errors
     /// If there is no room for another one, or this process cannot carry any.
@@ -76,27 +76,29 @@ impl Streams<'_> {
         }
     }
 
-    /// Lets go of a stream. Its process is closed with reason [`CloseReason::Failed`](crate::service::CloseReason::Failed), like one whose
-    /// peer resets the connection; output that was not taken is lost.
+    /// Lets go of a stream. Its process is closed with reason
+    /// [`CloseReason::Failed`](crate::service::CloseReason::Failed), like one whose peer resets the connection; output
+    /// that was not taken is lost.
     pub fn reset(&mut self, stream: StreamId) {
         if self.carriage(stream).is_some() {
             self.extras.let_go(stream);
         }
     }
 
-    /// How many bytes of the input of a stream its process has consumed since the last call: a window may be opened by so many.
+    /// How many bytes of the input of a stream its process has consumed since the last call: a window may be opened by
+    /// so many.
     pub fn take_consumed(&mut self, stream: StreamId) -> usize {
         self.carriage(stream).map_or(0, Carriage::take_consumed)
     }
 
-    /// The next stream that has something: output, consumed input, or its end. Each is named once until it has something new, or more is
-    /// left after a [`take`](Self::take): so all get their turn.
+    /// The next stream that has something: output, consumed input, or its end. Each is named once until it has
+    /// something new, or more is left after a [`take`](Self::take): so all get their turn.
     pub fn next_ready(&mut self) -> Option<StreamId> {
         self.extras.next_ready((*self.extra)?)
     }
 
-    /// Puts a stream behind the others that have something, if it has. For a stream that [`next_ready`](Self::next_ready) named when its
-    /// carrier could not take its output.
+    /// Puts a stream behind the others that have something, if it has. For a stream that
+    /// [`next_ready`](Self::next_ready) named when its carrier could not take its output.
     pub fn put_back(&mut self, stream: StreamId) {
         if self.carriage(stream).is_some_and(|carriage| carriage.has_news()) {
             self.extras.put_back(stream);

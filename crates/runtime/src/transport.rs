@@ -1,7 +1,8 @@
 //! The interface of a transport: a layer between a socket and its process, such as encryption.
 //!
 //! Owns [`Transport`] and what its two sides agree on. Never sends or receives: the scheduler does, and lends the
-//! buffers. A connection gets its transport when it begins ([`Service::transport`](crate::service::Service::transport)).
+//! buffers. A connection gets its transport when it begins
+//! ([`Service::transport`](crate::service::Service::transport)).
 
 /// A transport between a socket and its process. It may hold bytes back in both directions, such as parts of records.
 ///
@@ -58,8 +59,9 @@
 /// assert_eq!((&*plain, other.has_ended()), (&b"hello"[..], true));
 /// ```
 pub trait Transport {
-    /// Takes bytes from the peer: appends the decoded bytes to `plain`, and the transport's own answer to `wire`. On a connection that
-    /// this side began, it is first called without bytes: the first flight of the handshake goes to `wire`.
+    /// Takes bytes from the peer: appends the decoded bytes to `plain`, and the transport's own answer to `wire`. On a
+    /// connection that this side began, it is first called without bytes: the first flight of the handshake goes to
+    /// `wire`.
     ///
     /// # Errors
     /// If the connection cannot go on. The bytes in `wire`, such as an alert, are sent before it ends.
@@ -79,7 +81,8 @@ pub trait Transport {
     /// Appends the end-of-stream record to `wire` (in TLS `close_notify`, RFC 8446 section 6.1).
     fn end(&mut self, wire: &mut Vec<u8>);
 
-    /// Whether the peer has announced the end of its stream. A connection that ends without that is a failure: the stream may have been cut.
+    /// Whether the peer has announced the end of its stream. A connection that ends without that is a failure: the
+    /// stream may have been cut.
     fn has_ended(&self) -> bool;
 }
 

@@ -32,7 +32,8 @@ const KIB: u64 = 1024;
 /// Bytes of a request body on the control socket. Consequence: 413.
 pub const ADMIN_BODY_SIZE: u64 = 64 * KIB;
 
-/// File helper threads, so this many lookups may wait for the disk at once. Consequence: further ones wait in mailboxes.
+/// File helper threads, so this many lookups may wait for the disk at once. Consequence: further ones wait in
+/// mailboxes.
 pub const FILE_HELPERS: usize = 4;
 
 /// Connections in the middle of a cold file that wait for room in the helpers' mailboxes. Consequence: one more is
@@ -48,23 +49,26 @@ pub const TURN_LOOK: Duration = Duration::from_secs(1);
 /// Time between two decisions whether to give memory back (5 s). Shorter: a short pause of a load counts as its end.
 pub const MEMORY_LOOK: Duration = Duration::from_secs(5);
 
-/// Percent of one core that a process uses at most in that time to count as quiet (5). Higher: memory is given back while the process works, whose schedulers may have to wait
-/// for their heaps.
+/// Percent of one core that a process uses at most in that time to count as quiet (5). Higher: memory is given back
+/// while the process works, whose schedulers may have to wait for their heaps.
 pub const MEMORY_QUIET_PERCENT: u32 = 5;
 
-/// CPU time of a process after which it may hold memory of a load again (50 ms). Less: an idle process looks for memory to give back for nothing.
+/// CPU time of a process after which it may hold memory of a load again (50 ms). Less: an idle process looks for memory
+/// to give back for nothing.
 pub const MEMORY_WORK: Duration = Duration::from_millis(50);
 
 /// How often memory is given back by a process that works all the time (1 minute).
 pub const MEMORY_REST: Duration = Duration::from_secs(60);
 
-/// Bytes from which a block of memory has pages of its own, which the kernel gets back when it is freed (1 MiB). Smaller: the kernel has to clear the pages of more buffers.
+/// Bytes from which a block of memory has pages of its own, which the kernel gets back when it is freed (1 MiB).
+/// Smaller: the kernel has to clear the pages of more buffers.
 pub const MEMORY_OWN_PAGES: i32 = 1024 * 1024;
 
 /// Bytes that the heap of a thread keeps at its end when memory is given back (1 MiB).
 pub const MEMORY_KEPT: i32 = 1024 * 1024;
 
-/// Connections to the control socket and the metrics listener. Consequence: the one that has been idle longest is closed.
+/// Connections to the control socket and the metrics listener. Consequence: the one that has been idle longest is
+/// closed.
 pub const ADMIN_CONNECTIONS: usize = 256;
 
 /// Connections that may wait for the control scheduler. Consequence: the kernel refuses more.
@@ -79,34 +83,39 @@ pub const PROGRAM_BODY_SIZE: u64 = 1024 * KIB;
 /// Orders in one request of a program; each channel of a broadcast counts as one. Beyond: 400.
 pub const PROGRAM_ORDERS: usize = 1_000;
 
-/// Bytes of the answers to the orders of one request (16 MiB). Beyond: the remaining orders are answered with an error, except that those that
-/// publish or disconnect users are still executed.
+/// Bytes of the answers to the orders of one request (16 MiB). Beyond: the remaining orders are answered with an error,
+/// except that those that publish or disconnect users are still executed.
 pub const PROGRAM_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of messages and answers that a program's request produces in one turn (256 KiB). Beyond: the rest waits for the next turn.
+/// Bytes of messages and answers that a program's request produces in one turn (256 KiB). Beyond: the rest waits for
+/// the next turn.
 pub const PROGRAM_TURN_BYTES: usize = 256 * 1024;
 
-/// Bytes of a body in JSON that are checked in one go (64 KiB, about half a millisecond). Beyond: the rest is checked in later turns.
+/// Bytes of a body in JSON that are checked in one go (64 KiB, about half a millisecond). Beyond: the rest is checked
+/// in later turns.
 pub const JSON_PIECE_SIZE: usize = 64 * 1024;
 
-/// Pieces of longer bodies that are checked in one turn (4). Beyond: other requests with such a body wait for their turn.
+/// Pieces of longer bodies that are checked in one turn (4). Beyond: other requests with such a body wait for their
+/// turn.
 pub const JSON_PIECES_PER_TURN: usize = 4;
 
 /// 1 KiB: a shorter answer of a page is not compressed, because that would save less than a packet.
 pub const PACK_FROM: usize = 1024;
 
-/// 128 KiB of answers of pages are compressed immediately in one turn, and as much of the waiting ones at its end: half a millisecond
-/// each. A longer answer, and one that a page produces later in the turn, waits for the next turns.
+/// 128 KiB of answers of pages are compressed immediately in one turn, and as much of the waiting ones at its end: half
+/// a millisecond each. A longer answer, and one that a page produces later in the turn, waits for the next turns.
 pub const PACK_PER_TURN: usize = 128 * 1024;
 
-/// 16 MiB of answers of a scheduler's pages may wait to be compressed; if there is no room, an answer is sent uncompressed.
+/// 16 MiB of answers of a scheduler's pages may wait to be compressed; if there is no room, an answer is sent
+/// uncompressed.
 pub const PACK_QUEUED: usize = 16 * 1024 * 1024;
 
-/// 64 descriptors for a scheduler. With fewer the server does not start and says so, because listeners, helpers and a few files take half of them.
+/// 64 descriptors for a scheduler. With fewer the server does not start and says so, because listeners, helpers and a
+/// few files take half of them.
 pub const DESCRIPTORS_MIN: u64 = 64;
 
-/// The fraction (an eighth) of a scheduler's descriptors that connections cannot use: for listeners, logs, and files being sent.
-/// Consequence: the connection limit is the descriptor limit less this.
+/// The fraction (an eighth) of a scheduler's descriptors that connections cannot use: for listeners, logs, and files
+/// being sent. Consequence: the connection limit is the descriptor limit less this.
 pub const DESCRIPTORS_RESERVED_PART: u64 = 8;
 
 /// 24 descriptors at least that connections cannot use.
@@ -117,21 +126,23 @@ pub const DESCRIPTORS_RESERVED_MAX: u64 = 256;
 
 // The access log
 
-/// 8 MiB of access log lines wait for a reader of the log (a pipe, a FIFO) that is slow. Beyond: lines are lost and counted.
+/// 8 MiB of access log lines wait for a reader of the log (a pipe, a FIFO) that is slow. Beyond: lines are lost and
+/// counted.
 pub const LOG_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long the log writer waits for room in a pipe before it looks for messages again (10 ms). Consequence: an order to reopen the log is carried
-/// out this much later.
+/// How long the log writer waits for room in a pipe before it looks for messages again (10 ms). Consequence: an order
+/// to reopen the log is carried out this much later.
 pub const LOG_ROOM_WAIT: Duration = Duration::from_millis(10);
 
-/// How long a server that ends waits for a reader of its log that takes nothing (1 s). Beyond: the lines that nobody read are lost and counted.
+/// How long a server that ends waits for a reader of its log that takes nothing (1 s). Beyond: the lines that nobody
+/// read are lost and counted.
 pub const LOG_END_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a server that ends waits for a slow reader of its log (5 s). Beyond: as above.
 pub const LOG_END_MAX: Duration = Duration::from_secs(5);
 
-/// How long a server that ends waits for a thread that may wait for a disk: the log writer and the control scheduler (5 s). Beyond: it ends
-/// without the thread.
+/// How long a server that ends waits for a thread that may wait for a disk: the log writer and the control scheduler (5
+/// s). Beyond: it ends without the thread.
 pub const THREAD_END_WAIT: Duration = Duration::from_secs(5);
 
 // Channels
@@ -146,7 +157,8 @@ pub const PING_TIMEOUT_MS: u64 = 10_000;
 /// 64 MiB of incomplete messages on a scheduler's WebSockets; the socket that exceeds it is closed with 1013.
 pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
 
-/// 1 MiB of compressed WebSocket messages is decompressed for one socket in one turn; the rest of its input waits for the next.
+/// 1 MiB of compressed WebSocket messages is decompressed for one socket in one turn; the rest of its input waits for
+/// the next.
 pub const INFLATED_PER_TURN: usize = 1024 * 1024;
 
 /// 1 MiB of output waiting for a WebSocket, beyond which it no longer gets the results of the messages it published.
@@ -155,7 +167,8 @@ pub const SOCKET_BEHIND_BYTES: usize = 1024 * 1024;
 /// 1 KiB of a module's reason for a refusal is sent to the client; the rest is left out.
 pub const VETO_SIZE: usize = 1024;
 
-/// 4 KiB of a request's query and fields are kept with a WebSocket if modules decide about channels; a longer head is answered with 431.
+/// 4 KiB of a request's query and fields are kept with a WebSocket if modules decide about channels; a longer head is
+/// answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 
 // The store
@@ -163,14 +176,15 @@ pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
 pub const STORE_COMMIT_SIZE: usize = 32 * 1024 * 1024;
 
-/// Time between two checks of a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins this much later.
+/// Time between two checks of a checkpoint that takes longer than the interval (5 ms). Consequence: the next one begins
+/// this much later.
 pub const STORE_CHECKPOINT_LOOK: Duration = Duration::from_millis(5);
 
 /// How long the start waits for the store before it says so (2 s). It goes on waiting.
 pub const STORE_OPEN_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a server that ends waits for another program that writes to its store, such as an import (5 s). Beyond: it ends without waiting. Answered
-/// writes are kept, and the next start recovers as after `kill -9`.
+/// How long a server that ends waits for another program that writes to its store, such as an import (5 s). Beyond: it
+/// ends without waiting. Answered writes are kept, and the next start recovers as after `kill -9`.
 pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a server that ends waits for the disk of its store (60 s). Beyond: as above.
@@ -179,7 +193,8 @@ pub const STORE_DISK_WAIT: Duration = Duration::from_secs(60);
 /// Time between two checks whether a thread has ended (5 ms). Consequence: the server ends this much later.
 pub const THREAD_END_LOOK: Duration = Duration::from_millis(5);
 
-/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next order.
+/// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next
+/// order.
 pub const STORE_WAITING_SIZE: usize = 64 * 1024 * 1024;
 
 /// Messages of a scheduler that the writer has not answered. Beyond: orders are collected until one is answered.
@@ -198,8 +213,8 @@ pub const RESP_SHARES: u64 = 8;
 /// thousands costs no turn.
 pub const RESP_CALLED: usize = 128;
 
-/// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some microseconds). Fewer: a scan spends more
-/// of its time on looking.
+/// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some
+/// microseconds). Fewer: a scan spends more of its time on looking.
 pub const RESP_STEPS_PER_LOOK: usize = 6_400;
 
 /// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.
@@ -215,11 +230,12 @@ pub const RESP_BYTES_PER_STEP: usize = 8;
 /// piece is copied once more in one go.
 pub const RESP_PIECE_SIZE: usize = 64 * 1024;
 
-/// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET key`), or of an incomplete command.
-/// Beyond: the connection is closed, with reason `inbox-full`.
+/// Bytes of commands of a Redis client that wait while it does not read its replies (32 MiB: 1.5 million times `GET
+/// key`), or of an incomplete command. Beyond: the connection is closed, with reason `inbox-full`.
 pub const RESP_PIPELINE_SIZE: usize = 32 * 1024 * 1024;
 
-/// Replies that a Redis client awaits from the writer of the store. Beyond: its input is not read until some have arrived.
+/// Replies that a Redis client awaits from the writer of the store. Beyond: its input is not read until some have
+/// arrived.
 pub const RESP_AWAITED: usize = 1_024;
 
 /// Bytes of orders of a Redis client that the writer has not answered (1 MiB). Beyond: as above.
@@ -246,7 +262,8 @@ pub const RESP_SCAN_KEYS: usize = 4_096;
 /// Bytes of the keys in the reply to one `SCAN` (1 MiB). Beyond: the next one returns the rest.
 pub const RESP_SCAN_SIZE: usize = 1024 * 1024;
 
-/// Cursors of `SCAN` whose keys a scheduler remembers, at most 550 bytes each. Beyond: a scan whose cursor was forgotten costs a search for its key.
+/// Cursors of `SCAN` whose keys a scheduler remembers, at most 550 bytes each. Beyond: a scan whose cursor was
+/// forgotten costs a search for its key.
 pub const RESP_SCAN_PLACES: usize = 4_096;
 
 /// Bytes of the reply to `KEYS` (16 MiB). Beyond: an error.
@@ -258,14 +275,15 @@ pub const STORE_BODY_SIZE: u64 = store::limits::VALUE_SIZE as u64;
 /// Keys in a list of the store if the client does not give a number.
 pub const STORE_LIST_KEYS: usize = 100;
 
-/// Bytes of a list of the store over HTTP (256 KiB), which take about 3 ms. Beyond: the list ends, and names the key behind which the next one begins. One list is answered in a turn.
+/// Bytes of a list of the store over HTTP (256 KiB), which take about 3 ms. Beyond: the list ends, and names the key
+/// behind which the next one begins. One list is answered in a turn.
 pub const STORE_LIST_SIZE: usize = 256 * 1024;
 
 /// Bytes of a value in a list (64 KiB). Beyond: the list has its length instead.
 pub const STORE_LIST_VALUE_SIZE: usize = 64 * 1024;
 
-/// Bytes that the Redis clients of a scheduler keep between commands (64 MiB): commands before `EXEC`, and watched keys. Beyond: an
-/// error, and the client's transaction is discarded.
+/// Bytes that the Redis clients of a scheduler keep between commands (64 MiB): commands before `EXEC`, and watched
+/// keys. Beyond: an error, and the client's transaction is discarded.
 pub const STORE_KEPT_SIZE: usize = 64 * 1024 * 1024;
 
 /// Bytes from which on a value is sent from the map at the client's pace (64 KiB). Smaller values are copied.
@@ -274,15 +292,17 @@ pub const STORE_LENT_SIZE: usize = 64 * 1024;
 /// Time between two checks of values lent from the map (1 s). Consequence: they are taken back this much later.
 pub const STORE_LENT_LOOK_MS: u64 = 1_000;
 
-/// How long a program may read one state of the store while others write (1 minute). Consequence: the log names the program, once.
+/// How long a program may read one state of the store while others write (1 minute). Consequence: the log names the
+/// program, once.
 pub const STORE_READER_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as those to `EXEC`, `GETDEL` and `KEYS`, while
-/// their clients read them; the first is always allowed. Beyond: an error.
+/// Bytes of replies of [`STORE_LENT_SIZE`] and more that have to be copied (64 MiB per scheduler), such as those to
+/// `EXEC`, `GETDEL` and `KEYS`, while their clients read them; the first is always allowed. Beyond: an error.
 pub const STORE_HELD_SIZE: usize = 64 * 1024 * 1024;
 
 /// Bytes of values in one `MGET` reply that are copied (32 MiB), not counting the last. Beyond: an error.
 pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
 
-/// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the largest may exceed the limit.
+/// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the
+/// largest may exceed the limit.
 pub const STORE_ADMITTED: usize = 8;

@@ -1,8 +1,9 @@
 //! The time that Redis clients use in one turn.
 //!
-//! Owns which clients go on in the next turn because the time of this one is used up, and their order: who has waited
-//! longest comes first, and who comes later waits behind. Commands whose work a client chooses (many pipelined ones,
-//! one of thousands of keys) then delay others by one slice and not by the sum of all. Never runs a command.
+//! Owns which clients go on in the next turn because the time of this one is used up, and their order: the client that
+//! has waited longest comes first, and one that comes later waits behind. Commands whose work a client chooses (many
+//! pipelined ones, one of thousands of keys) then delay others by one slice and not by the sum of all. Never runs a
+//! command.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +62,7 @@ impl RespPace {
         }
     }
 
-    /// A client has commands. It may run them if nobody waits who came earlier, and the time of the turn is not used
+    /// A client has commands. It may run them if no earlier client waits, and the time of the turn is not used
     /// up.
     pub(crate) fn enter(&mut self, process: ProcessId) -> Entry {
         let has_time = self.used < RESP_TURN_TICKS;
@@ -111,7 +112,8 @@ impl RespPace {
         run >= share || self.used + run >= RESP_TURN_TICKS
     }
 
-    /// Whether it is used up, after so many steps that looking costs little beside them. Takes the steps that it has looked after.
+    /// Whether it is used up, after so many steps that looking costs little beside them. Takes the steps that it has
+    /// looked after.
     pub(crate) fn is_over_after(&mut self, steps: &mut usize) -> bool {
         if *steps < RESP_STEPS_PER_LOOK {
             return false;
@@ -172,7 +174,7 @@ mod tests {
         ProcessId::from_bits(u64::from(number))
     }
 
-    /// The next turn, to which all who wait are called.
+    /// The next turn, for which all waiting clients are called.
     fn turn(pace: &mut RespPace) {
         (pace.used, pace.granted, pace.called) = (0, None, pace.next + 1);
     }

@@ -1,7 +1,7 @@
 //! Sums of decimal numbers.
 //!
-//! Owns which texts are numbers with a fraction, and how a sum is written: as Redis does, with up to 17
-//! digits after the point and no zeros at the end. Sums of short numbers are exact (0.1 and 0.2 are 0.3), and so are those of
+//! Owns which texts are numbers with a fraction, and how a sum is written: as Redis does, with up to 17 digits after
+//! the point and no zeros at the end. Sums of short numbers are exact (0.1 and 0.2 are 0.3), and so are those of
 //! integers of up to 38 digits.
 
 use crate::failure::Misuse;

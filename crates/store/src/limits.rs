@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Maximum bytes of a key. With the eight bytes of an expiry time in front it fits LMDB's limit of 511. Beyond: the change is refused.
+/// Maximum bytes of a key. With the eight bytes of an expiry time in front it fits LMDB's limit of 511. Beyond: the
+/// change is refused.
 pub const KEY_SIZE: usize = 503;
 
 /// Maximum bytes of a value (16 MiB). Beyond: the change is refused.
@@ -14,27 +15,30 @@ pub const DATABASES: usize = 64;
 /// Maximum bytes of a database name. Beyond: the store is not opened.
 pub const DATABASE_NAME_SIZE: usize = 64;
 
-/// Length of the longest decimal number (512; the largest sum has 327 characters). Longer values are no numbers to `INCRBYFLOAT`.
+/// Length of the longest decimal number (512; the largest sum has 327 characters). Longer values are no numbers to
+/// `INCRBYFLOAT`.
 pub(crate) const DECIMAL_SIZE: usize = 512;
 
 /// Length of the longest integer, the minimum. Longer values are not parsed as integers.
 pub const NUMBER_SIZE: usize = 20;
 
-/// Bytes that a record takes beside its key and its value, about: its place in a page of LMDB, its kind, version and expiry.
+/// Bytes that a record takes beside its key and its value, about: its place in a page of LMDB, its kind, version and
+/// expiry.
 pub const RECORD_SIZE: usize = 32;
 
-/// Default maximum bytes of the file (1 TiB); this much address space is reserved. Beyond: changes that need space are refused, and everything
-/// can still be read and deleted.
+/// Default maximum bytes of the file (1 TiB); this much address space is reserved. Beyond: changes that need space are
+/// refused, and everything can still be read and deleted.
 pub const SIZE: u64 = 1 << 40;
 
-/// Bytes of address space beyond [`SIZE`] (256 MiB). A full store still needs space to delete, because LMDB copies a page before it changes it,
-/// and an order may have begun before the store was full.
+/// Bytes of address space beyond [`SIZE`] (256 MiB). A full store still needs space to delete, because LMDB copies a
+/// page before it changes it, and an order may have begun before the store was full.
 pub const MARGIN: u64 = 256 * 1024 * 1024;
 
 /// Bytes of rows that an import sorts in memory at a time (64 MiB).
 pub const LOAD_PIECE_SIZE: usize = 64 * 1024 * 1024;
 
-/// Bytes of stored values that one order reads to return or rewrite them (64 MiB), not counting the last value. Beyond: the order fails and changes nothing.
+/// Bytes of stored values that one order reads to return or rewrite them (64 MiB), not counting the last value. Beyond:
+/// the order fails and changes nothing.
 pub const ORDER_WORK_SIZE: usize = 64 * 1024 * 1024;
 
 /// The same for all orders of one transaction (512 MiB). Beyond: the remaining orders fail.
@@ -47,37 +51,42 @@ pub const LENT_SNAPSHOTS: usize = 32;
 /// before.
 pub const HELD_SNAPSHOTS: usize = 1;
 
-/// Milliseconds after which a lent value is taken back (5 minutes, which is 56 KB/s for 16 MiB). Beyond: the connection that is still sending it is reset.
-/// Until then the file grows by everything that is written.
+/// Milliseconds after which a lent value is taken back (5 minutes, which is 56 KB/s for 16 MiB). Beyond: the connection
+/// that is still sending it is reset. Until then the file grows by everything that is written.
 pub const LENT_TIME_MS: u64 = 300_000;
 
-/// Milliseconds within which loans of unchanged values share a snapshot (10 s). With this a thread needs at most [`LENT_SNAPSHOTS`] for
-/// [`LENT_TIME_MS`], unless the requested values were written recently.
+/// Milliseconds within which loans of unchanged values share a snapshot (10 s). With this a thread needs at most
+/// [`LENT_SNAPSHOTS`] for [`LENT_TIME_MS`], unless the requested values were written recently.
 pub const LENT_TOGETHER_MS: u64 = 10_000;
 
 /// Snapshots of other programs, such as backups, at the same time. Beyond: the next one fails.
 pub const OTHER_READERS: usize = 16;
 
-/// Snapshots for checkpoints at the same time: the last checkpoint, the one being made, and one to detect commits of other programs meanwhile. There are never more.
+/// Snapshots for checkpoints at the same time: the last checkpoint, the one being made, and one to detect commits of
+/// other programs meanwhile. There are never more.
 pub const CHECKPOINTS: usize = 3;
 
-/// Bytes by which the file may grow between checkpoints (256 MiB), because the pages of the last checkpoint are kept. Beyond: the next checkpoint starts early,
-/// as soon as the current one is done.
+/// Bytes by which the file may grow between checkpoints (256 MiB), because the pages of the last checkpoint are kept.
+/// Beyond: the next checkpoint starts early, as soon as the current one is done.
 pub const CHECKPOINT_GROWTH: u64 = 256 * 1024 * 1024;
 
-/// Bytes of the log (64 MiB) after which a checkpoint starts early, so that a power failure replays at most twice as much.
+/// Bytes of the log (64 MiB) after which a checkpoint starts early, so that a power failure replays at most twice as
+/// much.
 pub const LOG_SIZE: u64 = 64 * 1024 * 1024;
 
-/// Block size of the log (4 KiB). Each entry fills whole blocks, because a disk writes at most one block atomically. Smaller: a power failure could destroy an entry that was answered.
+/// Block size of the log (4 KiB). Each entry fills whole blocks, because a disk writes at most one block atomically.
+/// Smaller: a power failure could destroy an entry that was answered.
 pub const LOG_BLOCK: usize = 4096;
 
-/// Bytes by which a log file grows at a time (64 KiB); the wait for the disk is longer then. Smaller: the file grows more often.
+/// Bytes by which a log file grows at a time (64 KiB); the wait for the disk is longer then. Smaller: the file grows
+/// more often.
 pub const LOG_PIECE: usize = 64 * 1024;
 
 /// Bytes of the log buffer that are kept between entries (1 MiB). Beyond: the rest is freed after the entry.
 pub const LOG_BUFFER: usize = 1024 * 1024;
 
-/// Bytes that a checkpoint writes at a time (1 MiB); an entry of the log waits for at most that much. Smaller: a checkpoint takes longer.
+/// Bytes that a checkpoint writes at a time (1 MiB); an entry of the log waits for at most that much. Smaller: a
+/// checkpoint takes longer.
 pub const CHECKPOINT_PIECE: usize = 1024 * 1024;
 
 /// Shortest pause between such writes (100 us). Shorter pauses are skipped, because the write had nothing to do.

@@ -1,8 +1,9 @@
 //! Scans: visits of keys in order, and the numbers by which Redis clients name a place among them.
 //!
-//! Owns what a number means. It is made of the key and of the number of the store's file, so it is valid until the file is replaced (by
-//! compaction or a restored copy; then a scan may return keys again), and the store remembers nothing: 16 bits are the key's first two bytes, which keep the order of keys, and 47 bits are a
-//! hash of the key. The key is found again by hashing those with the same two bytes.
+//! Owns what a number means. It is made of the key and of the number of the store's file, so it is valid until the file
+//! is replaced (by compaction or a restored copy; then a scan may return keys again), and the store remembers nothing:
+//! 16 bits are the key's first two bytes, which keep the order of keys, and 47 bits are a hash of the key. The key is
+//! found again by hashing those with the same two bytes.
 
 use std::ops::{Bound, ControlFlow};
 

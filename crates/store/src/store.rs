@@ -34,15 +34,17 @@ pub enum Sync {
     /// Before the commit is answered: nothing that was answered is lost.
     #[default]
     Commit,
-    /// When [`Writer::sync`] is called. A killed program loses nothing. A power failure loses the commits since the last call, never a part of one. Between calls
-    /// the file grows by everything that is written. If another program already keeps the checkpoints of this store, this mode works as [`Sync::Commit`], and a power
-    /// failure may also lose its commits until that program's next checkpoint.
+    /// When [`Writer::sync`] is called. A killed program loses nothing. A power failure loses the commits since the
+    /// last call, never a part of one. Between calls the file grows by everything that is written. If another program
+    /// already keeps the checkpoints of this store, this mode works as [`Sync::Commit`], and a power failure may also
+    /// lose its commits until that program's next checkpoint.
     Interval,
-    /// In a log, before the commit is answered: nothing that was answered is lost. Less is written than with [`Sync::Commit`]; [`Writer::sync`] writes the tree later. Between
-    /// calls the file grows by everything that is written. If another program keeps the checkpoints of this store, this mode works as [`Sync::Commit`].
+    /// In a log, before the commit is answered: nothing that was answered is lost. Less is written than with
+    /// [`Sync::Commit`]; [`Writer::sync`] writes the tree later. Between calls the file grows by everything that is
+    /// written. If another program keeps the checkpoints of this store, this mode works as [`Sync::Commit`].
     Log,
-    /// When the kernel decides, or [`Writer::sync`] is called. A killed program loses nothing. A power failure may damage the file, because the
-    /// kernel writes pages in any order.
+    /// When the kernel decides, or [`Writer::sync`] is called. A killed program loses nothing. A power failure may
+    /// damage the file, because the kernel writes pages in any order.
     Never,
 }
 
@@ -53,7 +55,8 @@ pub struct Settings {
     pub directory: PathBuf,
     /// The names of the databases; missing ones are created.
     pub databases: Vec<String>,
-    /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store may grow slightly beyond, to delete.
+    /// Maximum bytes of the file; kept in it, so `None` is what another program gave, or else [`SIZE`]. A full store
+    /// may grow slightly beyond, to delete.
     pub size: Option<u64>,
     /// The number of threads of this program that read, each with a [`TurnStore`](crate::TurnStore).
     pub readers: usize,
@@ -107,8 +110,8 @@ pub struct Store {
 impl Store {
     /// Opens a store; creates what is missing.
     ///
-    /// The calling thread must live as long as the store and keep the file in its descriptor table: LMDB detects live programs by a lock on
-    /// that file.
+    /// The calling thread must live as long as the store and keep the file in its descriptor table: LMDB detects live
+    /// programs by a lock on that file.
     ///
     /// # Errors
     /// If the directory or the map cannot be created, or a database name is invalid.
@@ -148,7 +151,8 @@ impl Store {
             (Sync::Log, Role::Keeper) => Some(Arc::new(LogFiles::open(&settings.directory)?)),
             _ => None,
         };
-        // The first reader of a program locks a byte of the lock file in the descriptor table of its thread. It must be this thread, not a scheduler.
+        // The first reader of a program locks a byte of the lock file in the descriptor table of its thread. It must be
+        // this thread, not a scheduler.
         drop(map.read_txn()?);
         Ok(Self {
             map,
@@ -164,7 +168,8 @@ impl Store {
         })
     }
 
-    /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], unless another program already did when the store was opened.
+    /// Whether this program makes the checkpoints: with [`Sync::Interval`] and [`Sync::Log`], unless another program
+    /// already did when the store was opened.
     #[must_use]
     pub fn makes_checkpoints(&self) -> bool {
         self.checkpoints.role() == Role::Keeper
@@ -196,8 +201,8 @@ impl Store {
         Ok(Snapshot::new(transaction, Arc::clone(&self.tables)))
     }
 
-    /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that chooses the keys of a server cannot
-    /// choose two with the same number.
+    /// The seed of this store's [`ScanNumber`](crate::ScanNumber)s. It is the number of its file, so that a client that
+    /// chooses the keys of a server cannot choose two with the same number.
     #[must_use]
     pub fn scan_seed(&self) -> u64 {
         self.seed

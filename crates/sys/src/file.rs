@@ -1,7 +1,7 @@
 //! Files below a root directory, as one thread holds them.
 //!
-//! Owns how a path is resolved: never above its root, never through a magic link, never waiting for the other end
-//! of a FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`, because a
+//! Owns how a path is resolved: never above its root, never through a magic link, never waiting for the other end of a
+//! FIFO. Never decides what may be served. [`Directory`] and [`FileHandle`] are neither `Send` nor `Sync`, because a
 //! descriptor belongs to the table of the thread that opened it.
 
 mod names;
@@ -208,7 +208,8 @@ impl Directory {
         Ok(FileHandle { descriptor, _table: PhantomData })
     }
 
-    /// For a path with `..`, or a link containing it, any concurrent rename makes the kernel return `EAGAIN`: try again.
+    /// For a path with `..`, or a link containing it, any concurrent rename makes the kernel return `EAGAIN`: try
+    /// again.
     fn resolve(&self, path: &Path, flags: OFlags, resolve: ResolveFlags) -> io::Result<OwnedFd> {
         let mut tries = 1;
         loop {
@@ -266,7 +267,8 @@ impl FileHandle {
         stat(self.descriptor.as_fd())
     }
 
-    /// Reads from `offset` into `buffer`; 0 is the end of the file. May wait for the disk, and may return less than fits.
+    /// Reads from `offset` into `buffer`; 0 is the end of the file. May wait for the disk, and may return less than
+    /// fits.
     ///
     /// # Errors
     /// What `pread` says; `EISDIR` for a directory.
@@ -308,8 +310,8 @@ impl FileHandle {
 
 /// The current metadata of the directory to which a trusted path leads, following links.
 ///
-/// A root that was replaced, for example by a deployment that changes a link, has another inode than the [`Directory`] opened
-/// before.
+/// A root that was replaced, for example by a deployment that changes a link, has another inode than the [`Directory`]
+/// opened before.
 ///
 /// # Errors
 /// What `stat` says.
@@ -333,8 +335,8 @@ pub fn may_create_in(directory: &Path) -> io::Result<()> {
     if FileType::from_raw_mode(rustix::fs::stat(directory)?.st_mode) != FileType::Directory {
         return Err(Errno::NOTDIR.into());
     }
-    // Procfs, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, devpts and selinuxfs (statfs(2)), where the permissions allow root to create
-    // files, and nobody can.
+    // Procfs, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, devpts and selinuxfs (statfs(2)), where the
+    // permissions allow root to create files, and nobody can.
     let is_of_kernel = matches!(
         rustix::fs::statfs(directory)?.f_type,
         rustix::fs::PROC_SUPER_MAGIC

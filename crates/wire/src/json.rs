@@ -1,9 +1,9 @@
 //! Which texts the server takes as JSON (RFC 8259), wherever they come in.
 //!
 //! Owns the rule: UTF-8, one value, at most [`JSON_DEPTH`] levels, numbers of at most [`JSON_NUMBER_SIZE`] bytes that a
-//! 64-bit float can hold. `json.decode` of pages takes exactly these texts, with more levels ([`check_of_page`]), so whatever passes
-//! here can be read by every page, and passed on within other tables. Builds no value: who needs the content of a string gets it from
-//! [`string`].
+//! 64-bit float can hold. `json.decode` of pages takes exactly these texts, with more levels ([`check_of_page`]), so
+//! whatever passes here can be read by every page, and passed on within other tables. Builds no value: a caller that
+//! needs the content of a string gets it from [`string`].
 
 mod problem;
 mod string;
@@ -13,7 +13,8 @@ use crate::limits::{JSON_DEPTH, JSON_DEPTH_OF_PAGES, JSON_NUMBER_SIZE};
 pub use problem::{Problem, ProblemKind};
 pub use string::string;
 
-/// Checks that a text is one JSON value, with white space around it at most. Returns it as UTF-8, without that white space.
+/// Checks that a text is one JSON value, with white space around it at most. Returns it as UTF-8, without that white
+/// space.
 ///
 /// # Errors
 /// The first problem.
@@ -29,7 +30,8 @@ pub fn check_of_page(text: &[u8]) -> Result<&str, Problem> {
     check_around(text, 0)
 }
 
-/// The same for a text that has this many levels around values that passed [`check_of_page`], as a record has one around its value.
+/// The same for a text that has this many levels around values that passed [`check_of_page`], as a record has one
+/// around its value.
 ///
 /// # Errors
 /// The first problem.
@@ -152,8 +154,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// Reads one value, with all that is in it and the white space behind it. `false`: the pause comes first. The levels are bits, so no input
-    /// can exhaust the stack.
+    /// Reads one value, with all that is in it and the white space behind it. `false`: the pause comes first. The
+    /// levels are bits, so no input can exhaust the stack.
     fn values(&mut self) -> Result<bool, Problem> {
         loop {
             let is_in_string =

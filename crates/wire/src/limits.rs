@@ -72,8 +72,9 @@ pub const CHUNK_OVERHEAD_SIZE_MAX: u16 = u16::MAX;
 
 // ---- Responses, as a client reads them. Beyond each of them: a `ResponseError`, and the connection is closed ----
 
-/// Bytes of the head of a response, for each interim one separately: 64 KiB less one, because they are counted in 16 bits.
-/// Also the most that a reader asks its caller to keep. Beyond: [`Reason::HeadTooLarge`], so that an endless head ends.
+/// Bytes of the head of a response, for each interim one separately: 64 KiB less one, because they are counted in 16
+/// bits. Also the most that a reader asks its caller to keep. Beyond: [`Reason::HeadTooLarge`], so that an endless head
+/// ends.
 ///
 /// [`Reason::HeadTooLarge`]: crate::http::refusal::Reason::HeadTooLarge
 pub const RESPONSE_HEAD_SIZE: u16 = u16::MAX;
@@ -119,7 +120,8 @@ pub const TAG_LINES_MAXIMUM: usize = 4;
 /// ignored and the whole is sent.
 pub const LAST_MODIFIED_STRONG_AFTER_S: u64 = 60;
 
-/// 12 bytes of a digest are in an entity tag: with a million versions of a file, two have the same tag once in 10^17 times.
+/// 12 bytes of a digest are in an entity tag: with a million versions of a file, two have the same tag once in 10^17
+/// times.
 pub const ETAG_DIGEST_BYTES: usize = 12;
 
 /// 32 members of `Accept` are read; more are ignored.
@@ -157,12 +159,12 @@ pub const WEBSOCKET_DEFLATE_PIECE: usize = 1024;
 
 // ---- RESP ----
 
-/// Arguments of a RESP command, including its name (16,384: a lookup of so many keys takes a few milliseconds). Beyond: an error that names the bound, and the connection
-/// ends.
+/// Arguments of a RESP command, including its name (16,384: a lookup of so many keys takes a few milliseconds). Beyond:
+/// an error that names the bound, and the connection ends.
 pub const RESP_ARGUMENTS: usize = 16 * 1024;
 
-/// Bytes of a whole RESP command as sent (16.5 MiB: the largest value of the store and a little more). A command must be complete before it
-/// runs. Beyond: an error, and the connection ends.
+/// Bytes of a whole RESP command as sent (16.5 MiB: the largest value of the store and a little more). A command must
+/// be complete before it runs. Beyond: an error, and the connection ends.
 pub const RESP_COMMAND_SIZE: usize = 16 * 1024 * 1024 + 512 * 1024;
 
 /// Arguments of a RESP command from a client that has not yet authenticated. Beyond: as above.
@@ -171,15 +173,17 @@ pub const RESP_ARGUMENTS_OF_STRANGERS: usize = 10;
 /// Bytes of such a command (16 KiB). Beyond: as above.
 pub const RESP_COMMAND_SIZE_OF_STRANGERS: usize = 16 * 1024;
 
-/// Bytes of an inline RESP command, and of a line with a length (64 KiB, as in Redis). Beyond: an error, and the connection ends.
+/// Bytes of an inline RESP command, and of a line with a length (64 KiB, as in Redis). Beyond: an error, and the
+/// connection ends.
 pub const RESP_LINE_SIZE: usize = 64 * 1024;
 
 /// Nested arrays and objects of a JSON text that comes in (100). Beyond: it is refused.
 pub const JSON_DEPTH: usize = 100;
 
-/// Nested arrays and objects of a JSON text that a page writes or reads (124): more than what comes in, so that it can pass on whatever it got
-/// within tables of its own. Beyond: an error in the page.
+/// Nested arrays and objects of a JSON text that a page writes or reads (124): more than what comes in, so that it can
+/// pass on whatever it got within tables of its own. Beyond: an error in the page.
 pub const JSON_DEPTH_OF_PAGES: usize = 124;
 
-/// Bytes of a number in a JSON text (1,000, a hundred times what a program needs). Beyond: it is refused where it comes in.
+/// Bytes of a number in a JSON text (1,000, a hundred times what a program needs). Beyond: it is refused where it comes
+/// in.
 pub const JSON_NUMBER_SIZE: usize = 1_000;

@@ -1,5 +1,6 @@
-//! Disk contents after a power failure: strace records what programs write into the files of a store and when they wait for the disk. A file is then
-//! built as a disk could have it at each moment: everything that was waited for, and any sectors of the rest.
+//! Disk contents after a power failure: strace records what programs write into the files of a store and when they wait
+//! for the disk. A file is then built as a disk could have it at each moment: everything that was waited for, and any
+//! sectors of the rest.
 
 /// Bytes that a disk writes completely or not at all.
 const SECTOR: usize = 512;
@@ -60,8 +61,8 @@ fn number(text: &str) -> usize {
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX)
 }
 
-/// Checks that a write was not a short one. A program that is killed in a system call has no result (`?`): what it wrote may be on the disk or
-/// not, as without a barrier after it.
+/// Checks that a write was not a short one. A program that is killed in a system call has no result (`?`): what it
+/// wrote may be on the disk or not, as without a barrier after it.
 fn assert_whole(data: &[u8], result: &str) {
     let is_whole = result.starts_with('?') || data.len() == number(result);
     assert!(is_whole, "a short write is not known here");
@@ -72,8 +73,8 @@ pub(crate) fn recorded(trace: &str) -> Vec<Happened> {
     let mut all = Vec::new();
     // Descriptors whose writes wait for the disk, and the position of each.
     let (mut waiting, mut places) = (Vec::new(), [0_usize; 64]);
-    // Calls that strace printed in two parts, because another thread's came in between: what is known of each, and the number of events when it
-    // began.
+    // Calls that strace printed in two parts, because another thread's came in between: what is known of each, and the
+    // number of events when it began.
     let mut begun: Vec<(&str, &str, usize)> = Vec::new();
     // A program opens the store on its first thread.
     let program = trace.split(' ').next().unwrap_or_default();

@@ -1,7 +1,8 @@
 //! `cargo xtask bench memory`: the memory that the server keeps after a load has gone, over time.
 //!
-//! Method: the server on one core; a load that opens what needs memory and closes it; then the anonymous memory at fixed times. Twice: heads that
-//! are never finished, and requests of several kinds. `--preload` starts the server with another allocator. Owns the loads.
+//! Method: the server on one core; a load that opens what needs memory and closes it; then the anonymous memory at
+//! fixed times. Twice: heads that are never finished, and requests of several kinds. `--preload` starts the server with
+//! another allocator. Owns the loads.
 
 #![expect(clippy::disallowed_types, reason = "one thread and one descriptor table in this tool")]
 
@@ -156,7 +157,8 @@ fn unfinished(place: &Place, count: u64) -> Result<f64, Failure> {
     Ok(place.memory())
 }
 
-/// Pages, uploads, files, queues of clients that do not read, and writes into the store. Returns the most memory after a cycle.
+/// Pages, uploads, files, queues of clients that do not read, and writes into the store. Returns the most memory after
+/// a cycle.
 fn mixed(place: &Place) -> Result<f64, Failure> {
     let mut most = 0.0_f64;
     let body = vec![b'u'; 1024 * 1024];

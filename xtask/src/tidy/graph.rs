@@ -1,6 +1,6 @@
 //! The import graph between our crates, held against the list of allowed edges.
 //!
-//! A new edge is a decision: a line here and its reason in ARCHITECTURE.md, in one commit.
+//! A new edge is a decision: a line here and its reason in docs/decisions/edges.md, in one commit.
 
 use std::path::Path;
 
@@ -211,7 +211,7 @@ pub(crate) fn check(edges: &[Edge]) -> Vec<Finding> {
             &edge.manifest,
             edge.line,
             reason,
-            "drop the edge, or add it to xtask/src/tidy/graph.rs with its reason in ARCHITECTURE.md",
+            "drop the edge, or add it to xtask/src/tidy/graph.rs with its reason in docs/decisions/edges.md",
         ));
     }
     findings

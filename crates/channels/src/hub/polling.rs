@@ -86,8 +86,8 @@ impl Polls {
 }
 
 impl Channels {
-    /// Answers a request for the messages since a position: with a JSON object, or `None` if it has to wait, for at most this many
-    /// milliseconds. It is asked again with the same arguments when there may be messages.
+    /// Answers a request for the messages since a position: with a JSON object, or `None` if it has to wait, for at
+    /// most this many milliseconds. It is asked again with the same arguments when there may be messages.
     ///
     /// # Errors
     /// If the rules do not allow it, or there is no room.
@@ -152,8 +152,8 @@ impl Channels {
         }
     }
 
-    /// Whether a channel's home has answered, so that a request which becomes a subscriber now gets every message published from now on.
-    /// `false`: the request waits, and asks again.
+    /// Whether a channel's home has answered, so that a request which becomes a subscriber now gets every message
+    /// published from now on. `false`: the request waits, and asks again.
     ///
     /// # Errors
     /// If there is no room.
@@ -201,7 +201,8 @@ impl Channels {
     }
 }
 
-/// `{"since":"e-7","recovered":true,"messages":[…]}`: as many messages as fit into an answer, and one at least. `since` is the position of the last one.
+/// `{"since":"e-7","recovered":true,"messages":[…]}`: as many messages as fit into an answer, and one at least. `since`
+/// is the position of the last one.
 fn answer_of(channel: &Channel, since: Position) -> Vec<u8> {
     let is_of_now = channel.is_of_now(since);
     let first = if is_of_now { since.offset + 1 } else { 0 };

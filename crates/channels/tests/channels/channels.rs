@@ -239,21 +239,19 @@ fn many_polls_are_answered_in_several_turns_the_oldest_first() {
     for client in &clients {
         stage.world().client_send(*client, b"poll long 20\n");
     }
-    let made = |stage: &mut Stage<crate::stage::Lines>| {
-        let stats = stage.schedulers()[0].stats();
-        stats.sent_bytes + stats.buffered_bytes
-    };
-    let (mut before, mut left) = (made(&mut stage), clients.as_slice());
+    let mut left = clients.as_slice();
     while !left.is_empty() {
         assert!(stage.schedulers()[0].turn(Waiting::Forbidden).unwrap(), "{} wait", left.len());
-        let after = made(&mut stage);
-        // Each begins one more than fits; what waits is counted with its room.
-        assert!(after - before < 3 * limits::POLL_BYTES_PER_TURN as u64, "{}", after - before);
-        before = after;
         let is_answered = |client: &ClientId| !stage.world().client_received(*client).is_empty();
-        let answered = left.iter().take_while(|client| is_answered(client)).count();
-        left = &left[answered..];
-        assert!(!left.iter().skip(1).any(is_answered), "the oldest come first");
+        let answered: Vec<bool> = left.iter().map(is_answered).collect();
+        let count = answered.iter().filter(|is_answered| **is_answered).count();
+        // One answer is a little shorter than what a turn may write, so a second one begins.
+        assert!(count <= 2, "{count} answers in one turn");
+        assert!(
+            answered.iter().take(count).all(|is_answered| *is_answered),
+            "the oldest come first"
+        );
+        left = &left[count..];
     }
     assert_eq!(stage.schedulers()[0].service().channels.stats().subscriptions, 0);
 }

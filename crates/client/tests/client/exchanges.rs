@@ -179,7 +179,7 @@ fn each_deadline_says_its_name() {
 
 /// RFC 9110, 9.2.2; RFC 9112, 9.3.1.
 #[test]
-fn what_does_no_harm_twice_is_sent_again_if_a_used_connection_ends() {
+fn an_idempotent_request_is_sent_again_if_its_used_connection_ends() {
     let with_idle = || {
         let mut calls = quiet();
         let id = calls.begin(request("GET", "/first"));

@@ -136,7 +136,7 @@ fn bodies_of_any_size_pass_in_both_directions_at_once() {
 
 /// Neither the server nor the client is read further than the other side takes.
 #[test]
-fn whoever_takes_slowly_slows_the_other_side() {
+fn a_slow_reader_slows_the_other_side() {
     const SIZE: usize = 8 * 1024 * 1024;
     for slow in ["server", "client"] {
         let mut stage = stage();

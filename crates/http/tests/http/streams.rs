@@ -260,7 +260,7 @@ fn an_answer_that_is_cut_ends_its_stream_with_a_reset() {
 }
 
 #[test]
-fn what_takes_too_long_is_refused() {
+fn an_exchange_beyond_a_deadline_fails() {
     let mut stage = stage();
     let waits = stage.connect();
     stage.send(waits, b"GET /forever\n");

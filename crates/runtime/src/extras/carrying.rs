@@ -59,7 +59,8 @@ impl Extras {
         }
     }
 
-    /// Lists a stream as one that has something, behind the others. Returns the carrier's place if it was not listed yet.
+    /// Lists a stream as one that has something, behind the others. Returns the carrier's place if it was not listed
+    /// yet.
     pub(crate) fn put_back(&mut self, id: StreamId) -> Option<ExtraIndex> {
         let stream = self.stream(id)?;
         let Listing { carrier, .. } = stream.listing?;

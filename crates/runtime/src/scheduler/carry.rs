@@ -1,5 +1,5 @@
-//! Streams: processes without a socket. Their beginning, their input and output, and their carriers, which are told when they have
-//! something.
+//! Streams: processes without a socket. Their beginning, their input and output, and their carriers, which are told
+//! when they have something.
 //!
 //! Owns the steps between a stream and its carrier within a turn. Never runs for a scheduler without streams.
 
@@ -17,8 +17,8 @@ use crate::stream::{Ending, StreamId};
 use crate::uptake::Uptake;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Begins streams, runs those that have input or whose output was taken, and tells their carriers. Returns whether there was anything to
-    /// do. What those steps cause in turn is done too, within a bound.
+    /// Begins streams, runs those that have input or whose output was taken, and tells their carriers. Returns whether
+    /// there was anything to do. What those steps cause in turn is done too, within a bound.
     pub(super) fn carry(&mut self) -> bool {
         let mut any = false;
         for _ in 0..STREAM_ROUNDS {

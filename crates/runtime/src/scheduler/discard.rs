@@ -1,5 +1,5 @@
-//! Discarding: what a peer still sends after a last answer is received and dropped, within bounds, so that it can read the answer
-//! (RFC 9112 section 9.6).
+//! Discarding: what a peer still sends after a last answer is received and dropped, within bounds, so that it can read
+//! the answer (RFC 9112 section 9.6).
 //!
 //! Owns the bounds of one process. Never closes it.
 

@@ -25,7 +25,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.extra.is_some() { Ok(()) } else { Err(CloseReason::Failed) }
     }
 
-    /// Receives for a process with a transport until its socket is empty, it wants no more, or it has used its share of the turn.
+    /// Receives for a process with a transport until its socket is empty, it wants no more, or it has used its share of
+    /// the turn.
     #[cold]
     pub(super) fn receive_through_layer(
         &mut self,

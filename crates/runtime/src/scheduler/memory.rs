@@ -1,7 +1,7 @@
 //! Memory: what a scheduler does when its processes' queues are nearly full.
 //!
 //! Owns the thresholds, the list of connections that are not read meanwhile, and the list of those
-//! with much unsent output: whoever holds most gives it back, before others notice. Connections
+//! with much unsent output: the process that holds most gives it back, before others notice. Connections
 //! without queued bytes are always read below the limit itself; otherwise a few that fill the
 //! queues would stop all others.
 
@@ -25,8 +25,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.buffered_bytes >= limit.saturating_mul(percent) / 100
     }
 
-    /// Whether a process must wait for memory before it may receive. A process with queued bytes waits early; the others
-    /// only at the limit.
+    /// Whether a process must wait for memory before it may receive. A process with queued bytes waits early; the
+    /// others only at the limit.
     #[inline]
     pub(super) fn is_starving(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> bool {
         let short = self.holds_percent(MEMORY_PERCENT_OF_NO_READ);
@@ -53,8 +53,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.settings.buffered_bytes / LARGE_OUTBOXES
     }
 
-    /// Whether an outbox of this many bytes may stay when the queues grow by `more` bytes. A small one may go beyond the limit: those that hold
-    /// much give it back in the next turn.
+    /// Whether an outbox of this many bytes may stay when the queues grow by `more` bytes. A small one may go beyond
+    /// the limit: those that hold much give it back in the next turn.
     #[inline]
     pub(super) fn has_room_for(&self, outbox_bytes: usize, more: usize) -> bool {
         let held = self.stats.buffered_bytes.saturating_add(more as u64);
@@ -121,8 +121,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Closes who holds most. If that is nobody, one idle connection per tick: a client that fills a few queues must not be able to close
-    /// everyone's.
+    /// Closes the processes that hold most. If none holds much, one idle connection per tick: a client that fills a few
+    /// queues must not be able to close everyone's.
     fn give_back(&mut self) {
         let tick = self.executor.clock.now().tick();
         if self.shed == tick {
@@ -134,7 +134,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Closes the processes with the most unsent output, until the queues hold less. `false` if unsent output is not what fills them.
+    /// Closes the processes with the most unsent output, until the queues hold less. `false` if unsent output is not
+    /// what fills them.
     fn close_largest(&mut self) -> bool {
         let mut holders = self.find_large();
         let unsent: usize = holders.iter().map(|(bytes, _)| bytes).sum();

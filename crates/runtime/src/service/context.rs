@@ -106,7 +106,8 @@ impl<M> Context<'_, M> {
             || self.output.holds_file()
     }
 
-    /// Whether this process is a stream, which another process carries. The end of its input does not mean that its peer has gone.
+    /// Whether this process is a stream, which another process carries. The end of its input does not mean that its
+    /// peer has gone.
     #[must_use]
     pub fn is_stream(&mut self) -> bool {
         self.extras.carriage(self.extra).is_some()
@@ -118,7 +119,8 @@ impl<M> Context<'_, M> {
         Streams { carrier: *id, extra, extras, output }
     }
 
-    /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake is not over.
+    /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake
+    /// is not over.
     #[must_use]
     pub fn agreed(&mut self) -> Option<Agreed<'_>> {
         self.extras.layer(self.extra)?.agreed()
@@ -208,17 +210,17 @@ pub struct Connect {
 pub enum Command {
     /// Run a parked process, before the next events. Does nothing if it has ended.
     Resume(ProcessId),
-    /// Run a process now, parked or not: it gets [`Event::Resumed`](super::Event::Resumed). Does nothing if the process has ended
-    /// or is about to end.
+    /// Run a process now, parked or not: it gets [`Event::Resumed`](super::Event::Resumed). Does nothing if the process
+    /// has ended or is about to end.
     Run(ProcessId),
     /// Close a process now, because what it waits for will not come.
     Close(ProcessId),
     /// Begin a connection, at the end of this turn or of one soon after: at most
-    /// [`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN) begin in one turn, in the order of the requests. Each is reported
-    /// through [`Service::on_connect`](super::Service::on_connect), unless the scheduler stops before.
+    /// [`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN) begin in one turn, in the order of the requests. Each is
+    /// reported through [`Service::on_connect`](super::Service::on_connect), unless the scheduler stops before.
     Connect(Connect),
-    /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still runs. With 0
-    /// everything is closed in this turn, and the scheduler ends.
+    /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still
+    /// runs. With 0 everything is closed in this turn, and the scheduler ends.
     Drain {
         /// How long running work may continue.
         deadline_ms: u64,
@@ -245,8 +247,8 @@ pub struct ServiceContext<'a, M> {
 }
 
 impl<M> ServiceContext<'_, M> {
-    /// Queues bytes for a process of this scheduler. Everything queued for it in one turn is sent in one write. The processes of a
-    /// scheduler share the bytes, with a reference count that is not atomic.
+    /// Queues bytes for a process of this scheduler. Everything queued for it in one turn is sent in one write. The
+    /// processes of a scheduler share the bytes, with a reference count that is not atomic.
     ///
     /// # Errors
     /// If the process has ended, or more than `bound` bytes would wait for its peer. If nothing waits for the process,
@@ -268,7 +270,8 @@ impl<M> ServiceContext<'_, M> {
     }
 
     /// Requests a turn at this monotonic time, as exactly as the scheduler's
-    /// [`Punctuality`](crate::scheduler::Punctuality) allows. Of several times only the earliest counts, and it counts once.
+    /// [`Punctuality`](crate::scheduler::Punctuality) allows. Of several times only the earliest counts, and it counts
+    /// once.
     pub fn wake_at_ns(&mut self, monotonic_ns: u64) {
         let earlier = self.alarm_ns.is_none_or(|alarm_ns| monotonic_ns < alarm_ns);
         if earlier {

@@ -1,7 +1,8 @@
 //! Directories of the server's user: `{uid}` in the path of the store and of uploads.
 //!
-//! Owns the number that it stands for, and that such a directory, with all below it, belongs to this user alone. It may be in a place where everybody
-//! may make directories, such as `/var/tmp`, so one that is there already is only used if nobody else could have filled it.
+//! Owns the number that it stands for, and that such a directory, with all below it, belongs to this user alone. It may
+//! be in a place where everybody may make directories, such as `/var/tmp`, so one that is there already is only used if
+//! nobody else could have filled it.
 
 use std::fs;
 use std::io;

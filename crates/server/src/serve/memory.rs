@@ -1,8 +1,8 @@
 //! Gives memory that a load has left back to the kernel.
 //!
-//! Owns the times. The C library keeps freed memory for the next load, which may never come; and giving it back costs time, in which a scheduler
-//! may have to wait for its heap. So it is done once the process has become quiet after work, and rarely while it works. Never frees
-//! anything.
+//! Owns the times. The C library keeps freed memory for the next load, which may never come; and giving it back costs
+//! time, in which a scheduler may have to wait for its heap. So it is done once the process has become quiet after
+//! work, and rarely while it works. Never frees anything.
 
 use std::time::Duration;
 

@@ -109,7 +109,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
             format_args!("schedulers may wait for the reader of standard error: {error}"),
         );
     }
-    // The listeners are open: whoever has connected does not wait for the reader of what is announced.
+    // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);
     if data.config.pages.errors == PageErrors::Shown {

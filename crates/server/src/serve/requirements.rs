@@ -102,7 +102,7 @@ fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Opens the access log if it is there, which says what no permission tells: that nobody reads a FIFO, for example.
+/// Opens the access log if it is there, which says what no permission tells: that no program reads a FIFO, for example.
 fn look_at_log(config: &Config, user: Option<&User>) -> Result<Option<LogFile>, ServeError> {
     let AccessLog::File(path) = &config.log.access else { return Ok(None) };
     let named =

@@ -1,6 +1,7 @@
 //! Bodies that have to be JSON and are too long to be checked in one go.
 //!
-//! Owns how far each check has come, and whose turn is next. Never reads a body by itself: a request is asked again and brings it.
+//! Owns how far each check has come, and whose turn is next. Never reads a body by itself: a request is asked again and
+//! brings it.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,8 @@ pub(super) struct JsonChecks {
 }
 
 impl JsonChecks {
-    /// Checks the body of a request, which is the same each time until the request is forgotten; `None` if the request has to wait.
+    /// Checks the body of a request, which is the same each time until the request is forgotten; `None` if the request
+    /// has to wait.
     pub(super) fn check(&mut self, process: ProcessId, body: &[u8]) -> Option<Result<(), Problem>> {
         if body.len() <= JSON_PIECE_SIZE {
             return Some(json::check(body).map(drop));

@@ -25,8 +25,8 @@ pub(super) struct Kept {
 pub(super) struct AnswerPlace {
     /// The page that has begun to answer, whatever the path means in a later configuration.
     pub(super) page: Option<(SetIndex, usize)>,
-    /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in any other way, such as
-    /// by running the failed page again.
+    /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in
+    /// any other way, such as by running the failed page again.
     pub(super) refusal: Option<Refusal>,
 }
 

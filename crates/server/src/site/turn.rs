@@ -77,8 +77,8 @@ impl Site {
         }
     }
 
-    /// Publishes a message of a client, after those that pages have published earlier in this turn: a client that got a page's answer may publish
-    /// next, and subscribers see both in that order.
+    /// Publishes a message of a client, after those that pages have published earlier in this turn: a client that got a
+    /// page's answer may publish next, and subscribers see both in that order.
     ///
     /// # Errors
     /// The refusal of the channel.

@@ -1,7 +1,7 @@
 //! A second engine beside HTTP/1: a small multiplexing protocol, whose streams are processes of any service.
 //!
-//! Owns the windows and the service around another one. It knows no path and no feature: a stream's request is a value, and
-//! what answers it is the inner service. HTTP/2 will take its place.
+//! Owns the windows and the service around another one. It knows no path and no feature: a stream's request is a value,
+//! and what answers it is the inner service. HTTP/2 will take its place.
 
 use std::collections::BTreeMap;
 

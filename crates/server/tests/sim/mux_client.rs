@@ -1,6 +1,7 @@
 //! A client of the multiplexing protocol: many requests at once on one connection.
 //!
-//! Owns its side of the windows and what it does in the middle of a request. Requests and expected answers are those of HTTP/1, as values.
+//! Owns its side of the windows and what it does in the middle of a request. Requests and expected answers are those of
+//! HTTP/1, as values.
 
 use std::collections::BTreeMap;
 

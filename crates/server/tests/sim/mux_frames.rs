@@ -2,11 +2,13 @@
 //!
 //! Owns their form, for the carrier and for its clients. Never sends one.
 //!
-//! A frame is its kind (1 byte), the number of a stream (2), the length of its content (4), and the content; numbers are big-endian.
+//! A frame is its kind (1 byte), the number of a stream (2), the length of its content (4), and the content; numbers
+//! are big-endian.
 
 use http::{BodyFollows, HeadLimits, HeadValues, KeptHead, Method, Scheme};
 
-/// A request: whether a body follows (1 byte), then lines: method, target, authority, and for each field its name and its value.
+/// A request: whether a body follows (1 byte), then lines: method, target, authority, and for each field its name and
+/// its value.
 pub(crate) const OPEN: u8 = 1;
 /// Bytes of a body.
 pub(crate) const DATA: u8 = 2;

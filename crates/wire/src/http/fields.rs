@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_in_a_head_is_not_added() {
+    fn a_field_that_cannot_be_in_a_head_is_not_added() {
         let mut list = FieldList::of(&[("A", "1")]);
         assert_eq!(list.add("a b", b"1"), Err(InvalidField::Name));
         assert_eq!(list.add("B", b"1\r\nC: 2"), Err(InvalidField::Value));

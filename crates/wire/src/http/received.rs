@@ -2,7 +2,8 @@
 //!
 //! Owns where a response begins and ends, what its status is, and whether another may follow it. Keeps no byte and
 //! allocates nothing: what it remembers between two reads fits beside a connection. Never judges a response that can be
-//! read; never looks at a field that does not say where the response ends. Who wants the fields passes a [`Receiver`].
+//! read; never looks at a field that does not say where the response ends. A caller that wants the fields passes a
+//! [`Receiver`].
 //!
 //! A client is told what it asked for, not what it must guard: where a server breaks a rule and all readers
 //! would still agree about the end, this one goes on and at most does not use the connection again.

@@ -1,4 +1,4 @@
-//! Goal: whoever wants the lines of a response gets each once. Method: responses written by hand, cut at every size.
+//! Goal: a receiver gets each line of a response once. Method: responses written by hand, cut at every size.
 
 use wire::http::head::Version;
 use wire::http::method::Method;
@@ -49,7 +49,7 @@ fn received(mut reader: ResponseReader, input: &str, size: usize) -> (String, St
 }
 
 #[test]
-fn whoever_wants_the_lines_gets_each_once() {
+fn a_receiver_gets_each_line_once() {
     let input = "HTTP/1.1 103 E\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n\
         Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nServer: s \r\nX-A:\t b \r\n c\r\nContent-Type: t\r\n \td\r\n\
         Transfer-Encoding:\r\n chunked\r\nEmpty:\r\n\r\n2\r\nab\r\n0\r\nT: u\r\n\r\n";

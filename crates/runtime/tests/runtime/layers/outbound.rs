@@ -1,4 +1,5 @@
-//! Connections that a service makes through a transport: it asks for a server name and offers protocols, and learns what was agreed.
+//! Connections that a service makes through a transport: it asks for a server name and offers protocols, and learns
+//! what was agreed.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -145,7 +146,7 @@ impl Stage {
 }
 
 #[test]
-fn what_is_agreed_is_told_and_then_both_sides_speak_whatever_the_network_does() {
+fn agreement_is_told_before_either_side_gets_bytes_in_any_network() {
     let mut whole = 0;
     for seed in 0..100 {
         let mut random = Random::new(seed);

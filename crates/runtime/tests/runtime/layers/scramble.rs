@@ -1,8 +1,10 @@
-//! A transport for tests: it scrambles, re-frames, has a handshake of three flights with a server name and protocols, and announces its end.
+//! A transport for tests: it scrambles, re-frames, has a handshake of three flights with a server name and protocols,
+//! and announces its end.
 //!
-//! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that continues from
-//! byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client (name and protocols), one of the server
-//! (a certificate and the protocol it chose) that is longer than small socket buffers, and a word of the client.
+//! A frame is its kind, the length of its content in two bytes, and the content, each byte changed by a key that
+//! continues from byte to byte: a lost or repeated byte breaks the rest. The handshake is a hello of the client (name
+//! and protocols), one of the server (a certificate and the protocol it chose) that is longer than small socket
+//! buffers, and a word of the client.
 
 use runtime::transport::{Agreed, Transport, Violation};
 

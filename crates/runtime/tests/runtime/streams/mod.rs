@@ -1,7 +1,7 @@
 //! Processes without a socket, carried by a process that has one, in simulated worlds.
 //!
-//! `protocol` has the frames, `mux` the service, `client` its other side. Tests what the runtime promises: nothing is lost, doubled or swapped,
-//! each side learns the end of the other, and nothing is left.
+//! `protocol` has the frames, `mux` the service, `client` its other side. Tests what the runtime promises: nothing is
+//! lost, doubled or swapped, each side learns the end of the other, and nothing is left.
 
 mod client;
 mod mux;

@@ -1,7 +1,7 @@
 //! A small multiplexing protocol for tests: its frames, and what its streams do.
 //!
-//! A frame is its kind, the number of a stream in two bytes, the length of its content in two bytes, and the content. What a stream does
-//! depends on its number, see [`Act`].
+//! A frame is its kind, the number of a stream in two bytes, the length of its content in two bytes, and the content.
+//! What a stream does depends on its number, see [`Act`].
 
 pub(crate) const OPEN: u8 = 1;
 pub(crate) const DATA: u8 = 2;

@@ -217,7 +217,7 @@ fn who_adds_nothing_is_not_reset_for_what_others_hold() {
 }
 
 #[test]
-fn from_ninety_five_percent_on_who_holds_most_output_gives_it_back_and_no_idle_connection_goes() {
+fn from_ninety_five_percent_on_the_largest_outputs_are_reset_and_idle_connections_stay() {
     let (mut bench, _) = holding(&[]);
     let idle = bench.connect();
     assert_eq!(bench.ask(idle, b"hello\n"), b"hello\n");
@@ -241,7 +241,7 @@ fn from_ninety_five_percent_on_who_holds_most_output_gives_it_back_and_no_idle_c
 }
 
 #[test]
-fn who_was_large_and_becomes_large_again_is_found_again() {
+fn a_process_that_becomes_large_again_is_found_again() {
     let settings = Settings { connections: 100, buffered_bytes: LIMIT, ..Settings::default() };
     let mut bench = bench_with(Faults::none(), settings);
     let client = bench.connect();

@@ -2,7 +2,7 @@
 //!
 //! Owns what must be remembered of the lines that came, which is little: what they say about the end of the
 //! body and of the connection. Takes whole lines only; an unfinished one is left to be given again. Never
-//! keeps a byte of them: whoever wants the fields receives each once ([`Receiver`]).
+//! keeps a byte of them: a [`Receiver`] gets each field once.
 
 use super::problem::{Part, Problem, ResponseError};
 use super::receiver::Receiver;

@@ -1,4 +1,4 @@
-//! Who wants more of a response than where it ends.
+//! The receiver of a response: a caller that wants more than where it ends.
 //!
 //! Owns the calls by which a reader passes on what it takes. Never keeps anything; `()` receives nothing, at no cost.
 

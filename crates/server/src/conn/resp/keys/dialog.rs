@@ -102,7 +102,8 @@ impl Dialog {
         work.awaited.push_back((awaited, size));
     }
 
-    /// Counts a large reply that is copied. Returns the bytes to give back at once: those of a reply that the client does not want, which is never sent.
+    /// Counts a large reply that is copied. Returns the bytes to give back at once: those of a reply that the client
+    /// does not want, which is never sent.
     #[must_use]
     pub(super) fn hold(&mut self, size: usize) -> usize {
         if size == 0 {
@@ -289,7 +290,8 @@ impl Dialog {
         }
     }
 
-    /// A command of the store was refused: `EXEC` will fail if the command belongs to a transaction or to its preparation.
+    /// A command of the store was refused: `EXEC` will fail if the command belongs to a transaction or to its
+    /// preparation.
     pub(super) fn on_refused(&mut self, verb: Verb) {
         self.spoil();
         if verb == Verb::Watch {

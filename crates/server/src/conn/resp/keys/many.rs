@@ -1,6 +1,6 @@
 //! Commands that read many keys: `MGET`, `EXISTS`, `TOUCH`.
 //!
-//! Owns that they delay nobody: they use the time of a turn, and go on in the next one with the same snapshot.
+//! Owns that they delay no other client: they use the time of a turn, and go on in the next one with the same snapshot.
 
 use runtime::service::Context;
 use store::Failure;

@@ -1,15 +1,16 @@
 //! `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`: lists some keys, and the cursor of the next ones.
 //!
-//! Owns what a cursor is: the number of the key at which the scan goes on. Numbers are made from keys
-//! and the number of the store's file, so a cursor stays valid over restarts, on every scheduler, and however many scans run. (After a compaction or with
-//! a restored copy a scan may return keys again.)
+//! Owns what a cursor is: the number of the key at which the scan goes on. Numbers are made from keys and the number of
+//! the store's file, so a cursor stays valid over restarts, on every scheduler, and however many scans run. (After a
+//! compaction or with a restored copy a scan may return keys again.)
 //!
-//! Keys are returned in order. A key that exists during the whole scan is returned, because a scan never goes on behind a key that was not visited: it goes on at the
-//! key of the cursor, or, if that key was deleted and this scheduler has forgotten where it was, at the first key with the same two first bytes. A scan ends,
-//! because it moves on by at least one key each time, and is moved back only by a deletion of the very key of its cursor.
+//! Keys are returned in order. A key that exists during the whole scan is returned, because a scan never goes on behind
+//! a key that was not visited: it goes on at the key of the cursor, or, if that key was deleted and this scheduler has
+//! forgotten where it was, at the first key with the same two first bytes. A scan ends, because it moves on by at least
+//! one key each time, and is moved back only by a deletion of the very key of its cursor.
 //!
-//! Cost: that of the visited keys. A cursor that this scheduler did not give lately costs a search through the keys with the same two first bytes, about 100 ns each, in
-//! slices of a turn, one search at a time.
+//! Cost: that of the visited keys. A cursor that this scheduler did not give lately costs a search through the keys
+//! with the same two first bytes, about 100 ns each, in slices of a turn, one search at a time.
 
 use std::ops::ControlFlow;
 
