@@ -25,14 +25,24 @@ pub struct KeptHead {
     method: Method,
     version: Version,
     scheme: Scheme,
-    /// `None` for the asterisk.
-    target: Option<Span>,
+    target: KeptTarget,
     path_size: u16,
     host: Option<Span>,
     upgrade: Option<Span>,
     framing: Framing,
     persistent: bool,
     expects_continue: bool,
+}
+
+/// Where a target is.
+#[derive(Clone, Copy, Debug)]
+enum KeptTarget {
+    /// Nowhere: it is the server as a whole.
+    Asterisk,
+    /// Nowhere: the absolute form had no path, which means `/` (RFC 9110 section 4.2.3).
+    Root,
+    /// In the text.
+    At(Span),
 }
 
 /// A part of the text. Heads are shorter than 64 KiB.
@@ -65,8 +75,10 @@ impl KeptHead {
         let end = slots.last().map_or(0, |last| usize::from(last.begin));
         let text = input.get(..end).unwrap_or_default();
         let target = match request.target {
-            Target::Origin(target) => Span::of(target, text),
-            Target::Asterisk => None,
+            Target::Origin(target) => {
+                Span::of(target, text).map_or(KeptTarget::Root, KeptTarget::At)
+            }
+            Target::Asterisk => KeptTarget::Asterisk,
         };
         Self {
             target,
@@ -91,9 +103,11 @@ impl KeptHead {
     pub fn request(&self) -> Request<'_, '_> {
         Request {
             method: self.method,
-            target: self
-                .target
-                .map_or(Target::Asterisk, |target| Target::Origin(target.in_text(&self.text))),
+            target: match self.target {
+                KeptTarget::Asterisk => Target::Asterisk,
+                KeptTarget::Root => Target::Origin(b"/"),
+                KeptTarget::At(target) => Target::Origin(target.in_text(&self.text)),
+            },
             path_size: usize::from(self.path_size),
             scheme: self.scheme,
             version: self.version,
@@ -170,9 +184,12 @@ impl KeptHead {
         Ok(kept)
     }
 
-    fn place_of_target(&self, at: usize, target: &[u8]) -> Option<Span> {
-        let part = self.text.get(at..at + target.len())?;
-        if target == b"*" { None } else { Span::of(part, &self.text) }
+    fn place_of_target(&self, at: usize, target: &[u8]) -> KeptTarget {
+        let part = self.text.get(at..at + target.len());
+        match part.filter(|_| target != b"*").and_then(|part| Span::of(part, &self.text)) {
+            Some(span) => KeptTarget::At(span),
+            None => KeptTarget::Asterisk,
+        }
     }
 }
 

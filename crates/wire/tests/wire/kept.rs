@@ -35,6 +35,8 @@ fn a_kept_head_says_what_was_parsed() {
         "\r\nGET /a?b HTTP/1.1\r\nHost: a\r\n\r\nrest",
         "OPTIONS * HTTP/1.1\r\nHost: a\r\nAccept: b\r\n\r\n",
         "GET http://b.example?q HTTP/1.1\r\nHost: b.example\r\nX:  y \r\nX:\r\n\r\n",
+        "GET http://b.example HTTP/1.1\r\nHost: b.example\r\n\r\n",
+        "OPTIONS http://b.example HTTP/1.0\r\n\r\n",
         "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc",
         "GET /a HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     ] {
