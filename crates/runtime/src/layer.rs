@@ -4,21 +4,30 @@
 //! bytes: the buffers for decoding and encoding are lent by the scheduler. Never interprets bytes.
 
 use std::io::{self, IoSlice};
+use std::rc::Rc;
 
 use sys::file::FileHandle;
 use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
 
-use crate::limits::{LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
+use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 use crate::outbox::{Outbox, Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
 
 /// A connection's transport.
 pub(crate) struct Layer {
     transport: Box<dyn Transport>,
-    /// Encoded bytes for which the socket had no room; sent up to `sent`.
+    /// Encoded bytes that were not sent yet: the socket had no room, or more follows at once. Sent up to `sent`.
     owed: Vec<u8>,
     sent: usize,
+    room: Room,
     stage: Stage,
+}
+
+/// Whether the socket had room at the last send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Some,
+    None,
 }
 
 /// How far a layer has come.
@@ -35,8 +44,8 @@ enum Stage {
 pub(crate) struct Lent {
     /// Encoded bytes that are about to be sent.
     wire: Vec<u8>,
-    /// Bytes of a file that are about to be encoded.
-    file: Vec<u8>,
+    /// Bytes of a file, or of several parts, that are about to be encoded.
+    plain: Vec<u8>,
 }
 
 /// The result of a receive through a layer. The decoded bytes are in the buffer that was given.
@@ -61,16 +70,30 @@ pub(crate) enum Opened {
 impl Layer {
     /// The layer of a new connection.
     pub(crate) fn new(transport: Box<dyn Transport>) -> Self {
-        Self { transport, owed: Vec::new(), sent: 0, stage: Stage::Handshake }
+        Self { transport, owed: Vec::new(), sent: 0, room: Room::Some, stage: Stage::Handshake }
     }
 
     /// What was agreed, once the handshake is over.
-    pub(crate) fn agreed(&self) -> Option<Agreed<'_>> {
+    pub(crate) fn agreed(&self) -> Option<&Rc<Agreed>> {
         self.transport.agreed()
+    }
+
+    /// Whether its handshake is not over.
+    pub(crate) fn is_in_handshake(&self) -> bool {
+        self.stage == Stage::Handshake
     }
 
     /// Encoded bytes that wait for room in the socket.
     pub(crate) fn owed(&self) -> usize {
+        if self.room == Room::None { self.unsent() } else { 0 }
+    }
+
+    /// Bytes of the peer that cannot be decoded yet.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.transport.held_bytes()
+    }
+
+    fn unsent(&self) -> usize {
         self.owed.len() - self.sent
     }
 
@@ -82,7 +105,7 @@ impl Layer {
         lent: &mut Lent,
     ) -> Result<(), Violation> {
         lent.wire.clear();
-        let begun = self.transport.open(&[], &mut Vec::new(), &mut lent.wire);
+        let begun = self.transport.open(&mut [], &mut Vec::new(), &mut lent.wire);
         let sent = self.pass(pollset, socket, &lent.wire, Follows::Nothing);
         begun.and(sent.map_err(|_| Violation::Cut))
     }
@@ -152,9 +175,10 @@ impl Layer {
         follows: Follows,
         lent: &mut Lent,
     ) -> Sent {
-        match self.flush(pollset, socket, follows) {
-            Ok(()) => {}
-            Err(kind) => return Sent::Failed(kind),
+        if self.room == Room::None
+            && let Err(kind) = self.flush(pollset, socket, follows)
+        {
+            return Sent::Failed(kind);
         }
         let mut taken = 0;
         while taken < bytes.len() {
@@ -164,7 +188,9 @@ impl Layer {
             }
             let end = bytes.len().min(taken + LAYER_SEAL_BYTES);
             lent.wire.clear();
-            self.transport.seal(&bytes[taken..end], &mut lent.wire);
+            if self.transport.seal(&bytes[taken..end], &mut lent.wire).is_err() {
+                return Sent::Failed(io::ErrorKind::InvalidData);
+            }
             let follows = if end < bytes.len() { Follows::More } else { follows };
             if let Err(kind) = self.pass(pollset, socket, &lent.wire, follows) {
                 return Sent::Failed(kind);
@@ -188,6 +214,9 @@ impl Layer {
         if transmitted != Transmitted::All {
             return transmitted;
         }
+        if follows == Follows::More && self.room == Room::Some {
+            return Transmitted::All;
+        }
         match self.flush(pollset, socket, follows) {
             Err(kind) => Transmitted::Failed(kind),
             Ok(()) if self.owed() > 0 => Transmitted::Blocked,
@@ -195,7 +224,8 @@ impl Layer {
         }
     }
 
-    /// Sends the transport's end of stream, once. The connection may have failed: then no peer reads it.
+    /// Sends the transport's end of stream, once, together with what was kept for it. The connection may have failed:
+    /// then no peer reads it.
     pub(crate) fn say_end<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -207,12 +237,19 @@ impl Layer {
             self.stage = Stage::Ended;
             self.transport.end(&mut lent.wire);
         }
-        if self.pass(pollset, socket, &lent.wire, Follows::More).is_err() {
+        let sent = if self.unsent() > 0 {
+            self.owed.extend_from_slice(&lent.wire);
+            self.flush(pollset, socket, Follows::More)
+        } else {
+            self.send_wire(pollset, socket, &lent.wire, Follows::More)
+        };
+        if sent.is_err() {
             self.forget_owed();
         }
     }
 
-    /// Sends encoded bytes behind those that are owed. What the socket does not take is owed.
+    /// Sends encoded bytes behind those that are owed, or keeps a few if more follows at once. What the socket does not
+    /// take is owed.
     fn pass<P: Pollset>(
         &mut self,
         pollset: &mut P,
@@ -220,21 +257,40 @@ impl Layer {
         wire: &[u8],
         follows: Follows,
     ) -> Result<(), io::ErrorKind> {
-        let before = if wire.is_empty() { follows } else { Follows::More };
-        self.flush(pollset, socket, before)?;
-        if self.owed() > 0 {
+        if wire.is_empty() {
+            return self.flush(pollset, socket, follows);
+        }
+        let is_kept = follows == Follows::More && self.unsent() + wire.len() <= LAYER_KEPT_BYTES;
+        if is_kept {
             self.owed.extend_from_slice(wire);
             return Ok(());
         }
+        if self.unsent() > 0 {
+            self.owed.extend_from_slice(wire);
+            return self.flush(pollset, socket, follows);
+        }
+        self.send_wire(pollset, socket, wire, follows)
+    }
+
+    /// Sends encoded bytes when none are owed.
+    fn send_wire<P: Pollset>(
+        &mut self,
+        pollset: &mut P,
+        socket: &P::Socket,
+        wire: &[u8],
+        follows: Follows,
+    ) -> Result<(), io::ErrorKind> {
         if wire.is_empty() {
             return Ok(());
         }
-        match pollset.send_bytes(socket, wire, follows) {
-            Sent::All => {}
-            Sent::Part(count) => self.owed.extend_from_slice(&wire[count..]),
-            Sent::Cold => self.owed.extend_from_slice(wire),
+        let taken = match pollset.send_bytes(socket, wire, follows) {
+            Sent::All => return Ok(()),
+            Sent::Part(count) => count,
+            Sent::Cold => 0,
             Sent::Failed(kind) => return Err(kind),
-        }
+        };
+        self.room = Room::None;
+        self.owed.extend_from_slice(&wire[taken..]);
         Ok(())
     }
 
@@ -245,21 +301,27 @@ impl Layer {
         socket: &P::Socket,
         follows: Follows,
     ) -> Result<(), io::ErrorKind> {
-        if self.owed() == 0 {
+        if self.unsent() == 0 {
             return Ok(());
         }
-        match pollset.send_bytes(socket, &self.owed[self.sent..], follows) {
-            Sent::All => self.forget_owed(),
-            Sent::Part(count) => self.sent += count,
-            Sent::Cold => {}
+        let taken = match pollset.send_bytes(socket, &self.owed[self.sent..], follows) {
+            Sent::All => {
+                self.forget_owed();
+                return Ok(());
+            }
+            Sent::Part(count) => count,
+            Sent::Cold => 0,
             Sent::Failed(kind) => return Err(kind),
-        }
+        };
+        self.room = Room::None;
+        self.sent += taken;
         Ok(())
     }
 
     fn forget_owed(&mut self) {
         self.owed = Vec::new();
         self.sent = 0;
+        self.room = Room::Some;
     }
 }
 
@@ -277,6 +339,10 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
     }
 
     fn send(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        if parts.len() > 1 && parts.iter().map(|part| part.len()).sum::<usize>() <= LAYER_SEAL_BYTES
+        {
+            return self.send_together(parts, follows);
+        }
         let mut taken = 0;
         for (index, part) in parts.iter().enumerate() {
             let follows = if index + 1 < parts.len() { Follows::More } else { follows };
@@ -291,7 +357,9 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
 
     /// The file has to be encoded, so its bytes are read, if that does not wait for the disk.
     fn send_file(&mut self, file: &FileHandle, offset: u64, length: usize) -> Sent {
-        if let Err(kind) = self.layer.flush(self.pollset, self.socket, Follows::More) {
+        if self.layer.room == Room::None
+            && let Err(kind) = self.layer.flush(self.pollset, self.socket, Follows::More)
+        {
             return Sent::Failed(kind);
         }
         if self.layer.owed() > 0 || self.layer.stage == Stage::Handshake {
@@ -301,7 +369,7 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
         if !file.read_ready(offset, piece) {
             return Sent::Cold;
         }
-        let mut bytes = std::mem::take(&mut self.lent.file);
+        let mut bytes = std::mem::take(&mut self.lent.plain);
         bytes.resize(LAYER_SEAL_BYTES, 0);
         let sent = match file.read_at(&mut bytes[..piece], offset) {
             Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
@@ -311,7 +379,21 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
             },
             Err(error) => Sent::Failed(error.kind()),
         };
-        self.lent.file = bytes;
+        self.lent.plain = bytes;
+        sent
+    }
+}
+
+impl<P: Pollset> Sealing<'_, P> {
+    /// Encodes several small parts as one, such as a head and its body: one record instead of two.
+    fn send_together(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
+        let mut bytes = std::mem::take(&mut self.lent.plain);
+        bytes.clear();
+        for part in parts {
+            bytes.extend_from_slice(part);
+        }
+        let sent = self.send_bytes(&bytes, follows);
+        self.lent.plain = bytes;
         sent
     }
 }

@@ -64,6 +64,24 @@ pub const COPY_BYTES: usize = 16 * 1024;
 /// Consequence: longer output is encoded in parts, while the socket accepts them.
 pub const LAYER_SEAL_BYTES: usize = 64 * 1024;
 
+/// Ticks of the CPU's counter that handshakes of transports may take in one turn: 0.6 to 1.5 ms on CPUs of 5 to 2 GHz.
+/// One more is run when some are left.
+///
+/// Consequence: further handshakes go on in the next turn, in the order in which they came; connections that have
+/// agreed wait at most this long for them.
+pub const HANDSHAKE_TICKS_PER_TURN: u64 = 3_000_000;
+
+/// Handshakes of transports that may be under way on one scheduler.
+///
+/// Consequence: further connections of listeners with a transport wait in the accept queue until one has agreed, has
+/// failed or has reached its deadline.
+pub const HANDSHAKES_MAX: u64 = 1_000;
+
+/// Encoded bytes that are kept until the next ones come, when more output or its end follows at once.
+///
+/// Consequence: with more, they are sent in several parts.
+pub const LAYER_KEPT_BYTES: usize = 32 * 1024;
+
 /// Bytes of a transport's own answers that wait for room in the socket, such as those of a handshake.
 ///
 /// Consequence: the connection is closed when its peer makes the transport answer more and does not read it.

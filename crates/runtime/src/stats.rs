@@ -71,6 +71,8 @@ metric::counted! {
         pub connects_failed: u64 = Counter(Count, "network.connects_failed", "connects_failed"),
         /// Handshakes of transports that were completed.
         pub handshakes: u64 = Counter(Count, "network.handshakes", "handshakes"),
+        /// Handshakes of transports that are not over.
+        pub handshakes_under_way: u64 = Gauge(Count, "network.handshakes_under_way", "handshakes_under_way"),
         /// Handshakes of transports that failed.
         pub handshakes_failed: u64 = Counter(Count, "network.handshakes_failed", "handshakes_failed"),
         /// Streams begun: processes that another process carries.

@@ -162,7 +162,7 @@ impl Pollset for Sim {
     fn receive(&mut self, socket: &Socket) -> Received<'_> {
         let index = self.look_up(socket).1;
         match self.world.borrow_mut().receive(index, &mut self.buffer) {
-            Taken::Bytes(count, rest) => Received::Bytes(&self.buffer[..count], rest),
+            Taken::Bytes(count, rest) => Received::Bytes(&mut self.buffer[..count], rest),
             Taken::Blocked => Received::Blocked,
             Taken::End => Received::End,
             Taken::Failed(kind) => Received::Failed(kind),

@@ -83,7 +83,7 @@ fn many_idle_connections_are_counted_and_have_no_appointments() {
         let client = world.connect(&address()).unwrap();
         world.client_send(client, b"hello");
         let (socket, _) = sim.accept(&listener).unwrap();
-        assert_eq!(sim.receive(&socket), Received::Bytes(b"hello", Rest::No));
+        assert_eq!(sim.receive(&socket), Received::Bytes(&mut b"hello".to_owned(), Rest::No));
         sim.watch(&socket, Token(1 + sockets.len() as u64)).unwrap();
         sockets.push(socket);
     }

@@ -48,6 +48,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // `velodrome profile` prints and draws where time goes; the kernel's samples are read by sys.
     ("velodrome", "velodrome-profile", Use::Always),
     ("velodrome-profile", "velodrome-sys", Use::Always),
+    // Encryption is a transport of the runtime.
+    ("velodrome-tls", "velodrome-runtime", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

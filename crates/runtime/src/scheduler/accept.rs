@@ -9,6 +9,7 @@ use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
 
 use super::Scheduler;
+use super::handshakes::Handshakes;
 use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
@@ -20,11 +21,18 @@ pub(super) struct Gate<L> {
     listener: Option<L>,
     paused_until_ns: Option<u64>,
     complained_ns: Option<u64>,
+    /// Its last connection began with a handshake.
+    is_layered: bool,
 }
 
 impl<L> Gate<L> {
     pub(super) fn open(listener: L) -> Self {
-        Self { listener: Some(listener), paused_until_ns: None, complained_ns: None }
+        Self {
+            listener: Some(listener),
+            paused_until_ns: None,
+            complained_ns: None,
+            is_layered: false,
+        }
     }
 
     pub(super) fn listener(&self) -> Option<&L> {
@@ -70,13 +78,20 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 if !self.make_room() {
                     self.pause_gate(
                         index,
-                        "the connection limit is reached and none is idle; raise `connections` in [limits] or the \
-                         limit of descriptors (ulimit -n, LimitNOFILE=), whichever is lower",
+                        Some(
+                            "the connection limit is reached and none is idle; raise `connections` in [limits] or \
+                             the limit of descriptors (ulimit -n, LimitNOFILE=), whichever is lower",
+                        ),
                     );
                     return;
                 }
             }
             let Some(gate) = self.gates.get(usize::from(index.0)) else { return };
+            let under_way = self.executor.stats.handshakes_under_way;
+            if gate.is_layered && Handshakes::is_full(under_way) {
+                self.pause_gate(index, None);
+                return;
+            }
             let Some(listener) = &gate.listener else { return };
             let accepted = self.executor.pollset.accept(listener);
             self.executor.sampler.lap(&mut self.executor.stats.sampled.accept_ticks);
@@ -96,13 +111,15 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 Err(AcceptError::NoDescriptor) => {
                     self.pause_gate(
                         index,
-                        "no descriptor or kernel memory is left; raise the limit of descriptors (ulimit -n, \
-                         LimitNOFILE=) or fs.file-max",
+                        Some(
+                            "no descriptor or kernel memory is left; raise the limit of descriptors (ulimit -n, \
+                             LimitNOFILE=) or fs.file-max",
+                        ),
                     );
                     return;
                 }
                 Err(AcceptError::Listener(kind)) => {
-                    self.pause_gate(index, &format!("the listener fails: {kind}"));
+                    self.pause_gate(index, Some(&format!("the listener fails: {kind}")));
                     return;
                 }
             }
@@ -116,6 +133,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.executor.stats.accepts_refused += 1;
             return;
         };
+        let is_layered = self.table.lookup(id).is_some_and(|process| process.extra.is_some());
+        if let Some(gate) = self.gates.get_mut(usize::from(index.0)) {
+            gate.is_layered = is_layered;
+        }
         self.visit(id, |executor, id, process| {
             if !executor.output.is_empty() {
                 // The server speaks first on this connection. Output left in the buffer would go to the next process that runs.
@@ -166,7 +187,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         Some(id)
     }
 
-    fn pause_gate(&mut self, index: ListenerIndex, why: &str) {
+    /// Pauses a listener. Without a reason, nothing is wrong: its connections wait for handshakes.
+    fn pause_gate(&mut self, index: ListenerIndex, why: Option<&str>) {
         let now_ns = self.executor.clock.now().monotonic_ns;
         let gate = &mut self.gates[usize::from(index.0)];
         let Some(listener) = gate.listener.as_ref().filter(|_| gate.paused_until_ns.is_none())
@@ -185,6 +207,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return;
         }
         gate.paused_until_ns = Some(now_ns + ACCEPT_PAUSE_NS);
+        let Some(why) = why else { return };
         if gate.complained_ns.is_none_or(|last| now_ns - last >= COMPLAINT_INTERVAL_NS) {
             gate.complained_ns = Some(now_ns);
             diagnostic::write(

@@ -31,6 +31,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if let Some(outbox) = process.outbox.take() {
             self.executor.release_outbox(outbox);
         }
+        self.executor.forget_layer(&process);
         self.executor.stats.fast_peers -= u64::from(process.flags.has(Flags::FAST));
         for gate in &mut self.gates {
             gate.note_room();

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use sys::pollset::Pollset;
 
 use super::drain::Drain;
+use super::handshakes::Handshakes;
 use super::settings::Settings;
 use crate::clock::Clock;
 use crate::extras::Extras;
@@ -76,6 +77,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) drain: Option<Drain>,
     /// Bytes of queued output that may still be sent in this turn.
     pub(super) sends_left: usize,
+    pub(super) handshakes: Handshakes,
 }
 
 impl<P: Pollset, S: Service> Executor<P, S> {
@@ -110,6 +112,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             settings,
             drain: None,
             sends_left: limits::QUEUED_BYTES_SENT_PER_TURN,
+            handshakes: Handshakes::default(),
         }
     }
 

@@ -22,7 +22,32 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     ) -> Lives {
         let Some(transport) = self.service.transport(beginning) else { return Ok(()) };
         process.extra = self.extras.insert(Extra::layered(Layer::new(transport)));
-        if process.extra.is_some() { Ok(()) } else { Err(CloseReason::Failed) }
+        if process.extra.is_none() {
+            return Err(CloseReason::Failed);
+        }
+        self.stats.handshakes_under_way += 1;
+        Ok(())
+    }
+
+    /// Counts what a process with a transport no longer holds when it ends.
+    pub(super) fn forget_layer(&mut self, process: &ProcessOf<P, S>) {
+        let Some(layer) = self.extras.layer(process.extra) else { return };
+        let held = layer.held_bytes();
+        if layer.is_in_handshake() {
+            self.end_handshake();
+        }
+        self.stats.count_buffered(held, 0);
+    }
+
+    fn end_handshake(&mut self) {
+        self.stats.handshakes_under_way -= 1;
+        self.handshakes.note_end();
+    }
+
+    /// Whether a handshake has to wait for its time in this turn or the next.
+    fn is_out_of_turn(&mut self, process: &ProcessOf<P, S>) -> bool {
+        let layer = self.extras.layer(process.extra);
+        layer.is_some_and(|layer| layer.is_in_handshake()) && !self.handshakes.may_run()
     }
 
     /// Receives for a process with a transport until its socket is empty, it wants no more, or it has used its share of
@@ -36,6 +61,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         for _ in 0..RECEIVES_PER_TURN {
             let inbox_is_next = process.inbox.is_some() && process.flags.has(Flags::QUEUED);
             if !process.flags.has(Flags::READABLE) || inbox_is_next {
+                break;
+            }
+            if self.is_out_of_turn(process) {
                 break;
             }
             match process.mode {
@@ -66,7 +94,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.read_clock_for_run();
         let Some(layer) = self.extras.layer(process.extra) else { return Ok(()) };
         let Some(socket) = &process.socket else { return Ok(()) };
+        let (before, began) = (layer.held_bytes(), layer.is_in_handshake());
+        let begun = if began { self.pollset.tick_counter() } else { 0 };
         let opened = layer.receive(&mut self.pollset, socket, plain, &mut self.lent);
+        self.stats.count_buffered(before, layer.held_bytes());
+        if began {
+            self.handshakes.charge(self.pollset.tick_counter().saturating_sub(begun));
+        }
         self.sampler.lap(&mut self.stats.sampled.receive_ticks);
         match opened {
             Opened::Bytes(rest) => {
@@ -143,6 +177,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// The handshake is over: tells the process, which may become another kind. Its first input comes after that.
     fn on_agreed(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, plain: &[u8]) -> Lives {
         self.stats.handshakes += 1;
+        self.end_handshake();
         if process.mode == Mode::Discarding {
             return self.discard(process, plain.len());
         }

@@ -16,6 +16,7 @@ mod drain;
 mod end;
 mod eviction;
 mod executor;
+mod handshakes;
 mod layers;
 mod memory;
 mod run;
@@ -173,7 +174,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let resumed = self.run_all(|executor| &mut executor.resumed);
         self.handle_events(count);
         let carried = !self.executor.extras.is_quiet() && self.carry();
+        self.executor.handshakes.open();
         let ran = self.run_all(|executor| &mut executor.run_queue);
+        self.executor.handshakes.close();
+        if self.executor.handshakes.take_room() {
+            self.gates.iter_mut().for_each(Gate::note_room);
+        }
         self.end_turn();
         self.check_drain();
         let worked = messages || expired || resumed || carried || ran;

@@ -122,8 +122,8 @@ impl<M> Context<'_, M> {
     /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake
     /// is not over.
     #[must_use]
-    pub fn agreed(&mut self) -> Option<Agreed<'_>> {
-        self.extras.layer(self.extra)?.agreed()
+    pub fn agreed(&mut self) -> Option<Rc<Agreed>> {
+        self.extras.layer(self.extra)?.agreed().cloned()
     }
 
     /// Bytes that are queued for the peer, with those of this run. For a service with a smaller limit than that of

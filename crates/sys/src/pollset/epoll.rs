@@ -226,7 +226,7 @@ impl Pollset for Epoll {
             Ok((0, _)) => Received::End,
             Ok((count, _)) => {
                 let rest = if count == self.buffer.len() { Rest::Perhaps } else { Rest::No };
-                Received::Bytes(&self.buffer[..count], rest)
+                Received::Bytes(&mut self.buffer[..count], rest)
             }
             Err(Errno::AGAIN | Errno::INTR) => Received::Blocked,
             Err(error) => Received::Failed(error.kind()),

@@ -94,8 +94,8 @@ pub enum Rest {
 /// The result of a receive.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
-    /// Bytes, lent until the pollset's next call.
-    Bytes(&'a [u8], Rest),
+    /// Bytes, lent until the pollset's next call. The caller may change them, for example decrypt them in place.
+    Bytes(&'a mut [u8], Rest),
     /// Nothing now.
     Blocked,
     /// The peer ended its output.

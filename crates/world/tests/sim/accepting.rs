@@ -88,7 +88,7 @@ fn a_deferred_connection_waits_for_bytes_an_end_or_a_second() {
     world.client_reset(resets);
     assert_eq!(events(&mut sim).len(), 1);
     let (first, _) = sim.accept(&listener).unwrap();
-    assert_eq!(sim.receive(&first), Received::Bytes(b"x", Rest::No));
+    assert_eq!(sim.receive(&first), Received::Bytes(&mut b"x".to_owned(), Rest::No));
     let (second, _) = sim.accept(&listener).unwrap();
     assert_eq!(sim.receive(&second), Received::End);
     assert!(matches!(sim.accept(&listener), Err(AcceptError::Blocked)), "the reset one is gone");

@@ -59,7 +59,7 @@ fn segments_take_their_time_and_the_world_says_when() {
     assert!(world.is_ready(0));
     assert_eq!(world.next_event_ns(), Some(world.now_ns()), "there is something to tell now");
     assert!(events(&mut sim)[0].readable);
-    assert_eq!(sim.receive(&socket), Received::Bytes(b"slow", Rest::No));
+    assert_eq!(sim.receive(&socket), Received::Bytes(&mut b"slow".to_owned(), Rest::No));
     assert_eq!(world.next_event_ns(), None);
 
     sim.send_bytes(&socket, b"answer", Follows::Nothing);

@@ -17,10 +17,10 @@ fn a_handshake_that_fails_says_why_to_both_sides() {
         let id = stage.world.connect(&address(8443)).unwrap();
         let mut transport = Scramble::client(name, protocols);
         let (mut plain, mut wire) = (Vec::new(), Vec::new());
-        transport.open(&[], &mut plain, &mut wire).unwrap();
+        transport.open(&mut [], &mut plain, &mut wire).unwrap();
         stage.world.client_send(id, &wire);
         stage.rest();
-        refused.push(transport.open(&stage.world.client_received(id), &mut plain, &mut wire));
+        refused.push(transport.open(&mut stage.world.client_received(id), &mut plain, &mut wire));
     }
     let gone = stage.world.connect(&address(8443)).unwrap();
     stage.rest();

@@ -79,8 +79,8 @@ impl Service for Shout {
 
     fn on_agreed(&mut self, kind: &mut Kind, context: &mut Context<'_, ()>) -> Next {
         let agreed = context.agreed().unwrap();
-        let protocol = String::from_utf8(agreed.protocol.unwrap().to_vec()).unwrap();
-        self.agreed.push((protocol, agreed.server_name.unwrap().to_owned()));
+        let protocol = String::from_utf8(agreed.protocol.clone().unwrap().to_vec()).unwrap();
+        self.agreed.push((protocol, agreed.server_name.clone().unwrap().to_string()));
         *kind = Kind::Speaking;
         Next::Changed
     }
@@ -152,12 +152,12 @@ impl Client {
 
     /// Answers the received bytes.
     fn step(&mut self, world: &World) {
-        let bytes = world.client_received(self.id);
+        let mut bytes = world.client_received(self.id);
         let mut wire = Vec::new();
-        self.transport.open(&bytes, &mut self.heard, &mut wire).unwrap();
+        self.transport.open(&mut bytes, &mut self.heard, &mut wire).unwrap();
         if self.transport.is_ready() && !self.unsaid.is_empty() {
             let unsaid = std::mem::take(&mut self.unsaid);
-            self.transport.seal(&unsaid, &mut wire);
+            self.transport.seal(&unsaid, &mut wire).unwrap();
         }
         world.client_send(self.id, &wire);
     }

@@ -68,9 +68,9 @@ impl Service for Caller {
         assert!(self.is_connected);
         let agreed = context.agreed().unwrap();
         self.agreed = Some((
-            agreed.protocol.unwrap().to_vec(),
-            agreed.server_name.unwrap().to_owned(),
-            agreed.peer_certificate.unwrap().to_vec(),
+            agreed.protocol.clone().unwrap().to_vec(),
+            agreed.server_name.clone().unwrap().to_string(),
+            agreed.peer_certificate.clone().unwrap().to_vec(),
         ));
         context.output.put(&self.text);
         Next::Read
@@ -132,10 +132,10 @@ impl Stage {
             self.server.or_else(|| self.world.accept_remote(&remote()).map(|(server, _)| server));
         let Some(server) = self.server else { return };
         let (mut plain, mut wire) = (Vec::new(), Vec::new());
-        let received = self.world.client_received(server);
-        self.transport.open(&received, &mut plain, &mut wire).unwrap();
+        let mut received = self.world.client_received(server);
+        self.transport.open(&mut received, &mut plain, &mut wire).unwrap();
         if !plain.is_empty() {
-            self.transport.seal(&plain, &mut wire);
+            self.transport.seal(&plain, &mut wire).unwrap();
         }
         if plain.contains(&b'q') {
             self.transport.end(&mut wire);

@@ -6,6 +6,8 @@
 //! and protocols), one of the server (a certificate and the protocol it chose) that is longer than small socket
 //! buffers, and a word of the client.
 
+use std::rc::Rc;
+
 use runtime::transport::{Agreed, Transport, Violation};
 
 const HELLO: u8 = 1;
@@ -58,6 +60,7 @@ pub(crate) struct Scramble {
     sealed: u8,
     opened: u8,
     ended: bool,
+    agreed: Option<Rc<Agreed>>,
 }
 
 impl Scramble {
@@ -83,6 +86,7 @@ impl Scramble {
             sealed: 0,
             opened: 0,
             ended: false,
+            agreed: None,
         }
     }
 
@@ -96,6 +100,16 @@ impl Scramble {
         for byte in content {
             self.sealed = self.sealed.wrapping_mul(5).wrapping_add(3);
             wire.push(byte ^ self.sealed);
+        }
+    }
+
+    fn agreement(&self) -> Agreed {
+        let certificate = Some(&*self.certificate).filter(|certificate| !certificate.is_empty());
+        Agreed {
+            protocol: Some(self.protocol.as_slice().into()),
+            server_name: Some(self.name.as_str().into()),
+            peer_certificate: certificate.map(Into::into),
+            ..Agreed::default()
         }
     }
 
@@ -178,7 +192,7 @@ impl Scramble {
 impl Transport for Scramble {
     fn open(
         &mut self,
-        bytes: &[u8],
+        bytes: &mut [u8],
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
     ) -> Result<(), Violation> {
@@ -200,22 +214,21 @@ impl Transport for Scramble {
             rest = others;
         }
         self.held = rest.to_vec();
+        if self.is_ready() && self.agreed.is_none() {
+            self.agreed = Some(Rc::new(self.agreement()));
+        }
         Ok(())
     }
 
-    fn agreed(&self) -> Option<Agreed<'_>> {
-        let certificate = Some(&*self.certificate).filter(|certificate| !certificate.is_empty());
-        self.is_ready().then_some(Agreed {
-            protocol: Some(&self.protocol),
-            server_name: Some(&self.name),
-            peer_certificate: certificate,
-        })
+    fn agreed(&self) -> Option<&Rc<Agreed>> {
+        self.agreed.as_ref()
     }
 
-    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) {
+    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
         for piece in bytes.chunks(FRAME_BYTES) {
             self.frame(DATA, piece, wire);
         }
+        Ok(())
     }
 
     fn end(&mut self, wire: &mut Vec<u8>) {
@@ -224,5 +237,9 @@ impl Transport for Scramble {
 
     fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.held.len()
     }
 }

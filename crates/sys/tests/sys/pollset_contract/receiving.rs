@@ -13,7 +13,7 @@ pub(crate) fn a_short_receive_emptied_the_socket<H: Harness>(mut harness: H) {
         harness.client_send(&client, &[round]);
         assert!(harness.event_of(FIRST).readable, "after a short receive an event comes");
         let received = harness.pollset().receive(&socket);
-        assert_eq!(received, Received::Bytes(&[round], Rest::No));
+        assert_eq!(received, Received::Bytes(&mut [round], Rest::No));
     }
     assert_eq!(harness.pollset().receive(&socket), Received::Blocked);
 }

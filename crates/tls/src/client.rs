@@ -1,0 +1,264 @@
+//! The client's side: what a connection to another server trusts and shows, and its transport.
+//!
+//! Owns the settings of connections with the same authorities and the same certificate, with the sessions that they
+//! resume. Never resolves a name and never opens a socket.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::transport::{Agreed, Transport, Violation};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{
+    ClientConnectionData, Resumption as ClientResumption, UnbufferedClientConnection,
+};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::unbuffered::UnbufferedStatus;
+use rustls::{
+    ClientConfig, CommonState, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use crate::failure::violation_of;
+use crate::identity::Identity;
+use crate::limits::{CERTIFICATES_HELD_BYTES, CLIENT_SESSIONS};
+use crate::pem::{PemError, read_certificates};
+use crate::provider::provider;
+use crate::server::agreed_of;
+use crate::session::{Session, Unbuffered};
+
+/// Who may have issued the certificates of servers.
+#[derive(Clone, Debug)]
+pub struct Authorities(Arc<RootCertStore>);
+
+impl Authorities {
+    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn of_system() -> Result<Self, ConnectorError> {
+        let found = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            return Err(ConnectorError::NoAuthorities);
+        }
+        Ok(Self(Arc::new(roots)))
+    }
+
+    /// Reads them from a PEM file.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn read(path: &Path) -> Result<Self, PemError> {
+        let mut roots = RootCertStore::empty();
+        let (added, _) = roots.add_parsable_certificates(read_certificates(path)?);
+        if added == 0 {
+            return Err(PemError::NoCertificate(path.to_path_buf()));
+        }
+        Ok(Self(Arc::new(roots)))
+    }
+}
+
+/// Which servers are trusted.
+#[derive(Clone, Debug)]
+pub enum Peers {
+    /// Those with a certificate for their name, by one of these authorities.
+    Known(Authorities),
+    /// All: for measurements and tests. Anyone on the way can read and change what is sent.
+    Any,
+}
+
+/// Why there are no connections.
+#[derive(Debug)]
+pub enum ConnectorError {
+    /// The system has no certificates of authorities.
+    NoAuthorities,
+    /// The library refuses the settings.
+    Rustls(String),
+}
+
+impl fmt::Display for ConnectorError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAuthorities => formatter.write_str(
+                "the system has no certificates of authorities; install the package ca-certificates, or name a file",
+            ),
+            Self::Rustls(why) => formatter.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ConnectorError {}
+
+/// The settings of connections to other servers.
+#[derive(Clone)]
+pub struct Connector {
+    config: Arc<ClientConfig>,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+impl Connector {
+    /// Connections that trust these servers, offer these application protocols, and show this certificate if they are asked
+    /// for one. Sessions are resumed.
+    ///
+    /// # Errors
+    /// If the library refuses the settings.
+    pub fn new(
+        peers: &Peers,
+        protocols: &[&str],
+        own: Option<&Identity>,
+    ) -> Result<Self, ConnectorError> {
+        let refused = |error: Error| ConnectorError::Rustls(error.to_string());
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(refused)?;
+        let builder = match peers {
+            Peers::Known(authorities) => builder.with_root_certificates(Arc::clone(&authorities.0)),
+            Peers::Any => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider())))
+            }
+        };
+        let mut config = match own {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.key().cert.clone(), identity.private_key())
+                .map_err(refused)?,
+        };
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        config.resumption = ClientResumption::in_memory_sessions(CLIENT_SESSIONS);
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// The same without resumption: every connection makes a full handshake.
+    #[must_use]
+    pub fn without_resumption(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = ClientResumption::disabled();
+        Self { config: Arc::new(config) }
+    }
+
+    /// The transport of a connection to the server with this host name or address; `None` if it is neither.
+    pub fn connect(&self, server: &str) -> Option<Box<dyn Transport>> {
+        let name = ServerName::try_from(server.to_owned()).ok()?;
+        let asked = match &name {
+            ServerName::DnsName(name) => Some(name.as_ref().into()),
+            _ => None,
+        };
+        let connection = UnbufferedClientConnection::new(Arc::clone(&self.config), name).ok()?;
+        let session = Session::new(ClientSide(connection), CERTIFICATES_HELD_BYTES);
+        Some(Box::new(Connecting { session, asked, agreed: None }))
+    }
+
+    /// Whether a text can be the name of a server.
+    pub fn is_name(server: &str) -> bool {
+        server.parse::<IpAddr>().is_ok() || ServerName::try_from(server).is_ok()
+    }
+}
+
+struct ClientSide(UnbufferedClientConnection);
+
+impl Unbuffered for ClientSide {
+    type Data = ClientConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, ClientConnectionData> {
+        self.0.process_tls_records(records)
+    }
+
+    fn common(&self) -> &CommonState {
+        &self.0
+    }
+}
+
+/// The transport of a connection that this side began.
+struct Connecting {
+    session: Session<ClientSide>,
+    asked: Option<Box<str>>,
+    agreed: Option<Rc<Agreed>>,
+}
+
+impl Transport for Connecting {
+    fn open(
+        &mut self,
+        bytes: &mut [u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<(), Violation> {
+        self.session.open(bytes, plain, wire).map_err(|error| violation_of(&error))?;
+        if self.agreed.is_none() && self.session.is_over() {
+            self.agreed = Some(Rc::new(agreed_of(&self.session, self.asked.take())));
+        }
+        Ok(())
+    }
+
+    fn agreed(&self) -> Option<&Rc<Agreed>> {
+        self.agreed.as_ref()
+    }
+
+    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
+        self.session.seal(bytes, wire).map_err(|_| Violation::Protocol)
+    }
+
+    fn end(&mut self, wire: &mut Vec<u8>) {
+        self.session.end(wire);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.session.has_ended()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.session.held_bytes()
+    }
+}
+
+/// Trusts every certificate, but checks that the server has its key.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

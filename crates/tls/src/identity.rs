@@ -1,0 +1,168 @@
+//! A certificate with its chain and its key: what a server or a client shows.
+//!
+//! Owns the checks of such a pair: that the key fits, and what the chain lacks. Never chooses among several.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use rustls::{InconsistentKeys, SignatureAlgorithm};
+
+use crate::certificate::{Certificate, Unreadable};
+use crate::pem::{PemError, read_certificates, read_key};
+use crate::provider::provider;
+
+/// A certificate with its chain and its key.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    key: Arc<CertifiedKey>,
+    private: Arc<PrivateKeyDer<'static>>,
+    facts: Certificate,
+    /// What is not right about it, though it can be used.
+    flaws: Vec<Flaw>,
+}
+
+/// What is not right about a certificate, though it can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// No certificate follows that has issued it: clients that do not know the issuer refuse it.
+    IncompleteChain {
+        /// The missing issuer.
+        issuer: String,
+    },
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IncompleteChain { issuer } => write!(
+                formatter,
+                "the chain ends before {issuer}: clients that do not have that certificate refuse the connection; \
+                 append it to the file"
+            ),
+        }
+    }
+}
+
+/// Why a certificate cannot be used.
+#[derive(Debug)]
+pub enum IdentityError {
+    /// A file cannot be read.
+    Pem(PemError),
+    /// The certificate cannot be read.
+    Certificate(PathBuf, Unreadable),
+    /// The key is of a kind that TLS does not use, or is too short.
+    Key(PathBuf),
+    /// The key belongs to another certificate.
+    OtherKey {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+}
+
+impl fmt::Display for IdentityError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem(error) => error.fmt(formatter),
+            Self::Certificate(path, error) => write!(formatter, "`{}`: {error}", path.display()),
+            Self::Key(path) => write!(
+                formatter,
+                "the key in `{}` cannot sign: it must be ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to 8192 bits",
+                path.display()
+            ),
+            Self::OtherKey { certificate, key } => write!(
+                formatter,
+                "the key in `{}` does not belong to the certificate in `{}`; the first certificate of the file must be \
+                 the server's own",
+                key.display(),
+                certificate.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for IdentityError {}
+
+impl Identity {
+    /// Reads the chain and the key from PEM files, which may be the same.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, IdentityError> {
+        let chain = read_certificates(certificate).map_err(IdentityError::Pem)?;
+        let private = read_key(key).map_err(IdentityError::Pem)?;
+        Self::of(chain, private, (certificate, key))
+    }
+
+    /// That of a chain and a key, which came from these files.
+    pub(crate) fn of(
+        chain: Vec<CertificateDer<'static>>,
+        private: PrivateKeyDer<'static>,
+        (certificate, key): (&Path, &Path),
+    ) -> Result<Self, IdentityError> {
+        let unreadable = |error| IdentityError::Certificate(certificate.to_path_buf(), error);
+        let facts = chain.iter().map(|der| Certificate::read(der)).collect::<Result<Vec<_>, _>>();
+        let facts = facts.map_err(unreadable)?;
+        let signing = provider()
+            .key_provider
+            .load_private_key(private.clone_key())
+            .map_err(|_| IdentityError::Key(key.to_path_buf()))?;
+        let pair = CertifiedKey::new(chain, signing);
+        match pair.keys_match() {
+            // A kind of key of which this cannot be told.
+            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+            Err(_) => {
+                return Err(IdentityError::OtherKey {
+                    certificate: certificate.to_path_buf(),
+                    key: key.to_path_buf(),
+                });
+            }
+        }
+        let flaws = flaw_of_chain(&facts).into_iter().collect();
+        let Some(own) = facts.into_iter().next() else {
+            return Err(IdentityError::Pem(PemError::NoCertificate(certificate.to_path_buf())));
+        };
+        Ok(Self { key: Arc::new(pair), private: Arc::new(private), facts: own, flaws })
+    }
+
+    /// What the certificate says.
+    pub fn certificate(&self) -> &Certificate {
+        &self.facts
+    }
+
+    /// What is not right about it, though it can be used.
+    pub fn flaws(&self) -> &[Flaw] {
+        &self.flaws
+    }
+
+    /// Whether its signatures take so long that they are worth another thread: RSA.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.key.key.algorithm() == SignatureAlgorithm::RSA
+    }
+
+    /// The key, for a client that shows the certificate.
+    pub(crate) fn private_key(&self) -> PrivateKeyDer<'static> {
+        self.private.clone_key()
+    }
+
+    pub(crate) fn key(&self) -> &Arc<CertifiedKey> {
+        &self.key
+    }
+}
+
+/// Each certificate must be followed by its issuer, until one whose issuer clients have. Which ones they have cannot be told:
+/// a lone certificate of an authority is the usual mistake.
+fn flaw_of_chain(chain: &[Certificate]) -> Option<Flaw> {
+    let own = chain.first()?;
+    if own.is_self_signed {
+        return None;
+    }
+    match chain.get(1) {
+        Some(next) if next.subject == own.issuer => None,
+        _ => Some(Flaw::IncompleteChain { issuer: own.issuer.clone() }),
+    }
+}

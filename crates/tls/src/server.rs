@@ -1,0 +1,272 @@
+//! The server's side: what a listener offers, and the transport of each of its connections.
+//!
+//! Owns the settings that all connections of a listener share: certificates, protocols, tickets, the certificates that
+//! clients show. No early data: what it carries may be sent twice by anyone (RFC 8446 section 8). Never opens a socket.
+
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use runtime::transport::{Agreed, Resumption, Transport, Violation};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{
+    NoServerSessionStorage, ProducesTickets, ServerConnectionData, UnbufferedServerConnection,
+    WebPkiClientVerifier,
+};
+use rustls::unbuffered::UnbufferedStatus;
+use rustls::{CommonState, RootCertStore, ServerConfig};
+
+use crate::choice::{Choice, take_asked};
+use crate::failure::violation_of;
+use crate::identity::Identity;
+use crate::limits::{CERTIFICATES_HELD_BYTES, SERVER_HELD_BYTES, TICKETS};
+use crate::pem::{PemError, read_certificates};
+use crate::provider::{provider, tickets};
+use crate::session::{Session, Unbuffered};
+
+/// The keys of session tickets. All listeners and schedulers share them, also over a reload; they are made anew every
+/// six hours, and a ticket lives for at most twelve.
+#[derive(Clone, Debug)]
+pub struct Tickets(Arc<dyn ProducesTickets>);
+
+impl Tickets {
+    /// New keys.
+    ///
+    /// # Errors
+    /// If the system gives no random bytes.
+    pub fn new() -> Result<Self, AcceptorError> {
+        tickets().map(Self).map_err(|error| AcceptorError::Rustls(error.to_string()))
+    }
+}
+
+/// Whether clients show certificates, and who has issued them.
+#[derive(Clone, Debug)]
+pub enum ClientCertificates {
+    /// They are not asked for.
+    Ignored,
+    /// They are asked for; a client without one is served too. One that no authority of this has issued is refused.
+    Asked(ClientAuthorities),
+    /// A client without one is refused.
+    Required(ClientAuthorities),
+}
+
+/// The authorities that issue the certificates of clients.
+#[derive(Clone, Debug)]
+pub struct ClientAuthorities(Arc<RootCertStore>);
+
+impl ClientAuthorities {
+    /// Reads them from a PEM file.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn read(path: &Path) -> Result<Self, PemError> {
+        let mut roots = RootCertStore::empty();
+        let (added, _) = roots.add_parsable_certificates(read_certificates(path)?);
+        if added == 0 {
+            return Err(PemError::NoCertificate(path.to_path_buf()));
+        }
+        Ok(Self(Arc::new(roots)))
+    }
+}
+
+/// Why a listener cannot offer TLS.
+#[derive(Debug)]
+pub enum AcceptorError {
+    /// There is no certificate.
+    NoCertificate,
+    /// The library refuses the settings.
+    Rustls(String),
+}
+
+impl fmt::Display for AcceptorError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCertificate => formatter.write_str("there is no certificate"),
+            Self::Rustls(why) => formatter.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for AcceptorError {}
+
+/// What a listener offers.
+#[derive(Clone)]
+pub struct Acceptor {
+    config: Arc<ServerConfig>,
+    held_max: usize,
+    has_slow_keys: bool,
+}
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Acceptor").finish_non_exhaustive()
+    }
+}
+
+impl Acceptor {
+    /// A listener with these certificates, of which the first is for clients that ask for no known name; and these
+    /// application protocols, the favourite first.
+    ///
+    /// # Errors
+    /// If there is no certificate, or the library refuses the settings.
+    pub fn new(
+        identities: &[Identity],
+        protocols: &[&str],
+        clients: &ClientCertificates,
+        tickets: &Tickets,
+    ) -> Result<Self, AcceptorError> {
+        if identities.is_empty() {
+            return Err(AcceptorError::NoCertificate);
+        }
+        let refused = |error: &dyn fmt::Display| AcceptorError::Rustls(error.to_string());
+        let held_max = match clients {
+            ClientCertificates::Ignored => SERVER_HELD_BYTES,
+            ClientCertificates::Asked(_) | ClientCertificates::Required(_) => {
+                CERTIFICATES_HELD_BYTES
+            }
+        };
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| refused(&error))?;
+        let builder = match verifier_of(clients).map_err(|error| refused(&error))? {
+            None => builder.with_no_client_auth(),
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
+        };
+        let mut config = builder.with_cert_resolver(Arc::new(Choice::among(identities)));
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        // Tickets hold a session; nothing is kept here.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.ticketer = Arc::clone(&tickets.0);
+        config.send_tls13_tickets = TICKETS;
+        config.max_early_data_size = 0;
+        let has_slow_keys = identities.iter().any(Identity::is_slow);
+        Ok(Self { config: Arc::new(config), held_max, has_slow_keys })
+    }
+
+    /// Whether a handshake may need a signature that takes a millisecond.
+    pub fn has_slow_keys(&self) -> bool {
+        self.has_slow_keys
+    }
+
+    /// The transport of a connection that was accepted; `None` if the system gives no random bytes.
+    pub fn accept(&self) -> Option<Box<dyn Transport>> {
+        let connection = UnbufferedServerConnection::new(Arc::clone(&self.config)).ok()?;
+        let session = Session::new(ServerSide(connection), self.held_max);
+        Some(Box::new(Accepted { session, asked: None, agreed: None }))
+    }
+}
+
+fn verifier_of(
+    clients: &ClientCertificates,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, rustls::server::VerifierBuilderError> {
+    let builder = |authorities: &ClientAuthorities| {
+        WebPkiClientVerifier::builder_with_provider(Arc::clone(&authorities.0), provider())
+    };
+    match clients {
+        ClientCertificates::Ignored => Ok(None),
+        ClientCertificates::Asked(authorities) => {
+            builder(authorities).allow_unauthenticated().build().map(Some)
+        }
+        ClientCertificates::Required(authorities) => builder(authorities).build().map(Some),
+    }
+}
+
+struct ServerSide(UnbufferedServerConnection);
+
+impl Unbuffered for ServerSide {
+    type Data = ServerConnectionData;
+
+    fn process<'c, 'i>(
+        &'c mut self,
+        records: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, ServerConnectionData> {
+        self.0.process_tls_records(records)
+    }
+
+    fn common(&self) -> &CommonState {
+        &self.0
+    }
+}
+
+/// The transport of an accepted connection.
+struct Accepted {
+    session: Session<ServerSide>,
+    /// The name that the client asked for, until the handshake is over.
+    asked: Option<Box<str>>,
+    agreed: Option<Rc<Agreed>>,
+}
+
+impl Transport for Accepted {
+    fn open(
+        &mut self,
+        bytes: &mut [u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<(), Violation> {
+        if self.agreed.is_some() {
+            return self.session.open(bytes, plain, wire).map_err(|error| violation_of(&error));
+        }
+        // What a hello on this thread left, of a connection that failed.
+        drop(take_asked());
+        let opened = self.session.open(bytes, plain, wire);
+        self.asked = take_asked().or_else(|| self.asked.take());
+        opened.map_err(|error| violation_of(&error))?;
+        if self.session.is_over() {
+            self.agreed = Some(Rc::new(agreed_of(&self.session, self.asked.take())));
+        }
+        Ok(())
+    }
+
+    fn agreed(&self) -> Option<&Rc<Agreed>> {
+        self.agreed.as_ref()
+    }
+
+    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
+        self.session.seal(bytes, wire).map_err(|_| Violation::Protocol)
+    }
+
+    fn end(&mut self, wire: &mut Vec<u8>) {
+        self.session.end(wire);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.session.has_ended()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.session.held_bytes()
+    }
+}
+
+/// What a session has agreed on.
+pub(crate) fn agreed_of<C: Unbuffered>(
+    session: &Session<C>,
+    server_name: Option<Box<str>>,
+) -> Agreed {
+    let common = session.common();
+    let version = match common.protocol_version() {
+        Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
+        _ => "TLSv1.3",
+    };
+    let cipher = common.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+    let certificates = common.peer_certificates().unwrap_or_default();
+    Agreed {
+        version,
+        cipher: cipher.map_or("", name_of_cipher),
+        resumption: if session.is_resumed() { Resumption::Resumed } else { Resumption::None },
+        protocol: common.alpn_protocol().map(Into::into),
+        server_name,
+        peer_certificate: certificates.first().map(|der| der.as_ref().into()),
+    }
+}
+
+/// The name in the registry of IANA: rustls writes `TLS13_AES_128_GCM_SHA256` for `TLS_AES_128_GCM_SHA256`.
+fn name_of_cipher(name: &'static str) -> &'static str {
+    match name {
+        "TLS13_AES_128_GCM_SHA256" => "TLS_AES_128_GCM_SHA256",
+        "TLS13_AES_256_GCM_SHA384" => "TLS_AES_256_GCM_SHA384",
+        "TLS13_CHACHA20_POLY1305_SHA256" => "TLS_CHACHA20_POLY1305_SHA256",
+        name => name,
+    }
+}

@@ -1,0 +1,103 @@
+//! Certificates in files: what is taken, and how what is not is named.
+
+use rcgen::KeyPair;
+use runtime::transport::{CertificateFault, Violation};
+use tls::{Certificate, Flaw, Identity, IdentityError};
+
+use super::pair::Pair;
+use super::{NAME, acceptor, connector};
+use crate::authority::Authority;
+
+#[test]
+fn files_that_do_not_fit_are_refused_with_their_names() {
+    let authority = Authority::new("Test");
+    let (certificate, key) = authority.issue(&["one.example"]);
+    let (_, other) = authority.issue(&["two.example"]);
+    let write = |name: &str, text: &str| {
+        let path = authority.directory().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let empty = write("empty.pem", "");
+    let half = write("half.pem", "-----BEGIN CERTIFICATE-----\nMIIB\n");
+    let no_der = write("no.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    let locked =
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    let locked = write("locked.key", locked);
+    let missing = authority.directory().join("missing.pem");
+    for (certificate, key, expected) in [
+        (&missing, &key, "missing.pem`: No such file"),
+        (&empty, &key, "empty.pem` has no certificate"),
+        (&half, &key, "half.pem` is not a PEM file"),
+        (&no_der, &key, "no.pem`: not a certificate"),
+        (&key, &key, "has no certificate"),
+        (&certificate, &missing, "missing.pem`: No such file"),
+        (&certificate, &certificate, "has no private key"),
+        (&certificate, &locked, "has a password"),
+        (&certificate, &other, "does not belong to the certificate in"),
+    ] {
+        let error = Identity::read(certificate, key).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(matches!(Identity::read(&certificate, &other), Err(IdentityError::OtherKey { .. })));
+}
+
+#[test]
+fn a_chain_that_ends_too_early_is_a_flaw() {
+    let authority = Authority::new("Test");
+    let (certificate, key) = authority.issue(&[NAME]);
+    assert_eq!(Identity::read(&certificate, &key).unwrap().flaws(), []);
+    let chain = std::fs::read_to_string(&certificate).unwrap();
+    let own_alone = chain.split_inclusive("-----END CERTIFICATE-----").next().unwrap();
+    let path = authority.directory().join("alone.pem");
+    std::fs::write(&path, own_alone).unwrap();
+    let identity = Identity::read(&path, &key).unwrap();
+    let issuer = identity.certificate().issuer.clone();
+    assert!(issuer.contains("CN=Test"), "{issuer}");
+    assert_eq!(identity.flaws(), [Flaw::IncompleteChain { issuer }]);
+    assert_eq!(tls::self_signed(&[NAME]).unwrap().flaws(), []);
+}
+
+#[test]
+fn a_certificate_tells_its_names_and_its_time() {
+    let authority = Authority::new("Test");
+    let key = KeyPair::generate().unwrap();
+    let (certificate, key) =
+        authority.issue_with(&["A.example", "*.b.example", "10.1.2.3", "::1"], key, |params| {
+            params.not_before = rcgen::date_time_ymd(2026, 1, 1);
+            params.not_after = rcgen::date_time_ymd(2026, 4, 1);
+        });
+    let identity = Identity::read(&certificate, &key).unwrap();
+    let facts = identity.certificate();
+    assert_eq!(facts.names, ["a.example", "*.b.example"]);
+    assert_eq!(
+        facts.addresses,
+        ["10.1.2.3".parse::<std::net::IpAddr>().unwrap(), "::1".parse().unwrap()]
+    );
+    assert_eq!(facts.not_after - facts.not_before, 90 * 86_400);
+    assert!(facts.is_for("a.example") && facts.is_for("x.b.example") && !facts.is_for("b.example"));
+    assert!(Certificate::read(b"nothing").is_err());
+}
+
+#[test]
+fn of_two_kinds_of_key_a_client_gets_the_one_that_it_can_check() {
+    let authority = Authority::new("Test");
+    let (rsa, rsa_key) = authority.issue_rsa(&[NAME]);
+    let rsa = Identity::read(&rsa, &rsa_key).unwrap();
+    let server = acceptor(&[rsa.clone(), authority.identity(&[NAME])]);
+    assert!(server.has_slow_keys());
+    let mut pair =
+        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let shown = pair.agree().0.peer_certificate.clone().unwrap();
+    let shown = Certificate::read(&shown).unwrap();
+    assert_ne!(&shown, rsa.certificate(), "ECDSA, though RSA is first in the list");
+    let server = acceptor(&[rsa]);
+    let mut pair =
+        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    pair.agree();
+    // A name of another server is refused by the client, whatever the key.
+    let other = connector(&authority).connect("other.example").unwrap();
+    let mut pair = Pair::new(other, server.accept().unwrap());
+    let fault = Violation::Certificate(CertificateFault::WrongName);
+    assert_eq!(pair.run(usize::MAX), Err(("client", fault)));
+}
