@@ -4,7 +4,10 @@
 //! body as input and their end as an event, and ends with its answer. Its output is a head block
 //! ([`HeadBlock`](crate::HeadBlock)) and the body. Never frames a byte and never sees the connection.
 
+use std::rc::Rc;
+
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
@@ -41,16 +44,23 @@ struct Opening {
     head: KeptHead,
     peer: Peer,
     listener: ListenerIndex,
+    secured: Option<Rc<Agreed>>,
 }
 
 // As small as a connection: each slot of a service has room for either.
 const _: () = assert!(size_of::<Stream>() <= 16);
 
 impl Stream {
-    /// The request of a client at this address, that came to a connection of this listener.
+    /// The request of a client at this address, that came to a connection of this listener, whose transport agreed on
+    /// this if it encrypts.
     #[must_use]
-    pub fn new(head: KeptHead, peer: Peer, listener: ListenerIndex) -> Self {
-        Self(State::New(Box::new(Opening { head, peer, listener })))
+    pub fn new(
+        head: KeptHead,
+        peer: Peer,
+        listener: ListenerIndex,
+        secured: Option<Rc<Agreed>>,
+    ) -> Self {
+        Self(State::New(Box::new(Opening { head, peer, listener, secured })))
     }
 
     /// Begins to answer. Returns what the process does next.
@@ -63,9 +73,10 @@ impl Stream {
         let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
             return Next::Abort;
         };
-        let Opening { head, peer, listener } = &*opening;
+        let Opening { head, peer, listener, secured } = &*opening;
         let (head, peer, listener) = (head.request(), *peer, *listener);
-        let request = Request { head: &head, body: &[], peer, listener };
+        let secured = secured.as_ref();
+        let request = Request { head: &head, body: &[], peer, listener, secured };
         let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,

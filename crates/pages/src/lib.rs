@@ -49,6 +49,7 @@ mod scan;
 mod schedule;
 mod secret;
 mod set;
+mod secured;
 mod site_begins;
 mod site_processes;
 mod spawning;

@@ -22,6 +22,7 @@ pub mod sandbox;
 pub mod serve;
 pub mod site;
 pub mod site_data;
+pub mod site_tls;
 pub mod store_readers;
 mod store_stats;
 mod store_writer;

@@ -27,6 +27,14 @@ const _: () = {
 
 const KIB: u64 = 1024;
 
+// TLS
+
+/// Names in a certificate that is made at the start.
+///
+/// Consequence: a browser says of further names that the certificate is for others, besides that nobody knows its
+/// issuer.
+pub const SELF_SIGNED_NAMES: usize = 100;
+
 // Answers
 
 /// Bytes of a request body on the control socket. Consequence: 413.

@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
@@ -21,6 +22,7 @@ use self::taken::Taken;
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
+use crate::site_tls::{SiteTls, TlsError};
 
 /// What the command line specified.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +118,8 @@ pub enum LoadError {
     },
     /// There are pages that cannot be read or run.
     Pages(PagesError),
+    /// The certificates of a listener cannot be used.
+    Tls(TlsError),
 }
 
 impl fmt::Display for LoadError {
@@ -179,6 +183,7 @@ impl fmt::Display for LoadError {
                 page.display()
             ),
             Self::Pages(error) => error.fmt(formatter),
+            Self::Tls(error) => error.fmt(formatter),
         }
     }
 }
@@ -202,7 +207,8 @@ impl LoadError {
             | Self::ChannelKeys(_)
             | Self::RootInApp { .. }
             | Self::ErrorPage { .. }
-            | Self::Pages(_) => false,
+            | Self::Pages(_)
+            | Self::Tls(_) => false,
         }
     }
 }
@@ -214,6 +220,19 @@ impl Source {
     /// # Errors
     /// Everything that is wrong, with its place.
     pub fn load(&self, generation: u64, before: Before<'_>) -> Result<SiteData, LoadError> {
+        self.load_after(&SiteTls::default(), generation, before)
+    }
+
+    /// The same for a reload: keys of tickets and a certificate made at the start stay.
+    ///
+    /// # Errors
+    /// Everything that is wrong, with its place.
+    pub fn load_after(
+        &self,
+        tls: &SiteTls,
+        generation: u64,
+        before: Before<'_>,
+    ) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
         let mut config = self.read()?;
         own::settle(&mut config)?;
@@ -228,6 +247,7 @@ impl Source {
             .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
+        data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
         }

@@ -21,6 +21,7 @@ use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
+use crate::site_tls::SiteTls;
 
 /// A compiled configuration.
 #[derive(Debug)]
@@ -62,6 +63,8 @@ pub struct SiteData {
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
+    /// The certificates of listeners, as they were when the configuration was loaded.
+    pub tls: Arc<SiteTls>,
 }
 
 impl SiteData {
@@ -113,6 +116,7 @@ impl SiteData {
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
+            tls: Arc::default(),
         })
     }
 

@@ -50,6 +50,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-profile", "velodrome-sys", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
+    // What a page sees of a client's certificate.
+    ("velodrome-pages", "velodrome-tls", Use::Always),
+    // Listeners that encrypt.
+    ("velodrome-server", "velodrome-tls", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

@@ -9,9 +9,11 @@
 mod intake;
 
 use std::any::Any;
+use std::rc::Rc;
 
 use runtime::service::{CloseReason, Context, Event, Next};
 use runtime::slots::ProcessId;
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
@@ -33,6 +35,7 @@ pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
     listener: runtime::service::ListenerIndex,
+    secured: Option<Rc<Agreed>>,
     head: KeptHead,
     way: Way,
     rest: BodyRest,
@@ -86,6 +89,7 @@ impl Exchange {
             process: context.id,
             peer: request.peer,
             listener: request.listener,
+            secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
             way: asked.way,
             rest: asked.rest,
@@ -117,7 +121,8 @@ impl Exchange {
         http.kept = self.kept.take();
         let head = self.head.request();
         let (peer, listener) = (self.peer, self.listener);
-        let request = Request { head: &head, body: self.body.kept(), peer, listener };
+        let secured = self.secured.as_ref();
+        let request = Request { head: &head, body: self.body.kept(), peer, listener, secured };
         let asked = Asked { request, way: self.way, rest: self.rest };
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {

@@ -8,6 +8,7 @@ mod lease;
 mod log;
 mod message;
 mod process;
+mod proxy_lead;
 mod resp;
 mod socket;
 
@@ -18,8 +19,9 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::scheduler::Scheduler;
 use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::transport::Transport;
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
@@ -29,12 +31,14 @@ use config::{Authentication, Protocol};
 pub use self::process::Process;
 
 use self::log::When;
+use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
+use crate::site_tls::SiteTls;
 use http::{AccessLog, Connection, Http};
 use pages::fetch::Client;
 
@@ -51,6 +55,8 @@ pub struct Connections {
     listeners: Vec<usize>,
     /// The protocol of each configured listener, and whether clients must authenticate.
     protocols: Arc<[(Protocol, Authentication)]>,
+    /// The certificates of listeners.
+    tls: Arc<SiteTls>,
 }
 
 impl Connections {
@@ -70,7 +76,13 @@ impl Connections {
                 .iter()
                 .map(|listener| (listener.protocol, listener.authentication))
                 .collect(),
+            tls: Arc::clone(&data.tls),
         }
+    }
+
+    /// New connections get these certificates.
+    fn set_tls(&mut self, tls: &Arc<SiteTls>) {
+        self.tls = Arc::clone(tls);
     }
 
     /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one exactly once.
@@ -153,6 +165,20 @@ impl Service for Connections {
                 Some(Process::Resp(Box::new(session)))
             }
         }
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        let Beginning::Accepted { listener, .. } = beginning else { return None };
+        let listener = self.configured(listener);
+        let transport = self.tls.acceptor(usize::from(listener.0))?.accept()?;
+        if self.http.expects_proxy_header(listener) {
+            return Some(Box::new(ProxyLead::before(transport)));
+        }
+        Some(transport)
+    }
+
+    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
+        process.on_agreed(self, context)
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {

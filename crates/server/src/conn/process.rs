@@ -79,6 +79,22 @@ impl Process {
         matches!(self, Self::Http(connection) if connection.is_beginning())
     }
 
+    /// The handshake of its transport is over.
+    pub(super) fn on_agreed(
+        &mut self,
+        connections: &Connections,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        match self {
+            Self::Http(connection) => connection.on_agreed(&connections.http, context),
+            Self::Stream(_)
+            | Self::Outbound(_)
+            | Self::Socket(_)
+            | Self::Events(_)
+            | Self::Resp(_) => Next::Read,
+        }
+    }
+
     #[inline]
     pub(super) fn on_input(
         &mut self,

@@ -52,6 +52,8 @@ use http::{AccessLog, Http};
 use pages::AtWork;
 use pages::uploads::Room;
 
+pub use listeners::Security;
+
 pub use error::{ControlPlace, ServeError};
 pub use paths::{control_directory, control_sockets};
 pub use requirements::check;
@@ -132,8 +134,8 @@ pub struct Started {
     pub directory: String,
     /// The addresses of the listeners.
     pub addresses: Vec<String>,
-    /// The protocol of each.
-    pub protocols: Vec<Protocol>,
+    /// The protocol of each, and whether it is encrypted.
+    pub protocols: Vec<(Protocol, Security)>,
     /// The number of schedulers.
     pub schedulers: usize,
     facts: Facts,
@@ -143,7 +145,7 @@ impl Started {
     fn of(
         data: &SiteData,
         launched: &Launched,
-        protocols: Vec<Protocol>,
+        protocols: Vec<(Protocol, Security)>,
         sandbox: Sandbox,
     ) -> Self {
         let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();

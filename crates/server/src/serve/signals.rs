@@ -110,7 +110,7 @@ fn reload(
 ) {
     reloads.number += 1;
     reloads.problems.clear();
-    match source.load(data.generation + 1, pages.before(data)) {
+    match source.load_after(&data.tls, data.generation + 1, pages.before(data)) {
         Ok(new) => {
             let fixed: Vec<String> = config::needs_restart(&data.config, &new.config)
                 .iter()

@@ -21,6 +21,7 @@ mod form;
 mod gathering;
 mod given;
 mod held_replies;
+mod https;
 mod http_lists;
 mod json_checks;
 mod look;
