@@ -13,10 +13,11 @@ use super::route_keys::{HOST_ROUTE, ROUTE};
 use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, duration_within, path};
 use super::wording::shown;
-use crate::limits::STRICT_TRANSPORT_MAX;
 use super::{
-    ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path, routes,
+    ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path,
+    routes,
 };
+use crate::limits::STRICT_TRANSPORT_MAX;
 
 /// The keys that the top level and `[[host]]` share.
 pub(super) static HTTPS: &[Key] = &[

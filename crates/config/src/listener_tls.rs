@@ -34,7 +34,8 @@ pub(super) fn read(item: &Item<'_>, reading: &mut Reading<'_>) -> Result<Tls, St
 
 fn read_one(item: &Item<'_>, base: &Path) -> Result<CertificateFiles, String> {
     let DeValue::Table(table) = item.value else {
-        return Err(item.wrong_type("{ certificate = \"site.pem\", key = \"site.key\" }, or a list of those"));
+        return Err(item
+            .wrong_type("{ certificate = \"site.pem\", key = \"site.key\" }, or a list of those"));
     };
     if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&&**key.get_ref())) {
         return Err(format!(

@@ -14,11 +14,11 @@ use runtime::transport::Agreed;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::host::write_line;
-use super::secured::{self, scheme_of};
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
 use super::records::Records;
 use super::request_parts::{each_argument, each_cookie, list_headers, list_values};
+use super::secured::{self, scheme_of};
 
 /// A name, and a value.
 type Field = (Box<str>, Box<[u8]>);

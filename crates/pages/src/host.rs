@@ -12,9 +12,9 @@ use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
-use super::secured::{self, scheme_of};
 use super::records::Records;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
+use super::secured::{self, scheme_of};
 use crate::uploads::Form;
 
 /// The host of one call of a page.

@@ -10,6 +10,7 @@ mod channel_keys;
 mod channel_rules;
 pub mod conn;
 pub mod file_helper;
+mod handshakes;
 pub mod limits;
 pub mod load;
 pub mod log_writer;

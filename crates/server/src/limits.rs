@@ -29,6 +29,20 @@ const KIB: u64 = 1024;
 
 // TLS
 
+/// Handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits.
+///
+/// Consequence: further connections of that address are closed at once, and counted. Many users behind one address share
+/// this; a handshake takes a few round trips.
+pub const HANDSHAKES_PER_ADDRESS: u32 = 250;
+
+/// How often the files of certificates are looked at.
+///
+/// Consequence: a new certificate is in use after twice this time at the latest, because it may still be written.
+pub const CERTIFICATE_LOOK: Duration = Duration::from_secs(10);
+
+/// Less time than this until the end of a certificate is told, besides a third of its life.
+pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// Names in a certificate that is made at the start.
 ///
 /// Consequence: a browser says of further names that the certificate is for others, besides that nobody knows its

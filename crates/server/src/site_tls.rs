@@ -25,7 +25,7 @@ pub struct SiteTls {
 }
 
 /// A certificate that is shown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its file; `None`: it was made at the start.
     pub file: Option<PathBuf>,
@@ -33,6 +33,30 @@ pub struct Shown {
     pub certificate: Certificate,
     /// What is not right about it, though it can be used.
     pub flaws: Vec<String>,
+}
+
+impl Shown {
+    /// One line: names, issuer, days left, file.
+    pub fn summary(&self) -> String {
+        let names = self.names().join(", ");
+        let place = match &self.file {
+            Some(file) => file.display().to_string(),
+            None => "made at the start".to_owned(),
+        };
+        let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
+        format!("{names} by {}, {days} days left ({place})", self.certificate.issuer)
+    }
+
+    /// The host names and addresses that it is for.
+    pub fn names(&self) -> Vec<String> {
+        let Certificate { names, addresses, .. } = &self.certificate;
+        names.iter().cloned().chain(addresses.iter().map(ToString::to_string)).collect()
+    }
+
+    /// Whole days until its end, at this time in seconds since 1970; negative behind it.
+    pub fn days_left(&self, now: i64) -> i64 {
+        self.certificate.not_after.saturating_sub(now).div_euclid(24 * 3600)
+    }
 }
 
 /// What outlives a reload.
@@ -84,19 +108,17 @@ impl SiteTls {
     /// # Errors
     /// What is wrong with which file.
     pub fn load(config: &Config, before: &Self) -> Result<Self, TlsError> {
-        let secure = |listener: &&Listener| {
-            listener.tls.is_some() && listener.protocol == Protocol::Http
-        };
+        let secure =
+            |listener: &&Listener| listener.tls.is_some() && listener.protocol == Protocol::Http;
         let https_port = match config.listeners.iter().find(secure).map(|one| &one.address) {
             Some(Address::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
             _ => None,
         };
         let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
         for listener in &config.listeners {
-            let acceptor = loaded.acceptor_of(listener, config).map_err(|why| TlsError {
-                listener: listener.address.to_string(),
-                why,
-            })?;
+            let acceptor = loaded
+                .acceptor_of(listener, config)
+                .map_err(|why| TlsError { listener: listener.address.to_string(), why })?;
             loaded.acceptors.push(acceptor);
         }
         Ok(loaded)
@@ -131,7 +153,13 @@ impl SiteTls {
             Protocol::Http => &["http/1.1"],
             Protocol::Resp => &[],
         };
-        let acceptor = Acceptor::new(&identities, protocols, &clients, self.tickets()?);
+        // A resumed session shows no certificate again: a ticket of another listener, or of other authorities, must not
+        // open this one.
+        let tickets = match &clients {
+            tls::ClientCertificates::Ignored => self.tickets()?,
+            _ => &Tickets::new().map_err(Why::Acceptor)?,
+        };
+        let acceptor = Acceptor::new(&identities, protocols, &clients, tickets);
         acceptor.map(Some).map_err(Why::Acceptor)
     }
 
@@ -179,6 +207,18 @@ impl SiteTls {
     /// Whether no listener encrypts.
     pub fn is_empty(&self) -> bool {
         self.acceptors.iter().all(Option::is_none)
+    }
+
+    /// What is wrong with certificates that can be used: those that have expired, and chains that clients refuse.
+    pub fn problems(&self) -> Vec<String> {
+        let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
+        let of_one = |shown: &Shown| {
+            let expired = shown.certificate.not_after < now;
+            let expired = expired.then(|| "it has expired: clients refuse it".to_owned());
+            let flaws = shown.flaws.iter().cloned().chain(expired);
+            flaws.map(|flaw| format!("certificate of {}: {flaw}", shown.summary())).collect()
+        };
+        self.shown.iter().flat_map::<Vec<_>, _>(of_one).collect()
     }
 
     /// The certificates that are shown.

@@ -3,6 +3,7 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
 //! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
+mod door;
 mod events;
 mod lease;
 mod log;
@@ -21,7 +22,7 @@ use runtime::scheduler::Scheduler;
 use runtime::service::{
     Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
-use runtime::transport::Transport;
+use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
@@ -30,10 +31,12 @@ use config::{Authentication, Protocol};
 
 pub use self::process::Process;
 
+use self::door::Door;
 use self::log::When;
 use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
+use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
 use crate::site::Site;
@@ -57,6 +60,7 @@ pub struct Connections {
     protocols: Arc<[(Protocol, Authentication)]>,
     /// The certificates of listeners.
     tls: Arc<SiteTls>,
+    handshakes: Handshakes,
 }
 
 impl Connections {
@@ -77,7 +81,15 @@ impl Connections {
                 .map(|listener| (listener.protocol, listener.authentication))
                 .collect(),
             tls: Arc::clone(&data.tls),
+            handshakes: Handshakes::default(),
         }
+    }
+
+    /// Whether a connection would begin one handshake more than its address may have.
+    fn is_beyond_share(&self, listener: ListenerIndex, peer: Peer) -> bool {
+        self.tls.acceptor(usize::from(listener.0)).is_some()
+            && !self.http.expects_proxy_header(listener)
+            && !self.handshakes.may_begin(peer.address)
     }
 
     /// New connections get these certificates.
@@ -153,6 +165,10 @@ impl Service for Connections {
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
         let listener = self.configured(listener);
+        if self.is_beyond_share(listener, peer) {
+            self.handshakes.note_refusal();
+            return None;
+        }
         let (protocol, authentication) =
             self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
         match protocol {
@@ -168,17 +184,27 @@ impl Service for Connections {
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
-        let Beginning::Accepted { listener, .. } = beginning else { return None };
+        let Beginning::Accepted { listener, peer } = beginning else { return None };
         let listener = self.configured(listener);
-        let transport = self.tls.acceptor(usize::from(listener.0))?.accept()?;
+        let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
         if self.http.expects_proxy_header(listener) {
-            return Some(Box::new(ProxyLead::before(transport)));
+            return Some(Box::new(ProxyLead::before(Box::new(Door::before(transport, None)))));
         }
-        Some(transport)
+        let under_way = Some(self.handshakes.begin(peer.address));
+        Some(Box::new(Door::before(transport, under_way)))
     }
 
     fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
         process.on_agreed(self, context)
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        _process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        self.handshakes.note_failure(why);
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {

@@ -4,6 +4,7 @@
 //! -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from
 //! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
+mod certificates;
 mod crew;
 mod edit;
 mod error;

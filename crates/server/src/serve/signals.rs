@@ -15,6 +15,7 @@ use runtime::mailbox::{Endpoint, Seat};
 use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
+use super::certificates::Certificates;
 use super::error::ServeError;
 use super::live_pages::LivePages;
 use super::memory::Memory;
@@ -63,6 +64,7 @@ pub(super) fn run(
     let mut data = Arc::clone(data);
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     let mut memory = Memory::begin();
+    let mut certificates = Certificates::of(&data, &mut post);
     pages.begin(&data, &mut post);
     notify::tell(State::Ready);
     loop {
@@ -70,6 +72,7 @@ pub(super) fn run(
         let arrival = inbox.wait(pages.descriptor(), Some(due_in));
         watch.look(pages.sets());
         memory.look(&mut post);
+        certificates.look(&data, &mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -86,7 +89,8 @@ pub(super) fn run(
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
                 notify::tell(State::Reloading);
-                reload(source, (&mut data, &mut pages), &mut reloads, &mut post);
+                let live = (&mut data, &mut pages, &mut certificates);
+                reload(source, live, &mut reloads, &mut post);
                 notify::tell(State::Ready);
             }
             Signal::User1 => {
@@ -104,13 +108,13 @@ pub(super) fn run(
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
-    (data, pages): (&mut Arc<SiteData>, &mut LivePages),
+    (data, pages, certificates): (&mut Arc<SiteData>, &mut LivePages, &mut Certificates),
     reloads: &mut ReloadReport,
     post: &mut Post,
 ) {
     reloads.number += 1;
     reloads.problems.clear();
-    match source.load_after(&data.tls, data.generation + 1, pages.before(data)) {
+    match source.load_after(certificates.current(), data.generation + 1, pages.before(data)) {
         Ok(new) => {
             let fixed: Vec<String> = config::needs_restart(&data.config, &new.config)
                 .iter()
@@ -123,6 +127,7 @@ fn reload(
                     post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }
                 pages.adopt(data, post);
+                certificates.adopt(data, post);
                 diagnostic::write(
                     Level::Info,
                     format_args!("reloaded: configuration {} is in force", data.generation),
