@@ -154,9 +154,6 @@ pub const PING_INTERVAL_MS: u64 = 25_000;
 /// 10 s for the answer to a ping; then the WebSocket is closed.
 pub const PING_TIMEOUT_MS: u64 = 10_000;
 
-/// 64 MiB of incomplete messages on a scheduler's WebSockets; the socket that exceeds it is closed with 1013.
-pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
-
 /// 1 MiB of compressed WebSocket messages is decompressed for one socket in one turn; the rest of its input waits for
 /// the next.
 pub const INFLATED_PER_TURN: usize = 1024 * 1024;

@@ -74,6 +74,8 @@ impl<A: Application> Http<A> {
 pub(super) struct Intaken {
     /// The bytes that are kept.
     bytes: Vec<u8>,
+    /// Bytes that the application keeps of those that were handed over to it.
+    handed: usize,
     /// When it began to arrive; a pause of the application does not count.
     began_ns: u64,
     /// Bytes received, with their framing.
@@ -85,11 +87,17 @@ pub(super) struct Intaken {
 
 impl Intaken {
     pub(super) fn new(now: Now) -> Self {
-        Self { bytes: Vec::new(), began_ns: now.monotonic_ns, received: 0, content: 0, limit: 0 }
+        let began_ns = now.monotonic_ns;
+        Self { bytes: Vec::new(), handed: 0, began_ns, received: 0, content: 0, limit: 0 }
     }
 
     pub(super) fn kept(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Bytes of memory that hold it.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.handed
     }
 
     /// Keeps a whole body.
@@ -118,6 +126,7 @@ impl Exchange {
             BodyPlan::HandOver { .. } => {
                 exchange.state = State::HandingOver;
                 let intake = http.begin_body(&asked.request, context);
+                exchange.body.handed = http.application().kept_of_body(exchange.process);
                 exchange.kept = http.kept.take();
                 intake
             }
@@ -165,6 +174,7 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let intake = http.hand_over(piece, context);
+        self.body.handed = http.application().kept_of_body(self.process);
         self.kept = http.kept.take();
         self.after_intake(http, intake, context)
     }

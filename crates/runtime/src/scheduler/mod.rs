@@ -16,6 +16,7 @@ mod drain;
 mod end;
 mod eviction;
 mod executor;
+mod holders;
 mod layers;
 mod memory;
 mod run;

@@ -12,6 +12,8 @@ mod listening;
 mod pubsub;
 mod wording;
 
+use std::net::IpAddr;
+
 use channels::Rights;
 use config::Authentication;
 use http::limits::DRAIN_IDLE_GRACE;
@@ -116,6 +118,10 @@ impl Session {
     /// Whether the connection may be closed to make room. A subscriber is not idle.
     pub(super) fn is_idle(&self) -> bool {
         self.listening.len() == 0
+    }
+
+    pub(super) fn client(&self) -> IpAddr {
+        self.lease.address()
     }
 
     pub(super) fn on_input(
