@@ -75,6 +75,12 @@ fn a_store_that_has_filled_its_disk_is_used_again_when_it_is_emptied() {
                 assert!(number < 1_000);
             }
             assert_eq!(ask(&mut client, "FLUSHDB"), "+OK\r\n");
+            // As large as those that were refused: it needs the pages that were just freed.
+            until(&format!("a large write with {sync}, {interval}"), || {
+                let reply = ask(&mut client, &format!("SET large {value}"));
+                (reply == "+OK\r\n").then_some(())
+            });
+            assert_eq!(ask(&mut client, "DEL large"), ":1\r\n");
             // More than the log has room for.
             let value = "x".repeat(1_000);
             for number in 0..1_000 {
