@@ -172,7 +172,7 @@ fn a_file_that_is_made_shorter_under_the_server_is_named_before_the_server_ends(
         let value = "x".repeat(1_000);
         assert_eq!(ask(&mut client, &format!("SET {number} {value}")), "+OK\r\n");
     }
-    let data = store.join("data.mdb");
+    let data = store.join(::store::DATA_FILE);
     std::fs::OpenOptions::new().write(true).open(&data).unwrap().set_len(8192).unwrap();
     client.write_all(b"GET 0\r\nGET 499\r\nGET 250\r\n").unwrap();
     // SIGBUS, so that a core dump shows where.
