@@ -187,8 +187,9 @@ pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
 /// How long a server that ends waits for the disk of its store (60 s). Beyond: as above.
 pub const STORE_DISK_WAIT: Duration = Duration::from_secs(60);
 
-/// Time between two checks whether a thread has ended (5 ms). Consequence: the server ends this much later.
-pub const THREAD_END_LOOK: Duration = Duration::from_millis(5);
+/// Time between two checks why the writer of the store has not ended (100 ms). Consequence: the server gives it up this
+/// much later.
+pub const STORE_END_LOOK: Duration = Duration::from_millis(100);
 
 /// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next
 /// order.
