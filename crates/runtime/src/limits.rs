@@ -249,12 +249,18 @@ pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
 pub const MEMORY_PERCENT_OF_READ_AGAIN: u64 = 85;
 
 /// Percent of [`BUFFERED_BYTES`] from which on the processes that hold most are ended, those of the client that holds
-/// most first, until less is held. If processes with little hold the larger part, the connection that has been idle
-/// longest is closed instead, one per tick: it has nothing queued now, but its next request could.
+/// most first, until less is held.
 ///
 /// Consequence: a process with unsent output is reset with reason `OutboxFull`; another answers that there is no memory
-/// for it (HTTP: 503) and ends. An idle one is closed with reason `Evicted`.
+/// for it (HTTP: 503) and ends.
 pub const MEMORY_PERCENT_OF_GIVE_BACK: u64 = 95;
+
+/// Nanoseconds for each connection until all are looked at again for those that hold most, and at least a tick: many
+/// times the cost of visiting a slot. Those that hold much ([`LARGE_HOLDERS`]) are found without that.
+///
+/// Consequence: if processes with little hold the larger part, the memory may be full for so long, and nothing is
+/// received meanwhile.
+pub const SWEEP_REST_NS: u64 = EVICTION_REST_NS;
 
 /// Percent of [`BUFFERED_BYTES`] up to which a process with little unsent output may add to it.
 ///
@@ -264,8 +270,8 @@ pub const MEMORY_PERCENT_OF_SMALL_OUTPUT: u64 = 105;
 /// Processes that hold much: each holds at least this fraction of [`BUFFERED_BYTES`] (64 KiB of 256 MiB), so there are
 /// no more.
 ///
-/// Consequence: a process with less is never ended because it holds most, and does not have to give way to those that
-/// do.
+/// Consequence: a process with less is ended only if such processes hold the larger part, and does not have to give way
+/// to those that hold much.
 pub const LARGE_HOLDERS: usize = 4096;
 
 /// Percent of [`BUFFERED_BYTES`] from which on new connections are refused.

@@ -13,6 +13,7 @@ use super::holders::{self, Holder};
 use crate::limits::{
     LARGE_HOLDERS, MEMORY_PERCENT_OF_GIVE_BACK, MEMORY_PERCENT_OF_NO_CONNECTION,
     MEMORY_PERCENT_OF_NO_READ, MEMORY_PERCENT_OF_READ_AGAIN, MEMORY_PERCENT_OF_SMALL_OUTPUT,
+    SWEEP_REST_NS, TICK_MS,
 };
 use crate::process::Flags;
 use crate::service::{CloseReason, Event, Service};
@@ -127,7 +128,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Lets waiting processes receive again once there is room, and closes idle connections before there is none.
+    /// Lets waiting processes receive again once there is room, and ends those that hold most before there is none.
     #[inline]
     pub(super) fn relieve_memory(&mut self) {
         if !self.executor.starved.is_empty() {
@@ -158,34 +159,45 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Ends the processes that hold most. If none holds much, closes one idle connection per tick: a client that fills a
-    /// few queues must not be able to close everyone's.
+    /// Ends the processes that hold most: among those that hold much, or if they hold the smaller part, among all. To find
+    /// these takes a look at the whole table, so it is done seldom.
     fn give_back(&mut self) {
-        let tick = self.executor.clock.now().tick();
-        if self.shed == tick {
-            return;
+        let large = self.find_large();
+        let held: usize = large.iter().map(|holder| holder.bytes).sum();
+        if held as u64 >= self.executor.stats.buffered_bytes / 2 {
+            return self.end_largest(large);
         }
-        if !self.end_largest() {
-            self.shed = tick;
-            self.evict_idle();
+        let now_ns = self.executor.clock.now().monotonic_ns;
+        if now_ns >= self.sweeps_ns {
+            let rest_ns = (self.table.len() as u64 * SWEEP_REST_NS).max(TICK_MS * 1_000_000);
+            self.sweeps_ns = now_ns + rest_ns;
+            let all = self.find_all();
+            self.end_largest(all);
         }
     }
 
-    /// Ends the processes that hold most, those of the client that holds most first, until less is held. `false` if
-    /// processes that hold little hold the larger part.
-    fn end_largest(&mut self) -> bool {
-        let holders = self.find_large();
-        let held: usize = holders.iter().map(|holder| holder.bytes).sum();
-        if (held as u64) < self.executor.stats.buffered_bytes / 2 || holders.is_empty() {
-            return false;
-        }
+    /// Ends these processes, those of the client that holds most first, until less is held.
+    fn end_largest(&mut self, holders: Vec<Holder>) {
         for id in holders::by_size(holders) {
             self.guarded(|scheduler| scheduler.visit(id, Executor::end_for_want_of_memory));
             if !self.executor.holds_percent(MEMORY_PERCENT_OF_GIVE_BACK) {
                 break;
             }
         }
-        true
+    }
+
+    /// All processes that hold anything, and how much. That of a stream has input that it has not read, too.
+    fn find_all(&mut self) -> Vec<Holder> {
+        let mut found = Vec::new();
+        for (id, process) in self.table.iter() {
+            let carriage = self.executor.extras.carriage(process.extra);
+            let unread = carriage.map_or(0, |carriage| carriage.input_capacity());
+            let bytes = Executor::<P, S>::held_by(process) + unread;
+            if bytes > 0 {
+                found.push(Holder { id, bytes, client: S::client(&process.state) });
+            }
+        }
+        found
     }
 
     /// The processes that hold much, and how much. The list keeps no others.

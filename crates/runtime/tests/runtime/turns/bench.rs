@@ -45,11 +45,8 @@ impl Talk {
 
 pub(crate) const LONG_ANSWER: usize = 60_000;
 
-/// The message upon which every process is told to drain.
-pub(crate) const DRAIN: u32 = u32::MAX;
-
 /// The message upon which the process that parked last is resumed.
-pub(crate) const RESUME: u32 = u32::MAX - 1;
+pub(crate) const RESUME: u32 = u32::MAX;
 
 /// Why a process ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,12 +156,8 @@ impl Service for Lines {
 
     fn on_message(&mut self, _: Endpoint, message: u32, context: &mut ServiceContext<'_, u32>) {
         assert!(message != 13, "a message that panics");
-        match (message, self.parked) {
-            (DRAIN, _) => {
-                context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
-            }
-            (RESUME, Some(parked)) => context.command(Command::Resume(parked)),
-            _ => {}
+        if let (RESUME, Some(parked)) = (message, self.parked) {
+            context.command(Command::Resume(parked));
         }
         self.messages += 1;
     }
