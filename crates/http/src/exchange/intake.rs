@@ -100,6 +100,16 @@ impl Intaken {
         self.bytes.capacity() + self.handed
     }
 
+    /// Keeps a piece of a body of at most this length. The memory grows with what has arrived, and not beyond that length.
+    fn add(&mut self, piece: &[u8], most: usize) {
+        let (held, needed) = (self.bytes.capacity(), self.bytes.len() + piece.len());
+        if needed > held {
+            let grown = held.saturating_mul(2).min(most).max(needed);
+            self.bytes.reserve_exact(grown - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(piece);
+    }
+
     /// Keeps a whole body.
     pub(super) fn keep(&mut self, body: &[u8]) {
         self.bytes = body.to_vec();
@@ -160,7 +170,11 @@ impl Exchange {
             return Step::Refuse(Status::CONTENT_TOO_LARGE);
         }
         if self.state == State::Collecting {
-            self.body.bytes.extend_from_slice(piece);
+            let length = match self.head.request().framing {
+                Framing::Length(length) => length,
+                Framing::None | Framing::Chunked => self.body.limit,
+            };
+            self.body.add(piece, usize::try_from(length).unwrap_or(usize::MAX));
             return Step::More;
         }
         self.hand_over(http, piece, context)
