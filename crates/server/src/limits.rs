@@ -215,6 +215,10 @@ pub const RESP_CALLED: usize = 128;
 /// microseconds). Fewer: a scan spends more of its time on looking.
 pub const RESP_STEPS_PER_LOOK: usize = 6_400;
 
+/// Bytes of a command from which on the time to read it is measured (16 KiB: some microseconds). Such a command may work
+/// as long as that in each turn, beyond the share of its client.
+pub const RESP_LONG_COMMAND: usize = 16 * 1024;
+
 /// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.
 pub const RESP_RANDOM_KEYS: usize = 64;
 

@@ -29,6 +29,7 @@ use self::client::{About, Replies};
 use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
+use crate::limits::RESP_LONG_COMMAND;
 use crate::message::Message;
 use crate::resp_pace::Entry;
 use crate::site::Site;
@@ -176,6 +177,9 @@ impl Session {
                 }
             };
             let length = command.length;
+            if length >= RESP_LONG_COMMAND {
+                site.resp_pace.note_read();
+            }
             match self.run(&command, site, context) {
                 After::More => {
                     consumed += length;
