@@ -4,6 +4,7 @@
 //! body as input and their end as an event, and ends with its answer. Its output is a head block
 //! ([`HeadBlock`](crate::HeadBlock)) and the body. Never frames a byte and never sees the connection.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
@@ -161,7 +162,6 @@ impl Stream {
             Event::InputEnded if !exchange.reads_nothing() => {
                 Some(exchange.end_body(http, context))
             }
-            Event::Overloaded => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
             // Cannot happen: it did not connect to anything.
             Event::ConnectFailed(_) => return Next::Abort,
             event => exchange.on_event(http, event, context),
@@ -175,6 +175,24 @@ impl Stream {
             Some(step) => self.after_step(http, step, context),
             None if exchange.reads_nothing() || context.output_is_full() => Next::Park,
             None => Next::Read,
+        }
+    }
+
+    /// Bytes of memory that the request holds: [`runtime::service::Service::held_bytes`].
+    pub fn held_bytes(&self) -> usize {
+        match &self.0 {
+            State::New(opening) => opening.head.held_bytes(),
+            State::Underway(exchange) => exchange.held_bytes(),
+            State::Over => 0,
+        }
+    }
+
+    /// The address of the client, while its request is not answered: [`runtime::service::Service::client`].
+    pub fn client(&self) -> Option<IpAddr> {
+        match &self.0 {
+            State::New(opening) => Some(opening.peer.address),
+            State::Underway(exchange) => Some(exchange.client()),
+            State::Over => None,
         }
     }
 

@@ -9,6 +9,7 @@ pub mod admin;
 mod channel_keys;
 mod channel_rules;
 pub mod conn;
+mod control_path;
 pub mod file_helper;
 mod handshakes;
 pub mod limits;

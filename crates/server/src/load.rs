@@ -107,7 +107,7 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store or the access log is in a served directory, so clients could read all of it.
+    /// The store or the access log is in a served directory and not hidden there, so clients could read all of it.
     OwnServed {
         /// Which of them.
         what: &'static str,
@@ -313,8 +313,6 @@ fn read_text(path: &Path) -> io::Result<String> {
 
 /// Ensures that neither the store nor the access log is served.
 fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
-    let roots = data.roots.iter().map(|root| &root.path);
-    let roots: Vec<_> = roots.filter_map(|root| Some((root, root.canonicalize().ok()?))).collect();
     let log = match &data.config.log.access {
         AccessLog::File(path) => Some(path.as_path()),
         AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
@@ -322,9 +320,15 @@ fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
         let Some(path) = path else { continue };
         let place = place_of(path);
-        if let Some((root, _)) = roots.iter().find(|(_, root)| place.starts_with(root)) {
-            let root = (*root).clone();
-            return Err(LoadError::OwnServed { what, path: path.to_path_buf(), root });
+        for (root, rules) in data.roots.iter().map(|root| &root.path).zip(&data.rules) {
+            let Ok(served) = root.canonicalize() else { continue };
+            let Ok(inner) = place.strip_prefix(&served) else { continue };
+            // A store is a directory, and what is hidden of it may be a part.
+            let is_hidden = what != "store" && rules.hides(&inner.to_string_lossy());
+            if !is_hidden {
+                let (path, root) = (path.to_path_buf(), root.clone());
+                return Err(LoadError::OwnServed { what, path, root });
+            }
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ mod probe;
 mod refusal;
 mod underway;
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::clock::milliseconds;
@@ -93,6 +94,18 @@ impl Connection {
     /// Whether it is between requests.
     pub fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Over)
+    }
+
+    /// Bytes of memory that the request holds that is not answered yet: its head, and what has arrived of its body.
+    /// For [`runtime::service::Service::held_bytes`].
+    #[inline]
+    pub fn held_bytes(&self) -> usize {
+        self.underway.as_ref().map_or(0, |underway| underway.held_bytes())
+    }
+
+    /// The address of the client: [`runtime::service::Service::client`].
+    pub fn client(&self) -> IpAddr {
+        self.peer.address
     }
 
     /// Whether a head has begun and is incomplete.

@@ -9,6 +9,7 @@
 mod intake;
 
 use std::any::Any;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::service::{CloseReason, Context, Event, Next};
@@ -183,8 +184,19 @@ impl Exchange {
                 http.stats_mut().waits_expired += 1;
                 Some(Step::Refuse(Status::GATEWAY_TIMEOUT))
             }
+            (Event::Overloaded, _) => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
             _ => None,
         }
+    }
+
+    /// Bytes of memory that it holds: the head and what is kept of the body.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.head.held_bytes() + self.body.held_bytes()
+    }
+
+    /// The address of the client.
+    pub(super) fn client(&self) -> IpAddr {
+        self.peer.address
     }
 
     /// Whether the application has to be asked again.

@@ -76,6 +76,13 @@ impl<A: Application<Message = ()>> Service for Carrier<A> {
         false
     }
 
+    fn held_bytes(process: &Process) -> usize {
+        match process {
+            Process::Opening(_) => 0,
+            Process::Open(stream) => stream.held_bytes(),
+        }
+    }
+
     fn on_accept(
         &mut self,
         _: ListenerIndex,

@@ -14,6 +14,7 @@ mod resp;
 mod socket;
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
@@ -152,6 +153,15 @@ impl Service for Connections {
 
     fn inbox_bytes(process: &Process) -> usize {
         process.inbox_bytes()
+    }
+
+    #[inline]
+    fn held_bytes(process: &Process) -> usize {
+        process.held_bytes()
+    }
+
+    fn client(process: &Process) -> Option<IpAddr> {
+        process.client()
     }
 
     fn is_beginning(process: &Process) -> bool {

@@ -13,7 +13,6 @@ mod live_pages;
 mod memory;
 mod notify;
 mod openings;
-mod paths;
 mod post;
 mod requirements;
 mod settings;
@@ -42,6 +41,7 @@ use self::settings::{level_of, scheduler_settings};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::conn::Connections;
+use crate::control_path::control_socket;
 use crate::limits;
 use crate::load::Source;
 use crate::resp_stats::RespCounts;
@@ -55,8 +55,8 @@ use pages::uploads::Room;
 
 pub use listeners::Security;
 
+pub use crate::control_path::{control_directory, control_sockets};
 pub use error::{ControlPlace, ServeError};
-pub use paths::{control_directory, control_sockets};
 pub use requirements::check;
 
 /// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
@@ -83,7 +83,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
-    let control_path = paths::control_socket(config);
+    let control_path = control_socket(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);

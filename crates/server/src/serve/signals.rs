@@ -4,12 +4,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 
+use runtime::helper::HelperThread;
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Seat};
 use sys::clock::monotonic_ns;
@@ -33,7 +33,7 @@ use store::Store;
 /// The writer of the store.
 pub(super) struct StoreHelper {
     pub(super) endpoint: Endpoint,
-    pub(super) writer: JoinHandle<()>,
+    pub(super) writer: HelperThread,
     pub(super) store: Store,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct StoreHelper {
 pub(super) struct Helpers {
     pub(super) store: Option<StoreHelper>,
     /// The log writer.
-    pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
+    pub(super) log: Option<(Endpoint, HelperThread)>,
     /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
     pub(super) control: usize,
 }
@@ -196,17 +196,11 @@ fn end_control(control: Launched) -> Result<(), ServeError> {
 }
 
 /// Waits for the log writer. It gives up a reader in time, but may wait for a disk.
-fn end_log(writer: JoinHandle<()>) -> Result<(), ServeError> {
-    let most = limits::THREAD_END_WAIT.saturating_add(limits::LOG_END_MAX);
-    let late_ns = monotonic_ns().saturating_add(nanoseconds(most));
-    while !writer.is_finished() {
-        if monotonic_ns() >= late_ns {
-            let line = "the access log does not take its last lines: ended without them";
-            diagnostic::write(Level::Error, format_args!("{line}"));
-            return Ok(());
-        }
-        // Not on a scheduler: the main thread, after they have ended.
-        thread::sleep(limits::THREAD_END_LOOK);
+fn end_log(writer: HelperThread) -> Result<(), ServeError> {
+    if !writer.wait(limits::THREAD_END_WAIT.saturating_add(limits::LOG_END_MAX)) {
+        let line = "the access log does not take its last lines: ended without them";
+        diagnostic::write(Level::Error, format_args!("{line}"));
+        return Ok(());
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the log writer panicked"));
     writer.join().map_err(panicked)
@@ -217,7 +211,7 @@ fn end_log(writer: JoinHandle<()>) -> Result<(), ServeError> {
 fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
     let began_ns = monotonic_ns();
     let is_late = |most| monotonic_ns() >= began_ns.saturating_add(nanoseconds(most));
-    while !writer.is_finished() {
+    while !writer.wait(limits::STORE_END_LOOK) {
         let reason = if store.waits_for_another_program() && is_late(limits::STORE_END_WAIT) {
             Some(
                 "another program still writes into the store: ended without waiting for it; nothing that was answered is lost",
@@ -231,8 +225,6 @@ fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), Serve
             diagnostic::write(Level::Warn, format_args!("{reason}"));
             return Ok(());
         }
-        // Not on a scheduler: the main thread, after they have ended.
-        thread::sleep(limits::THREAD_END_LOOK);
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the writer of the store panicked"));
     writer.join().map_err(panicked)
