@@ -7,6 +7,7 @@
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
 use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::fields::FieldList;
 use wire::http::head::Fields;
 use wire::http::method::Method;
 use wire::http::response::InvalidField;
@@ -379,17 +380,9 @@ impl<'a> Reply<'a> {
     }
 
     /// Ends such a body.
-    ///
-    /// # Errors
-    /// If a trailer cannot be in a head. Then the body was not ended.
-    pub(super) fn end_body(
-        &mut self,
-        framing: StreamFraming,
-        trailers: &[(&str, &[u8])],
-    ) -> Result<(), InvalidField> {
-        match framing {
-            StreamFraming::Chunked => write_last_chunk(self.output.buffer(), trailers),
-            StreamFraming::UntilClose | StreamFraming::Carried | StreamFraming::Omitted => Ok(()),
+    pub(super) fn end_body(&mut self, framing: StreamFraming, trailers: &FieldList) {
+        if framing == StreamFraming::Chunked {
+            write_last_chunk(self.output.buffer(), trailers.fields());
         }
     }
 }
