@@ -11,7 +11,7 @@ use wire::http::head::Version;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::application::{Answer, AnswerContext, Application, Intake};
+use super::application::{Answer, AnswerContext, Application, BodyPolicy, Intake};
 use super::begun::{Begun, CutShort};
 use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
@@ -64,6 +64,16 @@ impl<A: Application> Http<A> {
     pub(super) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
         self.last = context.id;
         self.parts.set_second(context.now.unix_seconds);
+    }
+
+    /// Asks the application what to do with a body.
+    pub(super) fn policy_of(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> BodyPolicy {
+        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        self.application.body_policy(request, &mut context)
     }
 
     /// Tells the application that a body will be handed over to it.

@@ -69,7 +69,7 @@ impl Stream {
         let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
-            Framing::Length(_) | Framing::Chunked => http.plan_body(&asked),
+            Framing::Length(_) | Framing::Chunked => http.plan_body(&asked, context),
         };
         match plan {
             BodyPlan::Leave => {

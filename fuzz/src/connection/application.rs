@@ -73,7 +73,11 @@ pub(super) enum NoMessage {}
 impl Application for Echo {
     type Message = NoMessage;
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         Way::of_target(request.target()).body_policy()
     }
 

@@ -27,7 +27,7 @@ impl Connection {
     ) -> Progress {
         let available = head.len() + body.len();
         let asked = self.asked(request, &[]);
-        let plan = http.plan_body(&asked);
+        let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
             (BodyPlan::Leave, _) => {

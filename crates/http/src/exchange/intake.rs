@@ -46,9 +46,13 @@ impl BodyPlan {
 
 impl<A: Application> Http<A> {
     /// Decides what is done with the body that a head announces.
-    pub(crate) fn plan_body(&mut self, asked: &Asked<'_>) -> BodyPlan {
+    pub(crate) fn plan_body(
+        &mut self,
+        asked: &Asked<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> BodyPlan {
         let head = asked.request.head;
-        let plan = match self.application_mut().body_policy(&asked.request) {
+        let plan = match self.policy_of(&asked.request, context) {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
             // A stream is not needed for another request, so nothing of it has to be read.
@@ -117,15 +121,14 @@ impl Exchange {
         let intake = match plan {
             BodyPlan::HandOver { .. } => {
                 exchange.state = State::HandingOver;
-                let intake = http.begin_body(&asked.request, context);
-                exchange.kept = http.kept.take();
-                intake
+                http.begin_body(&asked.request, context)
             }
             BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
                 exchange.state = State::Collecting;
                 Intake::More
             }
         };
+        exchange.kept = http.kept.take();
         let is_waited_for = asked.request.head.expects_continue && arrived.is_empty();
         if is_waited_for && intake != Intake::Enough {
             let encoder = match asked.way {

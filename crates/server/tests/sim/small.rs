@@ -107,7 +107,11 @@ impl Small {
 impl Application for Small {
     type Message = Order;
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         match request.path() {
             "/echo" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
             "/taken" => BodyPolicy::Stream { limit: BODY_MAXIMUM },
