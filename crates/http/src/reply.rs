@@ -95,9 +95,9 @@ impl<'a> Reply<'a> {
             parts,
             encoder,
             body_use,
-            status: begun.map(|begun| begun.status),
-            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
-            framing: begun.and_then(|begun| begun.framing),
+            status: begun.map(|begun| begun.status()),
+            body_bytes: begun.map_or(0, |begun| begun.body_bytes()),
+            framing: begun.and_then(|begun| begun.framing()),
         }
     }
 
@@ -333,7 +333,7 @@ impl<'a> Reply<'a> {
     #[inline]
     pub(super) fn begun(&self) -> Option<Begun> {
         let (framing, encoder, body_bytes) = (self.framing, self.encoder, self.body_bytes);
-        self.status.map(|status| Begun { status, body_bytes, framing, encoder })
+        self.status.map(|status| Begun::new(status, body_bytes, framing, encoder))
     }
 
     /// Begins the head of a body of unknown length, which is then written in parts.

@@ -10,11 +10,10 @@ use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::answering::{Asked, BodyRest, Refused, Way};
+use super::answering::Refused;
 use super::application::Application;
-use super::encoder::Encoder;
+use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
-use super::reply::BodyUse;
 use super::request::Request;
 use super::shared::Http;
 
@@ -66,7 +65,7 @@ impl Stream {
         let Opening { head, peer, listener } = &*opening;
         let (head, peer, listener) = (head.request(), *peer, *listener);
         let request = Request { head: &head, body: &[], peer, listener };
-        let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
+        let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
             Framing::Length(_) | Framing::Chunked => http.plan_body(&asked, context),
@@ -101,8 +100,7 @@ impl Stream {
     ) -> Next {
         if let State::New(opening) = std::mem::replace(&mut self.0, State::Over) {
             let Opening { head, peer, .. } = *opening;
-            let (body_use, encoder) = (BodyUse::of_method(head.method()), Encoder::Blocks);
-            http.refuse(Refused { status, body_use, encoder, peer, seen: head.line() }, context);
+            http.refuse(Refused::request(status, Way::Stream, &head, peer), context);
         }
         Next::Finish
     }

@@ -10,7 +10,6 @@ use wire::http::status::Status;
 
 use super::underway::Underway;
 use super::{Connection, Phase};
-use crate::answering::{Asked, BodyRest};
 use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
 use crate::reply::BodyUse;
@@ -32,7 +31,7 @@ impl Connection {
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
             (BodyPlan::Leave, _) => {
                 // It is never read, so the connection closes.
-                let asked = Asked { rest: BodyRest::Unread, ..asked };
+                let asked = asked.unread();
                 let next = http.answer_out_of_line(&asked, None, context);
                 if next == Next::Park {
                     self.keep_unanswered(http, &asked, context);

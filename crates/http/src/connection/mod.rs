@@ -18,8 +18,8 @@ use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
 use self::underway::Underway;
-use crate::answering::{Asked, BodyRest, Way};
 use crate::application::{Application, Interest};
+use crate::asked::{Asked, BodyRest, Way};
 use crate::limits;
 use crate::request::Request;
 use crate::shared::Http;
@@ -196,7 +196,7 @@ impl Connection {
     fn asked<'r>(&self, head: &'r head::Request<'r, 'r>, body: &'r [u8]) -> Asked<'r> {
         let request = Request { head, body, peer: self.peer, listener: self.listener };
         let way = Way::Connection { number: self.requests + 1 };
-        Asked { request, way, rest: BodyRest::Read }
+        Asked::new(request, way, BodyRest::Read)
     }
 
     /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of

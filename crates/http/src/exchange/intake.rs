@@ -10,9 +10,8 @@ use wire::http::head::Framing;
 use wire::http::status::Status;
 
 use super::{Exchange, State, Step};
-use crate::answering::{Asked, BodyRest, Way};
 use crate::application::{Application, BodyPolicy, Intake};
-use crate::encoder::Encoder;
+use crate::asked::{Asked, BodyRest, Way};
 use crate::shared::Http;
 
 /// What is done with a body that was announced.
@@ -51,12 +50,12 @@ impl<A: Application> Http<A> {
         asked: &Asked<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> BodyPlan {
-        let head = asked.request.head;
-        let plan = match self.policy_of(&asked.request, context) {
+        let head = asked.head();
+        let plan = match self.policy_of(asked.request(), context) {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
             // A stream is not needed for another request, so nothing of it has to be read.
-            BodyPolicy::Ignore if asked.way == Way::Stream || head.expects_continue => {
+            BodyPolicy::Ignore if asked.way() == Way::Stream || head.expects_continue => {
                 // RFC 9110 section 10.1.1: a final answer instead of 100.
                 return BodyPlan::Leave;
             }
@@ -121,7 +120,7 @@ impl Exchange {
         let intake = match plan {
             BodyPlan::HandOver { .. } => {
                 exchange.state = State::HandingOver;
-                http.begin_body(&asked.request, context)
+                http.begin_body(asked.request(), context)
             }
             BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
                 exchange.state = State::Collecting;
@@ -129,13 +128,9 @@ impl Exchange {
             }
         };
         exchange.kept = http.kept.take();
-        let is_waited_for = asked.request.head.expects_continue && arrived.is_empty();
+        let is_waited_for = asked.head().expects_continue && arrived.is_empty();
         if is_waited_for && intake != Intake::Enough {
-            let encoder = match asked.way {
-                Way::Connection { .. } => Encoder::LAST_TEXT,
-                Way::Stream => Encoder::Blocks,
-            };
-            encoder.go_on(&mut http.parts, context.output);
+            asked.way().last_encoder().go_on(&mut http.parts, context.output);
         }
         context.set_deadline_after_ms(http.settings().body_idle_ms);
         let step = exchange.after_intake(http, intake, context);

@@ -18,7 +18,6 @@ use wire::http::target;
 use super::exchange::{PATH_RULES, route_request};
 use super::room::{BodyKind, Room};
 use super::route::{AnswerPlace, Kept};
-use super::route::{AnswerPlace, Kept, Room};
 use super::state::Site;
 use crate::message::Message;
 use crate::origin::is_forged;

@@ -5,7 +5,6 @@
 use config::route::{Found, KeptRoute};
 use http::FieldList;
 use pages::SetIndex;
-use pages::uploads::Files;
 use wire::http::status::Status;
 
 use super::room::Room;
