@@ -37,6 +37,20 @@ pub(crate) struct Lent {
     wire: Vec<u8>,
     /// Bytes of a file that are about to be encoded.
     file: Vec<u8>,
+    /// The decoded bytes of the last receive.
+    plain: Vec<u8>,
+}
+
+impl Lent {
+    /// Takes the buffer for decoded bytes, because more may be encoded while they are handled.
+    pub(crate) fn take_plain(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.plain)
+    }
+
+    /// Puts it back.
+    pub(crate) fn put_plain(&mut self, plain: Vec<u8>) {
+        self.plain = plain;
+    }
 }
 
 /// The result of a receive through a layer. The decoded bytes are in the buffer that was given.
