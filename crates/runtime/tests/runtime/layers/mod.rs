@@ -5,12 +5,14 @@ mod outbound;
 mod scramble;
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
@@ -33,6 +35,9 @@ struct Shout {
     failures: Vec<Violation>,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
+    ids: Vec<ProcessId>,
+    /// A text that is posted to all of them at the end of the turn.
+    posts: Option<Rc<[u8]>>,
 }
 
 /// A connection, before and after its handshake.
@@ -66,6 +71,7 @@ impl Service for Shout {
             context.output.put(GREETING);
         }
         context.set_deadline_after_ms(60_000);
+        self.ids.push(context.id);
         Some(if listener.0 == 1 { Kind::Speaking } else { Kind::Handshaking })
     }
 
@@ -119,6 +125,14 @@ impl Service for Shout {
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        if let Some(text) = self.posts.take() {
+            for id in &self.ids {
+                context.queue(*id, &text, usize::MAX).unwrap();
+            }
         }
     }
 }
@@ -269,6 +283,26 @@ fn nonsense_ends_the_connection_and_other_listeners_have_no_layer() {
     stage.world.client_close(plain);
     stage.rest();
     stage.assert_nothing_is_left();
+}
+
+#[test]
+fn what_is_posted_to_a_plain_and_a_layered_connection_is_one_send_for_each() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = Client::enter(&stage.world, 8443).unwrap();
+    let plain = stage.world.connect(&address(80)).unwrap();
+    stage.talk(&mut client);
+    assert_eq!(stage.world.client_received(plain), GREETING);
+    // The second time nothing of the first is left.
+    for text in [&b"one"[..], b"two"] {
+        let sends = stage.scheduler.stats().sends;
+        stage.scheduler.service().posts = Some(text.into());
+        stage.rest();
+        assert_eq!(stage.world.client_received(plain), text);
+        client.step(&stage.world);
+        assert_eq!(std::mem::take(&mut client.heard), text);
+        assert_eq!(stage.scheduler.stats().sends - sends, 2);
+        assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
+    }
 }
 
 #[test]

@@ -13,8 +13,8 @@ use runtime::service::CloseReason;
 use runtime::streams::NotOpened;
 use world::{ClientState, Faults, Random};
 
-use crate::streams::client::{Client, Seen, Stage, file_bytes};
-use crate::streams::protocol::{ACTS, Act, GREETING, LARGE, OUTPUT_WINDOW, act_of};
+use crate::streams::client::{Client, Seen, Stage, file_bytes, unread_file};
+use crate::streams::protocol::{ACTS, Act, GREETING, LARGE, OUTPUT_WINDOW, PANIC, act_of, frame};
 
 /// The number of the first stream that does this.
 fn number_of(act: Act) -> u16 {
@@ -121,6 +121,110 @@ fn a_reset_ends_its_stream_and_the_end_of_a_carrier_ends_all() {
     stage.world.client_reset(client.id);
     stage.rest();
     assert_eq!(stage.scheduler.service().streams_closed, [CloseReason::Failed; 3]);
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn a_panic_of_a_carrier_ends_its_streams_and_nobody_elses() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = stage.client().unwrap();
+    let mut other = stage.client().unwrap();
+    let (late, large) = (number_of(Act::Late), number_of(Act::Large));
+    client.open(&stage.world, late, b"hello");
+    client.open(&stage.world, large, b"");
+    other.open(&stage.world, late, b"hello");
+    stage.talk(&mut client, 2);
+    assert!(stage.scheduler.stats().buffered_bytes > 0, "output of a stream waits");
+    let mut wire = Vec::new();
+    frame(PANIC, late, b"", &mut wire);
+    stage.world.client_send(client.id, &wire);
+    stage.rest();
+    assert_eq!(stage.world.client_state(client.id), ClientState::Reset);
+    assert_eq!(stage.scheduler.service().streams_closed, [CloseReason::Failed; 2]);
+    assert_eq!((stage.closed(CloseReason::Panicked), stage.scheduler.stats().panics), (1, 1));
+    assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
+    stage.talk(&mut other, 100);
+    assert_eq!(other.dialogs[&late].heard, b"LATE");
+    stage.world.client_close(other.id);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn when_memory_is_short_the_streams_with_most_output_give_it_back_and_others_go_on() {
+    let settings = Settings { connections: 100, buffered_bytes: 16_000, ..Settings::default() };
+    let mut stage = Stage::with(1, Faults::none(), settings);
+    let mut client = stage.client().unwrap();
+    let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));
+    // The window of each stays closed after its first bytes.
+    for number in 0..4 {
+        client.open(&stage.world, large + ACTS * number, b"");
+        stage.talk(&mut client, 1);
+        client.dialogs.clear();
+    }
+    stage.rest();
+    let held = stage.scheduler.stats().buffered_bytes;
+    assert!((12_000..13_000).contains(&held), "four answers wait: {held} bytes");
+    assert_eq!(stage.closed(CloseReason::OutboxFull), 0);
+    client.open(&stage.world, large + ACTS * 4, b"");
+    stage.talk(&mut client, 1);
+    client.dialogs.clear();
+    stage.rest();
+    let held = stage.scheduler.stats().buffered_bytes;
+    assert!(held < 13_000, "{held} bytes are held");
+    assert_eq!(stage.closed(CloseReason::OutboxFull), 1, "one is enough");
+    assert_eq!(stage.closed(CloseReason::Evicted), 0, "and nobody else has to go");
+    client.open(&stage.world, echo, b"still here");
+    stage.talk(&mut client, 10);
+    assert_eq!(client.dialogs[&echo].heard, b"STILL HERE");
+    assert_eq!(stage.scheduler.stats().processes[..2], [1, 4]);
+    stage.world.client_close(client.id);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn unread_input_of_streams_counts_and_its_owner_is_not_read_when_memory_is_short() {
+    let settings = Settings { connections: 100, buffered_bytes: 300, ..Settings::default() };
+    let mut stage = Stage::with(1, Faults::none(), settings);
+    let mut client = stage.client().unwrap();
+    let (parked, echo) = (number_of(Act::ParkedEcho), number_of(Act::Echo));
+    client.open(&stage.world, parked, &text(250));
+    client.open(&stage.world, echo, b"hello");
+    stage.talk(&mut client, 200);
+    assert!(client.dialogs[&parked].heard == text(250).to_ascii_uppercase());
+    assert_eq!(client.dialogs[&echo].heard, b"HELLO");
+    assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
+}
+
+#[test]
+fn a_stream_waits_for_its_file_and_the_others_do_not() {
+    let mut stage = Stage::new(1, Faults::none());
+    let (region, path) = unread_file(&text(3_000));
+    // A file system in memory has all files there.
+    let is_cold = !region.file.read_ready(0, 3_000);
+    stage.scheduler.service().file = Some(region);
+    let mut client = stage.client().unwrap();
+    let (file, echo) = (number_of(Act::File), number_of(Act::Echo));
+    client.open(&stage.world, file, b"");
+    client.step(&stage.world, 100);
+    stage.rest();
+    let asked = u64::from(is_cold);
+    assert_eq!(stage.scheduler.stats().files_cold, asked, "its service was asked for it, once");
+    client.open(&stage.world, echo, b"meanwhile");
+    for _ in 0..5 {
+        client.step(&stage.world, 100);
+        stage.rest();
+    }
+    assert_eq!(client.dialogs[&echo].heard, b"MEANWHILE");
+    let waiting = &client.dialogs[&file];
+    assert_eq!((&*waiting.head, waiting.heard.is_empty()), (GREETING, is_cold));
+    let content = std::fs::read(&path).unwrap();
+    stage.talk(&mut client, 50);
+    assert!(client.dialogs[&file].heard == [&*content, b"after the file"].concat());
+    assert_eq!(client.dialogs[&file].seen, Seen::End);
+    stage.world.client_close(client.id);
+    stage.rest();
     stage.assert_nothing_is_left();
 }
 
