@@ -14,7 +14,7 @@ use runtime::service::{
     ServiceContext,
 };
 use runtime::slots::ProcessId;
-use runtime::streams::{StreamId, Streams, Waiting};
+use runtime::streams::{NotHanded, StreamId, Streams, Waiting};
 use runtime::{Peer, RemoteAddress};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
@@ -29,8 +29,8 @@ const HEAD: &[u8] = b"head";
 struct Anything {
     random: Random,
     ids: Vec<ProcessId>,
-    /// Streams that were ever opened. Any process may use any of them, also those of others.
-    streams: Vec<StreamId>,
+    /// Streams that were ever opened, and by which process. Any process tries any of them, also those of others.
+    streams: Vec<(ProcessId, StreamId)>,
     /// Connections to another server, which may never answer: without a deadline they last for ever.
     outbound: Vec<ProcessId>,
     begun: u64,
@@ -60,6 +60,7 @@ impl Anything {
     /// Acts as a carrier, with any stream and perhaps without one.
     fn carry(&mut self, context: &mut Context<'_, ()>) {
         let is_taking = self.random.below(2) == 0;
+        let own = context.id;
         let mut streams = context.streams();
         if is_taking {
             for _ in 0..self.random.below(6) {
@@ -70,11 +71,11 @@ impl Anything {
         match self.random.below(12) {
             0 => {
                 if let Ok(stream) = streams.open(0) {
-                    self.streams.push(stream);
+                    self.streams.push((own, stream));
                 }
             }
             1 if !self.streams.is_empty() => {
-                let stream = self.streams[self.random.index(self.streams.len())];
+                let (owner, stream) = self.streams[self.random.index(self.streams.len())];
                 match self.random.below(8) {
                     0 => streams.reset(stream),
                     1 => streams.end_input(stream),
@@ -82,7 +83,8 @@ impl Anything {
                     3 => streams.put_back(stream),
                     _ => {
                         let bytes = vec![b's'; self.random.index(30_000)];
-                        let _refused = streams.hand(stream, &bytes);
+                        let handed = streams.hand(stream, &bytes);
+                        assert!(owner == own || handed == Err(NotHanded::Gone), "it is another's");
                     }
                 }
             }

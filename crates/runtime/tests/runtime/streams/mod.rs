@@ -4,6 +4,7 @@
 //! lost, doubled or swapped, each side learns the end of the other, and nothing is left.
 
 mod client;
+mod memory;
 mod mux;
 mod protocol;
 
@@ -14,7 +15,9 @@ use runtime::streams::NotOpened;
 use world::{ClientState, Faults, Random};
 
 use crate::streams::client::{Client, Seen, Stage, file_bytes, unread_file};
-use crate::streams::protocol::{ACTS, Act, GREETING, LARGE, OUTPUT_WINDOW, PANIC, act_of, frame};
+use crate::streams::protocol::{
+    ACTS, Act, DATA, GREETING, LARGE, OUTPUT_WINDOW, PANIC, act_of, first_frame, frame,
+};
 
 /// The number of the first stream that does this.
 fn number_of(act: Act) -> u16 {
@@ -103,6 +106,28 @@ fn answers_of_many_streams_in_a_turn_are_one_write_and_their_carrier_is_told_onc
 }
 
 #[test]
+fn streams_take_turns_frame_by_frame() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = stage.client().unwrap();
+    let numbers = [0, 1].map(|more| number_of(Act::Large) + ACTS * more);
+    for number in numbers {
+        client.open(&stage.world, number, b"");
+    }
+    client.step(&stage.world, 100);
+    stage.rest();
+    let wire = stage.world.client_received(client.id);
+    let (mut order, mut rest) = (Vec::new(), &*wire);
+    while let Some((kind, number, _, length)) = first_frame(rest) {
+        if kind == DATA {
+            order.push(number);
+        }
+        rest = &rest[length..];
+    }
+    // Until their windows are closed.
+    assert_eq!(order, numbers.repeat(4));
+}
+
+#[test]
 fn a_reset_ends_its_stream_and_the_end_of_a_carrier_ends_all() {
     let mut stage = Stage::new(1, Faults::none());
     let mut client = stage.client().unwrap();
@@ -148,53 +173,6 @@ fn a_panic_of_a_carrier_ends_its_streams_and_nobody_elses() {
     stage.world.client_close(other.id);
     stage.rest();
     stage.assert_nothing_is_left();
-}
-
-#[test]
-fn when_memory_is_short_the_streams_with_most_output_give_it_back_and_others_go_on() {
-    let settings = Settings { connections: 100, buffered_bytes: 16_000, ..Settings::default() };
-    let mut stage = Stage::with(1, Faults::none(), settings);
-    let mut client = stage.client().unwrap();
-    let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));
-    // The window of each stays closed after its first bytes.
-    for number in 0..4 {
-        client.open(&stage.world, large + ACTS * number, b"");
-        stage.talk(&mut client, 1);
-        client.dialogs.clear();
-    }
-    stage.rest();
-    let held = stage.scheduler.stats().buffered_bytes;
-    assert!((12_000..13_000).contains(&held), "four answers wait: {held} bytes");
-    assert_eq!(stage.closed(CloseReason::OutboxFull), 0);
-    client.open(&stage.world, large + ACTS * 4, b"");
-    stage.talk(&mut client, 1);
-    client.dialogs.clear();
-    stage.rest();
-    let held = stage.scheduler.stats().buffered_bytes;
-    assert!(held < 13_000, "{held} bytes are held");
-    assert_eq!(stage.closed(CloseReason::OutboxFull), 1, "one is enough");
-    assert_eq!(stage.closed(CloseReason::Evicted), 0, "and nobody else has to go");
-    client.open(&stage.world, echo, b"still here");
-    stage.talk(&mut client, 10);
-    assert_eq!(client.dialogs[&echo].heard, b"STILL HERE");
-    assert_eq!(stage.scheduler.stats().processes[..2], [1, 4]);
-    stage.world.client_close(client.id);
-    stage.rest();
-    stage.assert_nothing_is_left();
-}
-
-#[test]
-fn unread_input_of_streams_counts_and_its_owner_is_not_read_when_memory_is_short() {
-    let settings = Settings { connections: 100, buffered_bytes: 300, ..Settings::default() };
-    let mut stage = Stage::with(1, Faults::none(), settings);
-    let mut client = stage.client().unwrap();
-    let (parked, echo) = (number_of(Act::ParkedEcho), number_of(Act::Echo));
-    client.open(&stage.world, parked, &text(250));
-    client.open(&stage.world, echo, b"hello");
-    stage.talk(&mut client, 200);
-    assert!(client.dialogs[&parked].heard == text(250).to_ascii_uppercase());
-    assert_eq!(client.dialogs[&echo].heard, b"HELLO");
-    assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
 }
 
 #[test]

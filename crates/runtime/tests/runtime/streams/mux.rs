@@ -273,6 +273,7 @@ impl Service for Mux {
     fn on_carry(&mut self, ticket: u64, context: &mut Context<'_, ()>) -> Option<Process> {
         let act = act_of(u16::try_from(ticket).unwrap());
         if act == Act::Refuse {
+            context.output.put(b"this reaches nobody");
             return None;
         }
         context.output.put_head(GREETING);
