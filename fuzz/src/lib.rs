@@ -22,6 +22,7 @@ pub mod range;
 pub mod request_head;
 pub mod resp;
 pub mod response;
+pub mod streams;
 pub mod target_path;
 pub mod template;
 pub mod token;
@@ -71,6 +72,7 @@ targets!(
     response,
     exchange,
     connection,
+    streams,
     template,
     websocket,
     handshake,

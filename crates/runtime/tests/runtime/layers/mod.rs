@@ -2,15 +2,18 @@
 
 mod handshakes;
 mod outbound;
+mod posting;
 mod scramble;
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
@@ -33,6 +36,9 @@ struct Shout {
     failures: Vec<Violation>,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
+    ids: Vec<ProcessId>,
+    /// A text that is posted to all of them at the end of the turn.
+    posts: Option<Rc<[u8]>>,
 }
 
 /// A connection, before and after its handshake.
@@ -66,6 +72,7 @@ impl Service for Shout {
             context.output.put(GREETING);
         }
         context.set_deadline_after_ms(60_000);
+        self.ids.push(context.id);
         Some(if listener.0 == 1 { Kind::Speaking } else { Kind::Handshaking })
     }
 
@@ -119,6 +126,14 @@ impl Service for Shout {
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        if let Some(text) = self.posts.take() {
+            for id in &self.ids {
+                context.queue(*id, &text, usize::MAX).unwrap();
+            }
         }
     }
 }
