@@ -83,6 +83,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Directories are watched, and files of forms written.
     ("velodrome-pages", "velodrome-sys", Use::Always),
     ("velodrome-pages", "velodrome-wire", Use::Always),
+    // How authorities answer.
+    ("velodrome-acme", "velodrome-wire", Use::Always),
     // What pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
     // Its connections are processes of a scheduler.
