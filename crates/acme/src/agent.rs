@@ -18,6 +18,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http_body::Body;
+use http_types::header::USER_AGENT;
 use http_types::{Method as Verb, Request, Response};
 use instant_acme::{BodyWrapper, BytesResponse, HttpClient};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -28,6 +29,9 @@ use wire::http::received::{Receiver as Fields, ResponseError, ResponseReader, Th
 use crate::clock::Deadline;
 use crate::ending::Ending;
 use crate::limits::{ADDRESSES, ANSWER_BYTES, CONNECT, EXCHANGE, NOTES, SLICE};
+
+/// What this agent calls itself. Requests of `instant-acme` have its name.
+const AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
 
 /// Makes requests. Clones share the configuration.
 #[derive(Clone, Debug)]
@@ -59,6 +63,8 @@ pub(crate) enum AgentError {
     Connection(io::Error),
     /// The answer is not HTTP.
     Answer(ResponseError),
+    /// The answer has a status that says nothing about what was asked.
+    Status(u16),
     /// The answer is too long.
     TooLong,
     /// It took too long.
@@ -106,9 +112,9 @@ impl Agent {
         (Self { tls, ending, notes }, noted)
     }
 
-    /// Gets a resource without an account, such as a directory.
+    /// Gets a resource without an account, such as a directory. RFC 8555 section 6.1 wants a user agent.
     pub(crate) fn get(&self, url: &str) -> Result<Answered, AgentError> {
-        let request = Request::get(url).body(BodyWrapper::default());
+        let request = Request::get(url).header(USER_AGENT, AGENT).body(BodyWrapper::default());
         let request = request.map_err(|_| AgentError::Url(url.to_owned()))?;
         self.exchange(request)
     }
@@ -328,6 +334,7 @@ impl fmt::Display for AgentError {
             Self::Connect(error) => write!(out, "it does not accept connections: {error}"),
             Self::Connection(error) => write!(out, "the connection broke: {error}"),
             Self::Answer(error) => write!(out, "its answer is not HTTP: {error}"),
+            Self::Status(status) => write!(out, "it answers with status {status}"),
             Self::TooLong => write!(out, "its answer is longer than {ANSWER_BYTES} bytes"),
             Self::Late => write!(out, "it did not answer within {} s", EXCHANGE.as_secs()),
             Self::Ended => out.write_str("the server ends"),

@@ -73,6 +73,9 @@ impl Line {
     /// Reads a directory.
     pub(crate) fn directory(&self, url: &str) -> Result<Directory, Failure> {
         let answered = self.agent.get(url)?;
+        if answered.status != 200 {
+            return Err(AgentError::Status(answered.status).into());
+        }
         Ok(serde_json::from_slice(&answered.body).map_err(instant_acme::Error::from)?)
     }
 

@@ -100,7 +100,6 @@ impl Control {
             self.ask_window(&names)?;
             if self.plan(&names).at <= clock::now() {
                 self.attempt(&names)?;
-                self.show();
             }
             pause = pause.min(self.plan(&names).at.after(clock::now()));
         }
@@ -294,6 +293,7 @@ impl Control {
             return self.on_failed(names, directory, &Failure::Clock);
         }
         self.write_ledger();
+        self.show();
         self.sink.tell(Event::Issued { names: names.clone(), issuer: directory, not_after });
     }
 
@@ -304,16 +304,17 @@ impl Control {
             self.ledger.on_hold(&directory, seconds, now);
         }
         if let Failure::NotStored(error) = failure {
-            self.report_not_stored(error);
             let record = self.ledger.record_mut(names);
             record.retry_at = Some(now.plus(RETRY_FIRST_S));
             record.error = Some(failure.line());
-            return;
+            self.show();
+            return self.report_not_stored(error);
         }
         let jitter = Share::from_bits(fastrand::u32(..));
         let failed = Failed { names: failure.failed_names(), error: failure.line(), jitter };
         self.ledger.on_failed(names, failed, now);
         self.write_ledger();
+        self.show();
         let life = self.kept.get(names.key()).map(Kept::life);
         let is_late = life.is_none_or(|life| life.when_left(RENEWAL_LEFT_LEAST) <= now);
         self.sink.tell(Event::Failed {

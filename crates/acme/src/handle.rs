@@ -67,6 +67,13 @@ impl Handle {
         self.board.read()
     }
 
+    /// Makes the control thread look at all certificates and files now, instead of within ten minutes.
+    pub fn look_now(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
     /// Ends the control thread and waits for it, at most [`STOP`]. A thread that waits longer, for the look-up of a
     /// name, is left behind: it neither orders nor calls the sink any more, except to withdraw answers.
     pub fn stop(mut self) {
@@ -81,9 +88,7 @@ impl Handle {
 
     fn ask_to_end(&self) {
         self.ending.ask();
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
+        self.look_now();
     }
 }
 

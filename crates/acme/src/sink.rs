@@ -67,7 +67,8 @@ pub enum Answer {
         /// The server name of the handshake: the name, or for an address its name in `in-addr.arpa` or `ip6.arpa` (RFC
         /// 8738 section 6).
         server_name: String,
-        /// The self-signed certificate.
+        /// The self-signed certificate. Its extension is critical, so rustls's `CertifiedKey::new` takes it, and
+        /// `CertifiedKey::from_der`, which checks that the key belongs to it, does not.
         certificate: CertificateDer<'static>,
         /// Its key, in PKCS #8.
         key: PrivateKeyDer<'static>,
