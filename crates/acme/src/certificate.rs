@@ -123,14 +123,16 @@ impl Certificate {
     }
 }
 
-/// Names are characters of ASCII (RFC 5280 section 4.2.1.6), so one with other bytes is malformed.
+/// Names are visible characters of ASCII (RFC 5280 section 4.2.1.6), so one with other bytes is malformed. This keeps
+/// line ends out of logs as well.
 fn alternative_names(value: &[u8]) -> Result<Vec<String>, Malformed> {
     let mut entries = Reader::new(Reader::new(value).expect(der::SEQUENCE)?);
     let mut names = Vec::new();
     while !entries.is_empty() {
         match entries.next()? {
             Element { tag: der::CONTEXT_PRIMITIVE_2, body } => {
-                let text = str::from_utf8(body).ok().filter(|text| text.is_ascii());
+                let is_visible = body.iter().all(u8::is_ascii_graphic);
+                let text = str::from_utf8(body).ok().filter(|_| is_visible);
                 names.push(text.ok_or(Malformed)?.to_ascii_lowercase());
             }
             Element { tag: der::CONTEXT_PRIMITIVE_7, body } => names.push(address(body)?),

@@ -134,6 +134,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-server", Use::Always),
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
+    // Certificates are what authorities send.
+    ("velodrome-fuzz", "velodrome-acme", Use::Always),
     // And tokens are what strangers send.
     ("velodrome-fuzz", "velodrome-channels", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),

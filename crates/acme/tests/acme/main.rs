@@ -9,6 +9,8 @@
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
 mod certificate;
+mod directory;
+mod disk;
 mod fake;
 mod orders;
 mod pebble;

@@ -2,49 +2,19 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use acme::ledger::{Failed, Ledger};
 use acme::limits::{FAILURES_PER_ISSUER, STOP};
-use acme::{Certificate, Event, Issuer, Moment, Settings, Severity, Share};
-use tempfile::TempDir;
+use acme::{Certificate, Event, Issuer, Moment, Severity, Share};
 
+use crate::directory::{
+    NAME, forget_window, is_empty, only_file, retry_now, settings_of, with_certificate, world,
+};
 use crate::fake::{Fake, Trouble};
-use crate::server::{Answers, Confirms, Server, Told, listener, settings};
-
-const NAME: &str = "one.example.org";
-
-/// An authority and an empty state directory.
-fn world() -> (Fake, TempDir) {
-    (Fake::start(), tempfile::tempdir().unwrap())
-}
-
-fn settings_of(fake: &Fake, state: &Path) -> Settings {
-    settings(&[NAME], state, &fake.directory(), &fake.root)
-}
-
-/// The only file of a folder of the state directory.
-fn only_file(state: &Path, folder: &str) -> PathBuf {
-    let mut files = fs::read_dir(state.join(folder)).unwrap().map(|file| file.unwrap().path());
-    let file = files.next().expect("there is a file");
-    assert_eq!(files.next(), None);
-    file
-}
-
-fn is_empty(state: &Path, folder: &str) -> bool {
-    fs::read_dir(state.join(folder)).unwrap().next().is_none()
-}
-
-/// A state directory with a certificate.
-fn with_certificate(fake: &Fake, state: &Path) {
-    let server = Server::start(settings_of(fake, state));
-    server.next_issued();
-    server.stop();
-}
+use crate::server::{Answers, Confirms, OwnCertificate, Server, Told, listener, settings};
+use crate::waiting::until;
 
 #[test]
 fn a_certificate_is_ordered_used_and_kept() {
@@ -121,16 +91,6 @@ fn a_certificate_that_was_already_replaced_is_ordered_without_saying_so() {
     assert_eq!(replaces, [None, old.facts.renewal_identifier(), None]);
 }
 
-/// Takes what the authority said about the renewal out of the ledger, as if it were time to ask again.
-fn forget_window(state: &Path) {
-    let path = state.join("ledger.json");
-    let mut ledger: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    for record in ledger["certificates"].as_object_mut().unwrap().values_mut() {
-        record["renewal"] = serde_json::Value::Null;
-    }
-    fs::write(path, ledger.to_string()).unwrap();
-}
-
 #[test]
 fn a_lost_file_leads_to_a_new_order_only_if_the_certificate_is_lost() {
     let (fake, state) = world();
@@ -140,7 +100,7 @@ fn a_lost_file_leads_to_a_new_order_only_if_the_certificate_is_lost() {
     let content = fs::read(&file).unwrap();
     // The server that runs still has it.
     fs::remove_file(&file).unwrap();
-    crate::waiting::until("the file is written again", || {
+    until("the file is written again", || {
         server.handle.look_now();
         file.exists().then_some(())
     });
@@ -160,7 +120,7 @@ fn a_file_that_cannot_be_used_is_named_and_replaced() {
     let (fake, state) = world();
     with_certificate(&fake, state.path());
     let file = only_file(state.path(), "certificates");
-    let own = crate::server::OwnCertificate::new();
+    let own = OwnCertificate::new();
     let content = String::from_utf8(fs::read(&file).unwrap()).unwrap();
     let chain = &content[content.find("-----BEGIN CERTIFICATE").unwrap()..];
     let broken = [
@@ -211,9 +171,7 @@ fn an_order_is_continued_after_a_restart() {
     let (fake, state) = world();
     fake.trouble(Trouble::SilentDownload);
     let server = Server::start(settings_of(&fake, state.path()));
-    crate::waiting::until("the certificate is asked for", || {
-        (fake.count("certificate") > 0).then_some(())
-    });
+    until("the certificate is asked for", || (fake.count("certificate") > 0).then_some(()));
     let before = Instant::now();
     server.stop();
     assert!(before.elapsed() < STOP * 2, "a silent authority does not hold the end up");
@@ -251,16 +209,6 @@ fn an_authority_that_wants_peace_gets_it_and_the_next_issuer_is_asked() {
     assert_eq!(server.handle.status()[0].issuer, Some(other.directory()));
     server.stop();
     assert_eq!((fake.orders().len(), other.orders().len()), (1, 1));
-}
-
-/// Ends the wait after a failure.
-fn retry_now(state: &Path) {
-    let path = state.join("ledger.json");
-    let mut ledger: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    for record in ledger["certificates"].as_object_mut().unwrap().values_mut() {
-        record["retry_at"] = 0.into();
-    }
-    fs::write(path, ledger.to_string()).unwrap();
 }
 
 #[test]
@@ -375,117 +323,11 @@ fn an_authority_that_is_not_trusted_or_not_there_is_told() {
 fn an_authority_that_never_answers_does_not_hold_the_end_up() {
     let (listener, port) = listener();
     let state = tempfile::tempdir().unwrap();
-    let own = crate::server::OwnCertificate::new();
+    let own = OwnCertificate::new();
     let directory = format!("https://127.0.0.1:{port}/directory");
     let server = Server::start(settings(&[NAME], state.path(), &directory, &own.certificate));
     let _silent: TcpStream = listener.accept().unwrap().0;
     let before = Instant::now();
     server.stop();
     assert!(before.elapsed() < STOP * 2);
-}
-
-/// A small file system in memory.
-struct Mounted(TempDir);
-
-impl Mounted {
-    fn small(test: &str) -> Option<Self> {
-        let place = tempfile::tempdir().unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=128k", "tmpfs"]).arg(place.path());
-        if mount.output().is_ok_and(|output| output.status.success()) {
-            return Some(Self(place));
-        }
-        println!("SKIPPED {test}: no file system can be mounted here");
-        None
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Leaves no room for another file.
-    fn fill(&self) {
-        fill(self.path());
-    }
-
-    fn make_room(&self) {
-        fs::remove_file(self.path().join("filling")).unwrap();
-    }
-}
-
-fn fill(path: &Path) {
-    use std::io::Write;
-    let mut file = fs::File::create(path.join("filling")).unwrap();
-    while file.write_all(&[0; 512]).is_ok() {}
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _unmounted = Command::new("umount").arg("--lazy").arg(self.path()).status();
-    }
-}
-
-#[test]
-fn nothing_is_ordered_with_a_full_disk_and_the_old_certificate_stays() {
-    let Some(disk) =
-        Mounted::small("nothing_is_ordered_with_a_full_disk_and_the_old_certificate_stays")
-    else {
-        return;
-    };
-    let (fake, _) = world();
-    with_certificate(&fake, disk.path());
-    let content = fs::read(only_file(disk.path(), "certificates")).unwrap();
-    fake.window("2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z");
-    forget_window(disk.path());
-    disk.fill();
-    let server = Server::start(settings_of(&fake, disk.path()));
-    server.next(|told| matches!(told, Told::Certificate(_)).then_some(()));
-    let error = server.next_event(|event| match event {
-        Event::NotStored { error } => Some(error.clone()),
-        _ => None,
-    });
-    assert!(error.contains("space"), "{error}");
-    for _ in 0..3 {
-        server.handle.look_now();
-    }
-    server.stop();
-    assert_eq!(fake.orders().len(), 1);
-    assert_eq!(fs::read(only_file(disk.path(), "certificates")).unwrap(), content);
-    // With room again the renewal is made.
-    disk.make_room();
-    let server = Server::start(settings_of(&fake, disk.path()));
-    server.next_issued();
-    server.stop();
-    assert_eq!(fake.orders().len(), 2);
-}
-
-#[test]
-fn a_certificate_that_cannot_be_written_is_used_and_got_again_after_a_restart() {
-    let Some(disk) = Mounted::small(
-        "a_certificate_that_cannot_be_written_is_used_and_got_again_after_a_restart",
-    ) else {
-        return;
-    };
-    let (fake, _) = world();
-    let path = disk.path().to_owned();
-    let full = Arc::new(AtomicBool::new(false));
-    let filled = Arc::clone(&full);
-    fake.before_download(move || {
-        if !filled.swap(true, Ordering::Relaxed) {
-            fill(&path);
-        }
-    });
-    let server = Server::start(settings_of(&fake, disk.path()));
-    let first = server.next(|told| {
-        if let Told::Certificate(certificate) = told { Some(certificate) } else { None }
-    });
-    server.next_event(|event| matches!(event, Event::NotStored { .. }).then_some(()));
-    server.stop();
-    assert!(full.load(Ordering::Relaxed) && is_empty(disk.path(), "certificates"));
-    disk.make_room();
-    let server = Server::start(settings_of(&fake, disk.path()));
-    assert_eq!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
-    server.next_issued();
-    server.stop();
-    assert_eq!((fake.orders().len(), fake.count("finalize")), (1, 1));
 }

@@ -12,6 +12,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use tempfile::TempDir;
 
+use crate::directory::forget_window;
 use crate::server::{Answers, Confirms, OwnCertificate, Server, accepts, listener, settings};
 use crate::waiting::until;
 
@@ -288,16 +289,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     let body = serde_json::json!({ "Certificate": chain, "ARIResponse": window }).to_string();
     pebble.manage(&post("/set-renewal-info/", &body));
     // The window is asked for again: what the authority said before is in the ledger.
-    let ledger = settings.state.join("ledger.json");
-    let forget = || {
-        let mut content: serde_json::Value =
-            serde_json::from_slice(&fs::read(&ledger).unwrap()).unwrap();
-        for record in content["certificates"].as_object_mut().unwrap().values_mut() {
-            record["renewal"] = serde_json::Value::Null;
-        }
-        fs::write(&ledger, content.to_string()).unwrap();
-    };
-    forget();
+    forget_window(&settings.state);
     let server = pebble.server(settings.clone());
     assert_eq!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
@@ -305,7 +297,7 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     server.stop();
     // With the old certificate back, the authority minds that it was replaced, and gets an order without that.
     fs::write(&file, old).unwrap();
-    forget();
+    forget_window(&settings.state);
     let server = pebble.server(settings);
     server.next_event(|event| matches!(event, Event::AlreadyReplaced { .. }).then_some(()));
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
