@@ -26,9 +26,10 @@ use rustls_pki_types::ServerName;
 use wire::http::method::Method;
 use wire::http::received::{Receiver as Fields, ResponseError, ResponseReader, Then};
 
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::ending::Ending;
 use crate::limits::{ADDRESSES, ANSWER_BYTES, CONNECT, EXCHANGE, NOTES, SLICE};
+use crate::retry_after;
 
 /// What this agent calls itself. Requests of `instant-acme` have its name.
 const AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
@@ -45,7 +46,7 @@ pub(crate) struct Agent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) status: u16,
-    /// The seconds of `Retry-After`; a date there counts as a minute.
+    /// The seconds of `Retry-After`.
     pub(crate) retry_after_s: Option<i64>,
     pub(crate) body: Vec<u8>,
 }
@@ -88,9 +89,9 @@ impl Answered {
         str::from_utf8(&self.fields.iter().find(same)?.1).ok()
     }
 
-    /// The seconds of `Retry-After` (RFC 9110 section 10.2.3). Authorities send seconds; a date counts as a minute.
+    /// The seconds of `Retry-After`.
     pub(crate) fn retry_after_s(&self) -> Option<i64> {
-        self.field("retry-after").map(|value| value.trim().parse().unwrap_or(60))
+        retry_after::seconds(self.field("retry-after")?, self.field("date"), clock::now())
     }
 }
 
@@ -220,8 +221,12 @@ impl Agent {
         deadline.left().ok_or(AgentError::Late)
     }
 
-    /// Keeps what an order may want to know. If nobody reads the notes, the oldest stay.
+    /// Keeps what an order may want to know: not a refused nonce, of which there can be many. If nobody reads the
+    /// notes, the oldest stay.
     fn note(&self, answered: &Answered) {
+        if answered.status == 400 && answered.field("retry-after").is_none() {
+            return;
+        }
         let note = Note {
             status: answered.status,
             retry_after_s: answered.retry_after_s(),

@@ -24,6 +24,7 @@ mod moment;
 mod names;
 mod proof;
 mod provider;
+mod retry_after;
 pub mod schedule;
 mod settings;
 mod sink;

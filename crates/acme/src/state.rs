@@ -25,9 +25,16 @@ pub(crate) struct State {
 
 /// The right to order and to write. It ends with the value, and with the process.
 #[derive(Debug)]
-pub(crate) struct Lock(
-    #[expect(dead_code, reason = "the lock is held as long as the file is open")] File,
-);
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    /// Given back by name: a thread that has copied the table of descriptors since then still has the file open, which
+    /// would keep the lock.
+    fn drop(&mut self) {
+        // If this fails, the lock ends with the process.
+        let _ = self.0.unlock();
+    }
+}
 
 /// A file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,5 +138,49 @@ impl State {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_given_back_is_free_even_if_another_thread_has_a_copy_of_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        let lock = state.lock().unwrap().unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert!(state.lock().unwrap().is_none());
+        drop(lock);
+        assert!(state.lock().unwrap().is_some());
+        drop(copy);
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        state.write(&Stored::Certificate("a"), b"old").unwrap();
+        let mut old = File::open(folder.path().join("certificates/a.pem")).unwrap();
+        state.write(&Stored::Certificate("a"), b"new").unwrap();
+        // Whoever reads it meanwhile has the whole old content.
+        let mut content = String::new();
+        old.read_to_string(&mut content).unwrap();
+        assert_eq!(content, "old");
+        assert_eq!(state.read(&Stored::Certificate("a")).unwrap().unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        let length = usize::try_from(FILE_BYTES).unwrap();
+        state.write(&Stored::Ledger, &vec![b' '; length]).unwrap();
+        assert_eq!(state.read(&Stored::Ledger).unwrap().unwrap().len(), length);
+        state.write(&Stored::Ledger, &vec![b' '; length + 1]).unwrap();
+        assert_eq!(state.read(&Stored::Ledger).unwrap_err().kind(), ErrorKind::InvalidData);
+        // Nothing is left of how it was written.
+        assert!(!folder.path().join("ledger.json.new").exists());
     }
 }

@@ -3,13 +3,16 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use acme::{ChallengeKind, Event, IssuedCertificate, Name, Names, Settings};
+use acme::{ChallengeKind, Event, ExternalAccount, IssuedCertificate, Name, Names, Settings};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::directory::forget_window;
@@ -26,6 +29,10 @@ struct Pebble {
     dns_management: u16,
     answers: Answers,
 }
+
+/// A program ended before it listened.
+#[derive(Debug)]
+struct Exited;
 
 impl Drop for Pebble {
     fn drop(&mut self) {
@@ -53,20 +60,31 @@ fn free_port() -> u16 {
 
 impl Pebble {
     fn start(test: &str) -> Option<Self> {
+        Self::start_with(test, &[])
+    }
+
+    /// Starts it with more in its configuration.
+    fn start_with(test: &str, more: &[(&str, Value)]) -> Option<Self> {
         if !has("pebble", test) || !has("pebble-challtestsrv", test) {
             return None;
         }
+        // Another test may take a port between the choice and the start.
+        let started = (0..5).find_map(|_| Self::try_start(more).ok());
+        Some(started.expect("a Pebble whose ports nobody else takes"))
+    }
+
+    fn try_start(more: &[(&str, Value)]) -> Result<Self, Exited> {
         let own = OwnCertificate::new();
         let folder = tempfile::tempdir().unwrap();
         let answers = Answers::default();
         let ((http, http_port), (tls, tls_port)) = (listener(), listener());
         answers.serve_http(http);
         answers.serve_tls(tls);
-        let dns = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let dns = free_port();
         let (port, management, dns_management) = (free_port(), free_port(), free_port());
         fs::write(folder.path().join("certificate.pem"), &own.pem).unwrap();
         fs::write(folder.path().join("key.pem"), &own.key_pem).unwrap();
-        let config = serde_json::json!({ "pebble": {
+        let mut config = serde_json::json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{port}"),
             "managementListenAddress": format!("127.0.0.1:{management}"),
             "certificate": folder.path().join("certificate.pem"), "privateKey": folder.path().join("key.pem"),
@@ -77,15 +95,16 @@ impl Pebble {
                 "shortlived": { "description": "", "validityPeriod": 518_400 },
             },
         }});
+        for (key, value) in more {
+            config["pebble"][key] = value.clone();
+        }
         fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
         let mut started =
             Self { processes: Vec::new(), folder, own, port, management, dns_management, answers };
-        started.run_dns(dns);
-        started.run_pebble(dns);
-        Some(started)
+        started.run_dns(dns).and_then(|()| started.run_pebble(dns)).map(|()| started)
     }
 
-    fn run_dns(&mut self, dns: u16) {
+    fn run_dns(&mut self, dns: u16) -> Result<(), Exited> {
         let mut command = Command::new("pebble-challtestsrv");
         command.args([
             "-http01",
@@ -101,22 +120,28 @@ impl Pebble {
         ]);
         command.arg("-dnsserver").arg(format!("127.0.0.1:{dns}"));
         command.arg("-management").arg(format!("127.0.0.1:{}", self.dns_management));
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        self.processes.push(command.spawn().unwrap());
-        let port = self.dns_management;
-        until("the DNS server runs", || accepts(port).then_some(()));
+        // Pebble asks it over TCP.
+        self.run(command, &[dns, self.dns_management])
     }
 
-    fn run_pebble(&mut self, dns: u16) {
+    fn run_pebble(&mut self, dns: u16) -> Result<(), Exited> {
         let mut command = Command::new("pebble");
         command.arg("-config").arg(self.folder.path().join("config.json"));
         command.arg("-strict").arg("-dnsserver").arg(format!("127.0.0.1:{dns}"));
         command.env("PEBBLE_WFE_NONCEREJECT", "50").env("PEBBLE_VA_ALWAYS_VALID", "0");
         command.env("PEBBLE_AUTHZREUSE", "0").env("PEBBLE_VA_SLEEPTIME", "1");
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        self.processes.push(command.spawn().unwrap());
-        let (port, management) = (self.port, self.management);
-        until("Pebble runs", || (accepts(port) && accepts(management)).then_some(()));
+        self.run(command, &[self.port, self.management])
+    }
+
+    /// Starts a program and waits until it listens on these ports.
+    fn run(&mut self, mut command: Command, ports: &[u16]) -> Result<(), Exited> {
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let listens = until("the program listens", || match process.try_wait().unwrap() {
+            Some(_) => Some(Err(Exited)),
+            None => ports.iter().all(|port| accepts(*port)).then_some(Ok(())),
+        });
+        self.processes.push(process);
+        listens
     }
 
     fn settings(&self, names: &[&str]) -> Settings {
@@ -301,6 +326,29 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
     let server = pebble.server(settings);
     server.next_event(|event| matches!(event, Event::AlreadyReplaced { .. }).then_some(()));
     assert_ne!(server.next_certificate().facts.fingerprint, first.facts.fingerprint);
+    server.next_issued();
+    server.stop();
+}
+
+#[test]
+fn an_account_is_bound_to_one_with_the_authority() {
+    let key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+    let keys = serde_json::json!({ "customer-7": key });
+    let more = [("externalAccountBindingRequired", true.into()), ("externalAccountMACKeys", keys)];
+    let Some(pebble) = Pebble::start_with("an_account_is_bound_to_one_with_the_authority", &more)
+    else {
+        return;
+    };
+    let server = pebble.server(pebble.settings(&["one.example.org"]));
+    let error = server.next_failure();
+    assert!(error.contains("externalAccountRequired"), "{error}");
+    server.stop();
+    let mut settings = pebble.settings(&["one.example.org"]);
+    settings.state = pebble.folder.path().join("other");
+    let key = BASE64_URL_SAFE_NO_PAD.decode(key).unwrap();
+    settings.issuers[0].external_account =
+        Some(ExternalAccount { id: "customer-7".to_owned(), key });
+    let server = pebble.server(settings);
     server.next_issued();
     server.stop();
 }
