@@ -6,10 +6,12 @@ use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
+use acme::limits::EXCHANGE;
 use acme::{
     Answer, Confirmation, Event, Handle, IssuedCertificate, Issuer, Name, Names, Settings, Sink,
     Terms, start,
@@ -218,6 +220,20 @@ impl Server {
         self.next_event(|event| {
             if let Event::Failed { error, .. } = event { Some(error.clone()) } else { None }
         })
+    }
+
+    /// Ends the control thread, and waits until it has ended: long before an exchange would have ended by itself.
+    pub(crate) fn stop_for_good(self) {
+        let before = Instant::now();
+        self.handle.stop();
+        assert!(before.elapsed() < EXCHANGE / 2, "nothing holds the end up");
+        let wait = || self.told.recv_timeout(EXCHANGE / 2);
+        let last = std::iter::repeat_with(wait).find_map(Result::err);
+        assert_eq!(
+            last,
+            Some(RecvTimeoutError::Disconnected),
+            "the sink is dropped with the thread"
+        );
     }
 
     /// Ends the control thread; what the sink was told since the test looked last.
