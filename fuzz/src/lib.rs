@@ -5,6 +5,7 @@
 //! it a million times.
 #![forbid(unsafe_code)]
 
+pub mod certificate;
 pub mod chunked_body;
 pub mod config_file;
 pub mod connection;
@@ -77,4 +78,5 @@ targets!(
     websocket,
     handshake,
     token,
+    certificate,
 );
