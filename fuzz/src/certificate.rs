@@ -1,9 +1,9 @@
 //! Certificates: whatever the bytes, what is read of them can be shown in a line, and only a whole certificate is one.
 
-use acme::Certificate;
+use tls::Certificate;
 
 /// The code that it runs.
-pub const COVERS: &[&str] = &["crates/acme/src/certificate"];
+pub const COVERS: &[&str] = &["crates/tls/src/certificate"];
 
 /// A certificate with two names and an address, one of 2026 to 2051 with the key of its authority, and elements.
 pub const SEEDS: &[&[u8]] = &[

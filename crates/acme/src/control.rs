@@ -157,8 +157,7 @@ impl Control {
         }
         match Kept::read(pem, names) {
             Ok((kept, issued)) => {
-                self.sink
-                    .tell(Event::Loaded { names: names.clone(), not_after: kept.facts.not_after });
+                self.sink.tell(Event::Loaded { names: names.clone(), not_after: kept.not_after() });
                 self.put_in_use(names, kept, issued);
             }
             Err(error) => self.unreadable(names.to_string(), error.to_string()),
@@ -197,7 +196,7 @@ impl Control {
         let Some(directory) = record.issuer.clone() else { return Ok(()) };
         let now = clock::now();
         let last = record.renewal.clone().filter(|renewal| renewal.identifier == identifier);
-        if last.as_ref().is_some_and(|renewal| renewal.ask_at > now) || kept.facts.not_after < now {
+        if last.as_ref().is_some_and(|renewal| renewal.ask_at > now) || kept.not_after() < now {
             return Ok(());
         }
         let asked =
@@ -281,7 +280,7 @@ impl Control {
         kept: Kept,
         issued: IssuedCertificate,
     ) {
-        let (not_after, pem) = (kept.facts.not_after, kept.pem.clone());
+        let (not_after, pem) = (kept.not_after(), kept.pem.clone());
         self.put_in_use(names, kept, issued);
         self.ledger.on_issued(names, &directory);
         // The order is forgotten only when its certificate is safe: until then a restart gets it again.
@@ -353,7 +352,7 @@ impl Control {
             let record = self.ledger.record(names);
             CertificateStatus {
                 names: names.clone(),
-                not_after: self.kept.get(names.key()).map(|kept| kept.facts.not_after),
+                not_after: self.kept.get(names.key()).map(|kept| kept.not_after()),
                 issuer: record.and_then(|record| record.issuer.clone()),
                 next_attempt: self.lock.is_some().then(|| self.plan(names).at),
                 failures: record.map_or(0, |record| record.failures),

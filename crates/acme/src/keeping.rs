@@ -8,12 +8,13 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::certificate::{Certificate, Malformed};
 use crate::limits::CHAIN;
+use crate::moment::Moment;
 use crate::names::Names;
 use crate::provider::provider;
 use crate::schedule::Life;
 use crate::sink::IssuedCertificate;
+use tls::{Certificate, Malformed};
 
 /// A certificate in use, as the control thread keeps it.
 #[derive(Clone, Debug)]
@@ -72,8 +73,13 @@ impl Kept {
         Ok((Self { pem, facts }, issued))
     }
 
+    /// The last second of its certificate.
+    pub(crate) const fn not_after(&self) -> Moment {
+        Moment::from_unix(self.facts.not_after)
+    }
+
     pub(crate) const fn life(&self) -> Life {
-        Life { not_before: self.facts.not_before, not_after: self.facts.not_after }
+        Life { not_before: Moment::from_unix(self.facts.not_before), not_after: self.not_after() }
     }
 }
 

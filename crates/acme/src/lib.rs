@@ -5,13 +5,12 @@
 //! `keeping` (files). What the server has to do is the trait `Sink`.
 //!
 //! The crate owns accounts, orders and the directory that keeps certificates. It knows no scheduler and no mailbox,
-//! and answers no request: it says what is to be answered. `certificate` reads certificates for whoever needs it.
+//! and answers no request: it says what is to be answered.
 #![forbid(unsafe_code)]
 
 mod agent;
 mod attempt;
 mod authority;
-pub mod certificate;
 mod clock;
 mod control;
 mod ending;
@@ -32,7 +31,6 @@ mod state;
 mod status;
 mod validation;
 
-pub use certificate::Certificate;
 pub use handle::{Handle, StartError, start};
 pub use moment::{Moment, Share};
 pub use names::{Name, NameError, Names, NamesError};

@@ -130,9 +130,6 @@ pub const ERROR_BYTES: usize = 300;
 /// Certificates of one chain (10). A longer one is refused.
 pub const CHAIN: usize = 10;
 
-/// Names of a certificate that are read (1,000). One with more is malformed.
-pub const NAMES_READ: usize = 1_000;
-
 /// Answers of an authority whose details wait for the order that asked (64). The others are not remembered.
 pub const NOTES: usize = 64;
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::certificate::Certificate;
 use crate::moment::Moment;
 use crate::names::{Name, Names};
 use crate::schedule::Reason;
+use tls::Certificate;
 
 /// The server, as the control thread sees it. All calls come from one thread at a time: from `start`, and then from
 /// the control thread. They must not wait for a scheduler.

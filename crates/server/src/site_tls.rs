@@ -48,9 +48,8 @@ impl Shown {
     }
 
     /// The host names and addresses that it is for.
-    pub fn names(&self) -> Vec<String> {
-        let Certificate { names, addresses, .. } = &self.certificate;
-        names.iter().cloned().chain(addresses.iter().map(ToString::to_string)).collect()
+    pub fn names(&self) -> &[String] {
+        &self.certificate.names
     }
 
     /// Whole days until its end, at this time in seconds since 1970; negative behind it.

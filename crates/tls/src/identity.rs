@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, SignatureAlgorithm};
 
-use crate::certificate::{Certificate, Unreadable};
+use crate::certificate::{Certificate, Malformed};
 use crate::pem::{PemError, read_certificates, read_key};
 use crate::provider::provider;
 
@@ -52,7 +52,7 @@ pub enum IdentityError {
     /// A file cannot be read.
     Pem(PemError),
     /// The certificate cannot be read.
-    Certificate(PathBuf, Unreadable),
+    Certificate(PathBuf, Malformed),
     /// The key is of a kind that TLS does not use, or is too short.
     Key(PathBuf),
     /// The key belongs to another certificate.
@@ -158,7 +158,7 @@ impl Identity {
 /// a lone certificate of an authority is the usual mistake.
 fn flaw_of_chain(chain: &[Certificate]) -> Option<Flaw> {
     let own = chain.first()?;
-    if own.is_self_signed {
+    if own.is_self_signed() {
         return None;
     }
     match chain.get(1) {

@@ -16,7 +16,7 @@ mod self_signed;
 mod server;
 mod session;
 
-pub use certificate::{Certificate, Unreadable};
+pub use certificate::{Certificate, Malformed};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
 pub use identity::{Flaw, Identity, IdentityError};
 pub use pem::PemError;

@@ -38,3 +38,6 @@ pub const TICKETS: usize = 2;
 ///
 /// Consequence: the oldest is forgotten, and the next connection to that server makes a full handshake.
 pub const CLIENT_SESSIONS: usize = 256;
+
+/// Names of a certificate that are read (1,000). One with more is malformed.
+pub const NAMES_READ: usize = 1_000;

@@ -90,6 +90,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-sys", Use::Always),
     ("velodrome-pages", "velodrome-wire", Use::Always),
     // How authorities answer.
+    ("velodrome-acme", "velodrome-tls", Use::Always),
     ("velodrome-acme", "velodrome-wire", Use::Always),
     // What pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
@@ -141,7 +142,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
     // Certificates are what authorities send.
-    ("velodrome-fuzz", "velodrome-acme", Use::Always),
+    ("velodrome-fuzz", "velodrome-tls", Use::Always),
     // And tokens are what strangers send.
     ("velodrome-fuzz", "velodrome-channels", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),

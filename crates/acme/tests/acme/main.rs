@@ -8,7 +8,6 @@
 )]
 #![expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 
-mod certificate;
 mod directory;
 mod disk;
 mod fake;

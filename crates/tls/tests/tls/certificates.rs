@@ -1,11 +1,10 @@
 //! Certificates read as data, compared with what another library was told to write into them.
 
-use acme::Certificate;
-use acme::certificate::Malformed;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
     SerialNumber, date_time_ymd,
 };
+use tls::{Certificate, Malformed};
 
 /// A certificate with everything that is read.
 fn certificate() -> Vec<u8> {

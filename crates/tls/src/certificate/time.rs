@@ -5,10 +5,9 @@ use jiff::tz::Offset;
 
 use super::Malformed;
 use super::der::{Element, GENERALIZED_TIME, UTC_TIME};
-use crate::moment::Moment;
 
-/// `YYMMDDHHMMSSZ`, with years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
-pub(super) fn read(element: Element<'_>) -> Result<Moment, Malformed> {
+/// Seconds since 1970: `YYMMDDHHMMSSZ`, with years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
+pub(super) fn read(element: Element<'_>) -> Result<i64, Malformed> {
     let (year_digits, digits) = match element.tag {
         UTC_TIME => (2, element.body),
         GENERALIZED_TIME => (4, element.body),
@@ -32,7 +31,7 @@ pub(super) fn read(element: Element<'_>) -> Result<Moment, Malformed> {
     let (month, day, hour, minute, second) = (field()?, field()?, field()?, field()?, field()?);
     let time = DateTime::new(year, month, day, hour, minute, second, 0).map_err(|_| Malformed)?;
     let time = Offset::UTC.to_timestamp(time).map_err(|_| Malformed)?;
-    Ok(Moment::from_unix(time.as_second()))
+    Ok(time.as_second())
 }
 
 fn number(digits: &[u8]) -> Result<i16, Malformed> {
