@@ -58,7 +58,7 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
         Err(error) => return Err(Failure::Failed(error.to_string())),
     };
     let mut target = Target::new(address);
-    target.host = flags.host.clone().unwrap_or_else(|| url.place.host_field());
+    target.host = flags.host.clone().unwrap_or_else(|| url.host_field());
     for offer in &flags.offers {
         let names = || Capability::ALL.map(Capability::name).join(", ");
         let known = offer.split_once('=').and_then(|(name, value)| {

@@ -34,7 +34,10 @@ enum Room {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Handshake,
+    /// This side has agreed. The peer may still refuse: in TLS 1.3 it checks a client's certificate after that.
     Agreed,
+    /// The peer has sent something.
+    Confirmed,
     /// Our end of stream has been said.
     Ended,
 }
@@ -63,7 +66,7 @@ pub(crate) enum Opened {
     End,
     /// The connection failed after the handshake.
     Failed,
-    /// The handshake failed.
+    /// The handshake failed, or the peer refused what this side had agreed on.
     Refused(Violation),
 }
 
@@ -146,6 +149,9 @@ impl Layer {
                 return Opened::Agreed(rest);
             }
             if !plain.is_empty() {
+                if self.stage == Stage::Agreed {
+                    self.stage = Stage::Confirmed;
+                }
                 return Opened::Bytes(rest);
             }
             if self.transport.has_ended() {
@@ -161,7 +167,8 @@ impl Layer {
     fn failed(&self, violation: Violation) -> Opened {
         match self.stage {
             Stage::Handshake => Opened::Refused(violation),
-            Stage::Agreed | Stage::Ended => Opened::Failed,
+            Stage::Agreed if matches!(violation, Violation::Alert(_)) => Opened::Refused(violation),
+            Stage::Agreed | Stage::Confirmed | Stage::Ended => Opened::Failed,
         }
     }
 

@@ -8,6 +8,8 @@ use std::net::IpAddr;
 use sha2::{Digest, Sha256};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::public_key::PublicKey;
+use x509_parser::x509::SubjectPublicKeyInfo;
 
 /// The facts of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Certificate {
     pub not_after: i64,
     /// Whether it has signed itself.
     pub is_self_signed: bool,
+    /// The kind and size of its key, such as `ECDSA P-256` or `RSA 2048`.
+    pub key: String,
 }
 
 /// A certificate that cannot be read.
@@ -68,6 +72,7 @@ impl Certificate {
             not_before: read.validity().not_before.timestamp(),
             not_after: read.validity().not_after.timestamp(),
             is_self_signed: read.subject() == read.issuer(),
+            key: kind_of(read.public_key()),
         })
     }
 
@@ -83,6 +88,23 @@ fn matches(pattern: &str, host: &str) -> bool {
         Some(parent) => host.split_once('.').is_some_and(|(label, behind)| {
             !label.is_empty() && parent.eq_ignore_ascii_case(behind)
         }),
+    }
+}
+
+/// The kind and size of a key, in the words of certificates' tools; of a kind that TLS does not use, its object
+/// identifier.
+fn kind_of(key: &SubjectPublicKeyInfo<'_>) -> String {
+    let algorithm = key.algorithm.algorithm.to_id_string();
+    match key.parsed() {
+        Ok(PublicKey::RSA(rsa)) => format!("RSA {}", rsa.key_size()),
+        // The size of a point in bits; that of P-521 is in whole bytes.
+        Ok(PublicKey::EC(point)) => match point.key_size() {
+            528 => "ECDSA P-521".to_owned(),
+            bits => format!("ECDSA P-{bits}"),
+        },
+        // RFC 8410 section 3.
+        _ if algorithm == "1.3.101.112" => "Ed25519".to_owned(),
+        _ => algorithm,
     }
 }
 

@@ -7,9 +7,10 @@ use std::io;
 use runtime::clock::Now;
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
-    ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service,
-    ServiceContext,
+    Beginning, ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress,
+    Service, ServiceContext,
 };
+use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
 
 use super::ask::Outlook;
@@ -22,7 +23,7 @@ use super::{Client, Finished, NoMessage, OpeningTimes, Window};
 use crate::host::{ThreadSample, ThreadUse};
 use crate::limits::LIVE_NS;
 use crate::plan::{Lifetime, Upkeep};
-use crate::tally::{FailureKind, Opening, Tally};
+use crate::tally::{FailureKind, HandshakeFault, Opening, Tally};
 
 impl Client {
     /// The connections are established, and the start time is known.
@@ -103,10 +104,27 @@ impl Client {
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
     }
 
-    /// From now on the connection, which was established at this time, counts as open.
-    pub(super) fn count_open(&mut self, connection: &mut Connection, connected_ns: u64) {
+    /// The connection can carry requests.
+    pub(super) fn begin_requests(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        self.opened(connection.number);
+        connection.phase = Phase::Open;
+        if self.stage == Stage::Opening {
+            self.greet(connection, context);
+        } else {
+            self.count_open(connection);
+            connection.since_ns = self.now_ns;
+            self.fill(connection, context);
+        }
+    }
+
+    /// From now on the connection counts as open.
+    pub(super) fn count_open(&mut self, connection: &mut Connection) {
         connection.stands = true;
-        self.tally.open(connected_ns.saturating_sub(connection.since_ns));
+        self.tally.open();
         if self.stage != Stage::Counting {
             self.opening_times.last_ns = self.now_ns;
         }
@@ -237,6 +255,36 @@ impl Service for Client {
         Some(Connection::new(number, now_ns))
     }
 
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Connecting { ticket } => self.transport_of(ticket),
+            Beginning::Accepted { .. } => None,
+        }
+    }
+
+    fn on_agreed(
+        &mut self,
+        process: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Next {
+        self.now_ns = context.now.monotonic_ns;
+        if let Some(agreed) = context.agreed() {
+            self.tally.agree(&agreed, self.now_ns.saturating_sub(process.since_ns));
+            self.begin_requests(process, context);
+        }
+        Next::Read
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        process: &mut Connection,
+        why: Violation,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        self.now_ns = context.now.monotonic_ns;
+        self.fail_handshake(process, why.into());
+    }
+
     #[inline]
     fn on_input(
         &mut self,
@@ -258,14 +306,12 @@ impl Service for Client {
         self.now_ns = now_ns;
         match event {
             Event::Connected => {
-                self.opened(process.number);
-                process.phase = Phase::Open;
-                if self.stage == Stage::Opening {
-                    self.greet(process, context);
-                } else {
-                    self.count_open(process, now_ns);
+                self.tally.connected(now_ns.saturating_sub(process.since_ns));
+                if self.is_encrypted(process.number) {
+                    process.phase = Phase::ShakingHands;
                     process.since_ns = now_ns;
-                    self.fill(process, context);
+                } else {
+                    self.begin_requests(process, context);
                 }
                 Next::Read
             }
@@ -274,6 +320,8 @@ impl Service for Client {
                 self.fail_to_connect(process.number, process.since_ns, now_ns);
                 Next::Abort
             }
+            // Only the first message of the handshake may have waited for room.
+            Event::OutputDrained if process.phase == Phase::ShakingHands => Next::Read,
             Event::Resumed | Event::OutputDrained => {
                 self.fill(process, context);
                 Next::Read
@@ -282,6 +330,10 @@ impl Service for Client {
             Event::DeadlineReached if process.phase == Phase::Connecting => {
                 self.opened(process.number);
                 self.fail_to_connect(process.number, process.since_ns, now_ns);
+                Next::Abort
+            }
+            Event::DeadlineReached if process.phase == Phase::ShakingHands => {
+                self.fail_handshake(process, HandshakeFault::Timeout);
                 Next::Abort
             }
             Event::DeadlineReached => {
@@ -302,6 +354,9 @@ impl Service for Client {
                 }
             }
             return;
+        }
+        if process.phase == Phase::ShakingHands {
+            self.fail_handshake(&mut process, HandshakeFault::Cut);
         }
         let first = match reason {
             // The server did not read our request.

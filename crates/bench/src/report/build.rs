@@ -4,6 +4,7 @@
 
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
+use crate::report::encryption::EncryptionReport;
 use crate::report::measured::{Measured, PlanReport, RunMeasured};
 use crate::report::run::Holds;
 use crate::report::run::{
@@ -57,6 +58,7 @@ impl RunReport {
             service: LatencyReport::of(tally.service()),
             response: LatencyReport::of(tally.response()),
             connect: LatencyReport::of(tally.connect()),
+            tls: tally.handshakes.as_deref().map(EncryptionReport::of),
             late: LatencyReport::of(tally.late()),
             seconds: seconds(tally.seconds(), run.wall_ns),
             generator: generator(&run.generator, outcomes),

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::{HostFacts, ServerUse, ThreadUse};
+use crate::report::encryption::EncryptionPlanReport;
 use crate::report::hold::HoldReport;
 use crate::tally::Tally;
 
@@ -126,6 +127,9 @@ pub struct PlanReport {
     pub pinned: Vec<u32>,
     /// The criteria for an answer, in words; null if any was accepted.
     pub check: Option<String>,
+    /// How connections were to be encrypted; null if none was.
+    #[serde(default)]
+    pub tls: Option<EncryptionPlanReport>,
     /// The seed of random numbers and arrivals.
     pub seed: u64,
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::encryption::EncryptionReport;
 use crate::report::measured::ClockUse;
 use crate::tally::Failures;
 
@@ -26,6 +27,9 @@ pub struct RunReport {
     pub response: LatencyReport,
     /// From the begin of a connect to its end.
     pub connect: LatencyReport,
+    /// The handshakes of encrypted connections; null without any.
+    #[serde(default)]
+    pub tls: Option<EncryptionReport>,
     /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,
     /// Second by second.

@@ -3,6 +3,7 @@
 //! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never
 //! hides a failure behind a median: counts are of all runs.
 
+pub(crate) mod encryption;
 pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
@@ -31,6 +32,7 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
         rates(report, &summary.rate_per_s, out)?;
         requests(report, out)?;
         connections(run, out)?;
+        encryption::write(report, run, out)?;
         writeln!(out)?;
         table::write(report, summary, run, out)?;
         writeln!(out)?;

@@ -17,7 +17,9 @@ const START_NS: u64 = 100 * SECOND_NS;
 /// exactly four seconds. 8 us of server CPU each, a quarter of it user time; 5 us of generator CPU each.
 pub(crate) fn closed_run() -> RunMeasured {
     let mut tally = Tally::new(Loop::Closed, 4, SECOND_NS);
-    [40_000, 50_000, 60_000, 70_000].into_iter().for_each(|connect_ns| tally.open(connect_ns));
+    [40_000, 50_000, 60_000, 70_000]
+        .into_iter()
+        .for_each(|connect_ns| open(&mut tally, 1, connect_ns));
     tally.begin(START_NS, Opening::Kept);
     for request in 0..4000u64 {
         let service_ns = if request % 100 == 0 { 1_990_000 } else { 990_000 };
@@ -32,10 +34,18 @@ pub(crate) fn closed_run() -> RunMeasured {
     measured(tally, SECOND_NS)
 }
 
+/// Connections that opened after so long.
+pub(crate) fn open(tally: &mut Tally, connections: u32, connect_ns: u64) {
+    for _ in 0..connections {
+        tally.connected(connect_ns);
+        tally.open();
+    }
+}
+
 /// One second of an open loop: 1,000 requests, each sent 20 us after it was due and answered 100 us after that.
 pub(crate) fn open_run() -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(START_NS, Opening::Kept);
     for request in 0..1000u64 {
         send_and_answer(&mut tally, request, 20_000);

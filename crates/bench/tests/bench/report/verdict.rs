@@ -164,7 +164,7 @@ fn failures_and_connects_are_time_under_way() {
 /// An open loop in which one request in 50 was sent late.
 fn late_run(late_ns: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(100 * SECOND_NS, Opening::Kept);
     for request in 0..1000u64 {
         send_and_answer(&mut tally, request, if request % 50 == 0 { late_ns } else { 1000 });
@@ -281,7 +281,7 @@ fn what_a_reader_should_know_is_noted() {
     let mut run = closed_run();
     run.tally.fail(FailureKind::Reset, 100 * SECOND_NS);
     run.generator[0].waited_ns = 51_000_000;
-    run.tally.open(61 * SECOND_NS);
+    open(&mut run.tally, 1, 61 * SECOND_NS);
     run.tally.spent = bench::tally::Spent::default();
     let measured = Measured { ended: Ended::Interrupted, ..of(closed_plan(), vec![run]) };
     let expected = [
@@ -296,7 +296,7 @@ fn what_a_reader_should_know_is_noted() {
 /// An open loop that answers a request every 0.9 ms, except for a pause.
 fn pausing(from: u64, to: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(100 * SECOND_NS, Opening::Kept);
     for request in (0..1000).filter(|request| !(from..to).contains(request)) {
         send_and_answer(&mut tally, request, 1000);
