@@ -95,6 +95,7 @@ const CONFORMANCE_EXAMPLES: &str = "Examples:
   velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --offers missing=/none
   velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --only range --exchanges
   velodrome bench conformance 127.0.0.1:8080 --only chunked --json
+  velodrome bench conformance https://127.0.0.1:8443 -k --offers file=/index.html
 
 Which requirements can be tested depends on the capabilities of the server: file, empty-file, \
 directory, missing, echo, redirect, dotfile, outside-link and precompressed are paths, body-limit \
@@ -372,7 +373,7 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 #[command(after_help = CONFORMANCE_EXAMPLES)]
 pub(crate) struct Conformance {
-    /// The server: HOST:PORT.
+    /// The server: HOST:PORT, or https://HOST:PORT.
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
     /// Value of the Host field [default: ADDR].
@@ -405,4 +406,6 @@ pub(crate) struct Conformance {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tls: Tls,
 }

@@ -50,6 +50,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-profile", "velodrome-sys", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
+    // `bench conformance` over TLS.
+    ("velodrome", "velodrome-tls", Use::Always),
     // Encrypted connections of the generator, and the facts of certificates in its reports.
     ("velodrome-bench", "velodrome-tls", Use::Always),
     // Clients of Redis read and write the store.

@@ -11,8 +11,8 @@ use crate::tally::{FailureKind, HandshakeFault};
 impl Client {
     /// Whether the connection with this number is encrypted.
     pub(super) fn is_encrypted(&self, number: u32) -> bool {
-        self.connector.is_some()
-            && self.work.plan.server_name(self.share.way(number).peer).is_some()
+        let peer = self.work.plan.peers.get(self.share.way(number).peer);
+        peer.is_some_and(|peer| peer.server_name.is_some())
     }
 
     /// The transport of the connection that was requested with this ticket; `None` if it is plain.

@@ -115,6 +115,11 @@ impl Encryption {
         Ok(Self { ask, connector: connector.map_err(EncryptionError::Connector)? })
     }
 
+    /// The settings, for connections outside a run.
+    pub fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
     /// What the user said.
     pub fn ask(&self) -> &EncryptionAsk {
         &self.ask

@@ -3,7 +3,7 @@
 use bench::report::{Holds, Report, Spread};
 use bench::tally::{Answering, FailureKind, Latency};
 
-use crate::report::sample::{SECOND_NS, closed_plan, closed_run, of, open_plan, open_run};
+use crate::report::sample::{SECOND_NS, closed_plan, closed_run, of, open, open_plan, open_run};
 
 #[test]
 fn a_closed_loop_by_hand() {

@@ -3,10 +3,11 @@
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
 use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep, Objective};
 use bench::report::{
-    ClockUse, Ended, HoldReport, Measured, Percentile, PlanReport, Report, RunMeasured,
-    StageReport, TargetReport,
+    ClockUse, EncryptionPlanReport, Ended, HoldReport, Measured, Percentile, PlanReport, Report,
+    RunMeasured, StageReport, TargetReport,
 };
-use bench::tally::{Answering, Loop, Opening, Sending, Tally};
+use bench::tally::{Answering, HandshakeFault, Loop, Opening, Sending, Tally};
+use runtime::transport::{Agreed, Resumption};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
@@ -121,8 +122,39 @@ pub(crate) fn closed_plan() -> PlanReport {
         timeout_ns: 5 * SECOND_NS,
         pinned: vec![1],
         check: None,
+        tls: None,
         seed: 1,
     }
+}
+
+/// Encryption about which everything is said.
+pub(crate) fn encryption_plan() -> EncryptionPlanReport {
+    EncryptionPlanReport {
+        insecure: false,
+        authorities: Some("ca.pem".to_owned()),
+        client_certificate: Some("own.pem".to_owned()),
+        server_name: Some("example.org".to_owned()),
+        handshakes: "resumed".to_owned(),
+    }
+}
+
+/// Three full handshakes of 2 ms, one resumed, and two that failed.
+pub(crate) fn encrypt(tally: &mut Tally) {
+    let certificate = rcgen::generate_simple_self_signed(["example.org".to_owned()]);
+    let der: Box<[u8]> = certificate.expect("a name").cert.der().as_ref().into();
+    for resumption in [Resumption::None, Resumption::None, Resumption::None, Resumption::Resumed] {
+        let agreed = Agreed {
+            version: "TLSv1.3",
+            cipher: "TLS_AES_128_GCM_SHA256",
+            resumption,
+            protocol: Some(b"http/1.1".as_slice().into()),
+            server_name: None,
+            peer_certificate: Some(der.clone()),
+        };
+        tally.agree(&agreed, 2_000_000);
+    }
+    tally.fail_handshake(HandshakeFault::Cut);
+    tally.fail_handshake(HandshakeFault::Cut);
 }
 
 /// A second at those rates.
