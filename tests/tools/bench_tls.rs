@@ -26,16 +26,19 @@ impl Proxy {
     fn before(server: SocketAddr, protocols: &'static [&'static str]) -> Self {
         let directory = Directory::new();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
-        directory.write("own.pem", made.cert.pem());
-        directory.write("own.key", made.signing_key.serialize_pem());
+        let mut params = rcgen::CertificateParams::new(names).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // Each has its own name as an authority, too.
+        params.distinguished_name.push(rcgen::DnType::CommonName, address.to_string());
+        let key = rcgen::KeyPair::generate().unwrap();
+        directory.write("own.pem", params.self_signed(&key).unwrap().pem());
+        directory.write("own.key", key.serialize_pem());
         let (certificate, key) = (directory.join("own.pem"), directory.join("own.key"));
         let identity = Identity::read(&certificate, &key).unwrap();
         let tickets = Tickets::new().unwrap();
         let acceptor =
             Acceptor::new(&[identity], protocols, &ClientCertificates::Ignored, &tickets).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let (connection, acceptor) = (connection.unwrap(), acceptor.clone());

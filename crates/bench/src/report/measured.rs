@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::{HostFacts, ServerUse, ThreadUse};
 use crate::report::encryption::EncryptionPlanReport;
 use crate::report::hold::HoldReport;
-use crate::tally::Tally;
+use crate::tally::{FailureKind, Tally};
 
 /// Everything in a report.
 #[derive(Debug, Clone)]
@@ -135,6 +135,14 @@ pub struct PlanReport {
 }
 
 impl PlanReport {
+    /// The kinds of failure that this plan can have: there is no handshake without encryption.
+    pub(crate) fn failure_kinds(&self) -> impl Iterator<Item = FailureKind> {
+        let has_handshakes = self.tls.is_some();
+        FailureKind::ALL
+            .into_iter()
+            .filter(move |kind| has_handshakes || *kind != FailureKind::Handshake)
+    }
+
     /// Whether there was more than one rate.
     pub(crate) fn has_many_rates(&self) -> bool {
         let is_other = |rate| Some(rate) != self.rate_from_per_s;

@@ -75,13 +75,13 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
 /// The results of requests and connections, run by run.
 pub(super) fn write_runs(report: &Report, page: &mut Page) {
     let mut columns = vec!["run", "answered/s", "p50", "p99", "asked", "sent", "answered"];
-    columns.extend(FailureKind::ALL.iter().map(|kind| kind.name()));
+    columns.extend(report.plan.failure_kinds().map(FailureKind::name));
     let rows = report.runs.iter().enumerate().map(|(at, run)| {
         let requests = &run.requests;
         let of_answers = |time_ns: u64| or_dash((requests.answered > 0).then_some(time_ns as f64));
         let times = [run.response.p50_ns, run.response.p99_ns].map(of_answers);
         let counts = [requests.asked, requests.sent, requests.answered].map(count);
-        let failed = FailureKind::ALL.map(|kind| count(requests.failed_by.of(kind)));
+        let failed = report.plan.failure_kinds().map(|kind| count(requests.failed_by.of(kind)));
         let cells = [rate(run.rate_per_s)].into_iter().chain(times).chain(counts).chain(failed);
         row(&(at + 1).to_string(), cells)
     });

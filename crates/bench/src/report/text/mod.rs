@@ -16,7 +16,6 @@ use crate::report::run::RunReport;
 use crate::report::schema::Report;
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
-use crate::tally::FailureKind;
 
 /// Seconds from nanoseconds.
 const SECOND_NS: f64 = 1e9;
@@ -178,7 +177,7 @@ fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
         writeln!(out, "{} found, {} missing: {share}", count(found), count(missing))?;
     }
     name(out, "failed by")?;
-    for (at, kind) in FailureKind::ALL.into_iter().enumerate() {
+    for (at, kind) in report.plan.failure_kinds().enumerate() {
         let separator = if at == 0 { "" } else { ", " };
         let failed: u64 = report.runs.iter().map(|run| run.requests.failed_by.of(kind)).sum();
         write!(out, "{separator}{} {}", kind.name(), count(failed))?;

@@ -88,7 +88,8 @@ fn kept_connections_shake_hands_once_and_the_report_says_with_whom() {
     assert!(text.contains("tls         3 handshakes, 0 resumed (0.0 %), 0 failed"), "{text}");
     assert!(text.contains("\nhandshake  ") && text.contains("CN=Authority of tests"), "{text}");
     assert!(!text.contains("NOT CHECKED"), "{text}");
-    assert_eq!(Report::from_json(&report.to_json()).unwrap().runs[0].tls, report.runs[0].tls);
+    let read = Report::from_json(&report.to_json()).unwrap();
+    assert_eq!(read.runs[0].tls.as_ref().unwrap().agreements, tls.agreements);
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn assert_refused(plan: &Plan, reason: &str) {
 
 #[test]
 fn a_certificate_that_is_not_accepted_is_named_by_its_fault() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new(), Authority::named("Another authority"));
     let right = answering(authority.acceptor(&NAMES));
     assert_refused(&secret(right, trusting(&other)), "unknown_authority");
     let elsewhere = answering(authority.acceptor(&["other.example"]));
@@ -199,11 +200,7 @@ fn a_server_that_refuses_is_named_by_its_alert() {
 #[test]
 fn a_server_that_does_not_shake_hands_is_named_by_what_it_does_instead() {
     let authority = Authority::new();
-    let plain = crate::faults::server::answering(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let ask = || trusting(&authority);
-    // It waits for the end of a line that does not come, until it is told an end.
-    let waiting = of_urls(&[format!("https://{plain}/")], ask(), impatient_plan(plain));
-    assert_refused(&waiting, "timeout");
     let talking = accepting(|mut connection| {
         std::io::Write::write_all(&mut connection, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         // Until the generator ends.
