@@ -42,6 +42,8 @@ impl Proxy {
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let (connection, acceptor) = (connection.unwrap(), acceptor.clone());
+                // The first answer would wait for the acknowledgement of the tickets before it.
+                connection.set_nodelay(true).unwrap();
                 thread::spawn(move || {
                     if let Ok(client) = Stream::accept(&acceptor, connection) {
                         carry(client, TcpStream::connect(server).unwrap());

@@ -91,6 +91,8 @@ pub(crate) fn accepting(work: impl Fn(TcpStream) + Send + Sync + 'static) -> Soc
     thread::spawn(move || {
         for connection in listener.incoming() {
             let (connection, work) = (connection.unwrap(), Arc::clone(&work));
+            // The first answer would wait for the acknowledgement of the tickets before it.
+            connection.set_nodelay(true).unwrap();
             thread::spawn(move || work(connection));
         }
     });
