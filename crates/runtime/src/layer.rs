@@ -3,6 +3,8 @@
 //! Owns one connection's transport and the encoded bytes for which its socket had no room. An idle layer holds no
 //! bytes: the buffers for decoding and encoding are lent by the scheduler. Never interprets bytes.
 
+mod opened;
+
 use std::io::{self, IoSlice};
 use std::rc::Rc;
 
@@ -12,6 +14,7 @@ use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 use crate::outbox::{Outbox, Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
+pub(crate) use opened::Opened;
 
 /// A connection's transport.
 pub(crate) struct Layer {
@@ -49,25 +52,6 @@ pub(crate) struct Lent {
     wire: Vec<u8>,
     /// Bytes of a file, or of several parts, that are about to be encoded.
     plain: Vec<u8>,
-}
-
-/// The result of a receive through a layer. The decoded bytes are in the buffer that was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
-    /// Plain bytes.
-    Bytes(Rest),
-    /// The handshake is over; perhaps there are plain bytes too.
-    Agreed(Rest),
-    /// No plain bytes yet, though something was received.
-    Nothing(Rest),
-    /// Nothing now.
-    Blocked,
-    /// The peer announced its end, and all bytes before it were delivered.
-    End,
-    /// The connection failed after the handshake.
-    Failed,
-    /// The handshake failed, or the peer refused what this side had agreed on.
-    Refused(Violation),
 }
 
 impl Layer {

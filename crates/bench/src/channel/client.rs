@@ -3,6 +3,7 @@
 //! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no
 //! server.
 
+mod encrypted;
 mod publisher;
 
 use std::ops::Range;
@@ -146,15 +147,6 @@ impl Subscribers {
         context.output.put(&self.request);
     }
 
-    fn fail_handshake(&mut self, subscriber: &mut Subscriber, fault: HandshakeFault) {
-        self.tally.handshakes.get_or_insert_default().fail(fault);
-        // In TLS 1.3 a server may refuse after this side has agreed.
-        if matches!(subscriber.phase, Phase::ShakingHands | Phase::Asking) {
-            subscriber.phase = Phase::Connecting;
-            self.fail(&fault.to_string());
-        }
-    }
-
     /// The answer to the handshake.
     fn take_head(
         &mut self,
@@ -278,9 +270,7 @@ impl Service for Subscribers {
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
-        let Beginning::Connecting { ticket } = beginning else { return None };
-        let way = self.share.way(u32::try_from(ticket).unwrap_or(u32::MAX));
-        self.orders.plan.plan.transport(self.connector.as_ref(), way.peer)
+        self.transport_of(beginning)
     }
 
     fn on_agreed(
@@ -288,11 +278,7 @@ impl Service for Subscribers {
         subscriber: &mut Subscriber,
         context: &mut Context<'_, NoMessage>,
     ) -> Next {
-        if let Some(agreed) = context.agreed() {
-            let took_ns = context.now.monotonic_ns.saturating_sub(subscriber.since_ns);
-            self.tally.handshakes.get_or_insert_default().agree(&agreed, took_ns);
-            self.ask(subscriber, context);
-        }
+        self.take_agreement(subscriber, context);
         Next::Read
     }
 
@@ -357,12 +343,10 @@ impl Service for Subscribers {
     }
 
     fn on_close(&mut self, mut subscriber: Subscriber, reason: CloseReason) {
-        if subscriber.phase == Phase::ShakingHands {
-            self.fail_handshake(&mut subscriber, HandshakeFault::Cut);
-        }
         match subscriber.phase {
             Phase::Asking => self.fail("no answer to the handshake"),
-            Phase::Connecting | Phase::ShakingHands => {}
+            Phase::ShakingHands => self.fail_handshake(&mut subscriber, HandshakeFault::Cut),
+            Phase::Connecting => {}
             Phase::Subscribed => {
                 self.tally.end(subscriber.received);
                 if self.orders.signs.over.load(Ordering::Acquire) == 0 {

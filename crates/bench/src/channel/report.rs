@@ -168,6 +168,18 @@ impl ChannelReport {
         to_pretty_json(self)
     }
 
+    fn write_encryption(&self, out: &mut impl Write) -> fmt::Result {
+        let faults = sum_faults(self.tls.iter());
+        let lines = self
+            .tls_plan
+            .as_ref()
+            .map(|plan| encryption_lines(plan, self.tls.as_ref(), &faults, self.begun_unix_s));
+        for (line, at) in lines.iter().flatten().zip(0..) {
+            writeln!(out, "{:<12}{line}", if at == 0 { "tls" } else { "" })?;
+        }
+        Ok(())
+    }
+
     /// Writes the report for a person.
     ///
     /// # Errors
@@ -186,14 +198,7 @@ impl ChannelReport {
         if !self.failed.is_empty() {
             writeln!(out, "failed      {}", of(&self.failed))?;
         }
-        let faults = sum_faults(self.tls.iter());
-        let lines = self
-            .tls_plan
-            .as_ref()
-            .map(|plan| encryption_lines(plan, self.tls.as_ref(), &faults, self.begun_unix_s));
-        for (line, at) in lines.iter().flatten().zip(0..) {
-            writeln!(out, "{:<12}{line}", if at == 0 { "tls" } else { "" })?;
-        }
+        self.write_encryption(out)?;
         writeln!(
             out,
             "published   {} messages of {} bytes",

@@ -26,7 +26,7 @@ impl Client {
     /// agreed: then requests are under way.
     pub(super) fn fail_handshake(&mut self, connection: &mut Connection, fault: HandshakeFault) {
         let now_ns = self.now_ns;
-        self.tally.fail_handshake(fault);
+        self.tally.handshakes.get_or_insert_default().fail(fault);
         if connection.phase == Phase::ShakingHands {
             self.opened(connection.number);
             self.tally.refuse(now_ns.saturating_sub(connection.since_ns));

@@ -9,6 +9,7 @@ mod ask;
 mod connection;
 mod encrypted;
 mod live;
+mod opening;
 mod pacer;
 mod replies;
 mod replying;

@@ -14,7 +14,7 @@ use crate::report::run::{
 use crate::report::schema::{Report, Tool};
 use crate::report::summary::Summary;
 use crate::report::verdict::Verdict;
-use crate::tally::{Connections, Latency, Seconds, Tally};
+use crate::tally::{Connections, Seconds, Tally};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -66,26 +66,6 @@ impl RunReport {
             steal_share: run.steal_share,
             clock: run.clock,
             littles_law: littles_law(run, plan),
-        }
-    }
-}
-
-impl LatencyReport {
-    /// The figures of a distribution, and all of it.
-    pub fn of(latency: &Latency) -> LatencyReport {
-        LatencyReport {
-            count: latency.count(),
-            clamped: latency.clamped(),
-            min_ns: latency.minimum_ns(),
-            p50_ns: latency.quantile_ns(0.5),
-            p90_ns: latency.quantile_ns(0.9),
-            p95_ns: latency.quantile_ns(0.95),
-            p99_ns: latency.quantile_ns(0.99),
-            p99_9_ns: latency.quantile_ns(0.999),
-            p99_99_ns: latency.quantile_ns(0.9999),
-            max_ns: latency.maximum_ns(),
-            mean_ns: latency.mean_ns(),
-            hdr_v2: latency.to_text(),
         }
     }
 }

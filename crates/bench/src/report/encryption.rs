@@ -8,7 +8,7 @@ use tls::Certificate;
 
 use crate::plan::{Encryption, EncryptionAsk, Handshakes as Wanted, Trust};
 use crate::report::figures::numbered;
-use crate::report::run::LatencyReport;
+use crate::report::latency::LatencyReport;
 use crate::tally::{Handshakes, Terms};
 
 /// Seconds of a day.

@@ -10,6 +10,7 @@ pub mod figures;
 mod hold;
 pub mod html;
 mod json;
+mod latency;
 mod measured;
 mod percentile;
 mod run;

@@ -296,11 +296,6 @@ impl Tally {
         self.spent.connect_ns += handshake_ns;
     }
 
-    /// The handshake of an established connection has failed.
-    pub fn fail_handshake(&mut self, fault: HandshakeFault) {
-        self.handshakes.get_or_insert_default().fail(fault);
-    }
-
     /// A connection can carry requests.
     #[inline]
     pub fn open(&mut self) {

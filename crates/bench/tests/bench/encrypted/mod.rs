@@ -227,6 +227,7 @@ fn a_slow_handshake_is_part_of_the_response_time_in_an_open_loop_and_of_no_servi
     let authority = Authority::new();
     let offered = authority.acceptor(&NAMES);
     let address = accepting(move |connection| {
+        // Paced: this server is slow on purpose; nothing is waited for.
         std::thread::sleep(Duration::from_millis(SLOW_MS));
         if let Ok(stream) = Stream::accept(&offered, connection) {
             converse(stream);

@@ -197,7 +197,7 @@ fn a_server_that_breaks_the_handshake_is_told_apart_from_one_that_is_not_there()
 #[test]
 fn a_server_that_refuses_after_the_caller_has_agreed_is_told_with_its_alert_until_it_has_sent_something()
  {
-    for (text, expected) in [(&b""[..], Some(Violation::Alert(116))), (b"question", None)] {
+    for (text, expected) in [(&b""[..], Some(Violation::Alert(116))), (b"hello", None)] {
         let mut stage = Stage::new(1, Faults::none(), text);
         for _ in 0..100 {
             stage.step();
