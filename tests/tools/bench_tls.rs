@@ -141,7 +141,7 @@ fn a_server_that_is_not_trusted_has_no_valid_figures_and_says_what_to_do() {
     let server = Plan::new().file("a.txt", "hello").start();
     let proxy = Proxy::before(server.address(), &["http/1.1"]);
     let other = Proxy::before(server.address(), &["http/1.1"]);
-    let url = format!("https://localhost:{}/", proxy.address.port());
+    let url = format!("https://localhost:{}/a.txt", proxy.address.port());
     let output =
         bench(&["http", &url, &other.trusted(), "-c=2", "-t=1", "-d=300ms", "--warmup=0s"]);
     let printed = printed_by(&output);
@@ -232,8 +232,8 @@ fn options_of_tls_that_are_wrong_are_named() {
     for (words, status, expected) in [
         (&["--key=a.key"][..], 2, "--cert"),
         (&["--sni=no name"], 2, "--sni: `no name` is not the name of a server"),
-        (&["--cacert=no.pem"], 1, "--cacert: `no.pem`: No such file"),
-        (&["-k", "--cert=no.pem"], 1, "--cert: `no.pem`: No such file"),
+        (&["--cacert=no.pem"], 1, "--cacert: cannot read `no.pem`: No such file"),
+        (&["-k", "--cert=no.pem"], 1, "--cert: cannot read `no.pem`: No such file"),
         (&["-k", "--cacert=no.pem"], 2, "--cacert"),
     ] {
         let output = bench(&[&["http", url], words].concat());
