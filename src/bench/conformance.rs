@@ -1,19 +1,20 @@
 //! The verb `bench conformance`: the suite of HTTP/1.1 requirements, played against any server.
 
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::sync::Arc;
 
-use bench::plan::{Address, AddressError, Ownership, Url, resolve};
-use conformance::{Capability, Detail, Level, Options, Target};
+use bench::plan::{Address, AddressError, Encryption, Ownership, Url, resolve};
+use conformance::{Capability, Detail, Level, Options, Over, Target};
 
 use super::flags::Conformance;
+use super::plan::{encryption_ask, encryption_failure};
+use super::reaching::Encrypted;
 use crate::Failure;
 use crate::output::print_line;
 
 /// Runs the suite and prints the report.
 pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
     let (target, options) = (target(flags)?, options(flags)?);
-    reach(target.address, flags.timeout)?;
+    super::reaching::reach(&target, flags.timeout)?;
     let report = conformance::run(&target, &options);
     let detail = if flags.exchanges { Detail::Everything } else { Detail::Failures };
     let text = if flags.json { report.to_json() } else { report.to_text(detail) };
@@ -28,16 +29,6 @@ pub(crate) fn run(flags: &Conformance) -> Result<(), Failure> {
         return Err(Failure::Failed(text));
     }
     Ok(())
-}
-
-/// A server that cannot be reached is an error, not a failed requirement.
-#[expect(clippy::disallowed_types, reason = "closed at once, before any thread or table exists")]
-fn reach(address: SocketAddr, patience: Duration) -> Result<(), Failure> {
-    std::net::TcpStream::connect_timeout(&address, patience).map(drop).map_err(|error| {
-        Failure::Failed(format!(
-            "{address}: cannot connect ({error}); see that a server listens there"
-        ))
-    })
 }
 
 fn target(flags: &Conformance) -> Result<Target, Failure> {
@@ -58,7 +49,8 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
         Err(error) => return Err(Failure::Failed(error.to_string())),
     };
     let mut target = Target::new(address);
-    target.host = flags.host.clone().unwrap_or_else(|| url.place.host_field());
+    target.host = flags.host.clone().unwrap_or_else(|| url.host_field());
+    target.over = over(&url, flags)?;
     for offer in &flags.offers {
         let names = || Capability::ALL.map(Capability::name).join(", ");
         let known = offer.split_once('=').and_then(|(name, value)| {
@@ -71,6 +63,15 @@ fn target(flags: &Conformance) -> Result<Target, Failure> {
         target = target.with(capability, value);
     }
     Ok(target)
+}
+
+/// What encrypts the connections, if the URL says so.
+fn over(url: &Url, flags: &Conformance) -> Result<Option<Arc<dyn Over>>, Failure> {
+    let Some(host) = url.server_name() else { return Ok(None) };
+    let ask = encryption_ask(&flags.tls);
+    let name = ask.server_name.clone().unwrap_or(host);
+    let encryption = Encryption::new(ask, &["http/1.1"]).map_err(encryption_failure)?;
+    Ok(Some(Arc::new(Encrypted::new(encryption.connector().without_resumption(), name))))
 }
 
 fn options(flags: &Conformance) -> Result<Options, Failure> {

@@ -1,7 +1,9 @@
 //! The flags of `velodrome bench`, with help and examples. Parsing only.
 
 mod channel;
+mod conformance;
 mod store;
+mod tls;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,7 +15,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::timing::RateFlag;
 use crate::duration::duration;
 pub(crate) use channel::Channel;
+pub(crate) use conformance::Conformance;
 pub(crate) use store::Store;
+pub(crate) use tls::Tls;
 
 /// The load generator.
 #[derive(Debug, Args)]
@@ -37,7 +41,7 @@ pub(crate) enum Verb {
     /// Find the highest rate at which a server meets response time objectives.
     Knee(Box<Knee>),
     /// Test a server against the requirements of HTTP/1.1.
-    Conformance(Conformance),
+    Conformance(Box<Conformance>),
 }
 
 const HTTP_EXAMPLES: &str = "Examples:
@@ -46,6 +50,9 @@ const HTTP_EXAMPLES: &str = "Examples:
   velodrome bench http http://127.0.0.1:8080/ --rate 1k:50k -d 60s
   velodrome bench http http://127.0.0.1:8080/ --rate 0:5k@30s,5k@60s
   velodrome bench http http://127.0.0.1:8080/ --close    a new connection for each request
+  velodrome bench http https://127.0.0.1:8443/ -k        over TLS, without a check of the certificate
+  velodrome bench http https://example.org/ --cacert ca.pem --close               full handshakes
+  velodrome bench http https://example.org/ --cacert ca.pem --close --tls-resume  resumed ones, as of browsers
   velodrome bench http '127.0.0.1:8080/{{key:zipf:1000:1.1}}' 127.0.0.1:8080/ --weight 9,1
   velodrome bench http unix:/run/server.sock:/ --method POST --body '{\"id\": {{counter}}}'
   velodrome bench http http://127.0.0.1:8080/ --runs 5 --html report.html
@@ -65,6 +72,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid, 5 a con
 const HOLD_EXAMPLES: &str = "Examples:
   velodrome bench hold 127.0.0.1:8080 -c 15000
   velodrome bench hold http://127.0.0.1:8080/ -c 200000 --server-pid 4711
+  velodrome bench hold https://127.0.0.1:8443 -k -c 15000
   velodrome bench hold http://10.0.0.2/ -c 100000 --source 10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
@@ -79,20 +87,10 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 const COMPARE_EXAMPLES: &str = "Examples:
   velodrome bench compare before.json after.json
   velodrome bench compare http://127.0.0.1:8080/ http://127.0.0.1:8081/ --rounds 10 -d 5s
+  velodrome bench compare http://127.0.0.1:8080/ https://127.0.0.1:8443/ -k    what does TLS cost?
   velodrome bench compare 'velodrome bench http 127.0.0.1:8080 --json' './other-way --json'
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 a result is not valid, 4 B is significantly worse.";
-
-const CONFORMANCE_EXAMPLES: &str = "Examples:
-  velodrome bench conformance 127.0.0.1:8080
-  velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --offers missing=/none
-  velodrome bench conformance 127.0.0.1:8080 --offers file=/index.html --only range --exchanges
-  velodrome bench conformance 127.0.0.1:8080 --only chunked --json
-
-Which requirements can be tested depends on the capabilities of the server: file, empty-file, \
-directory, missing, echo, redirect, dotfile, outside-link and precompressed are paths, body-limit \
-is a number of bytes. The file is text of at least 1,000 bytes.
-Exit status: 0 all tested requirements are met, 1 some are not or none was tested, 2 wrong usage.";
 
 /// How requests arrive at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,7 +104,7 @@ pub(crate) enum ArrivalsFlag {
 #[derive(Debug, Args)]
 #[command(after_help = HTTP_EXAMPLES)]
 pub(crate) struct Http {
-    /// The URLs to request: http://HOST:PORT/PATH, HOST:PORT or unix:SOCKET:/PATH.
+    /// The URLs to request: http://HOST:PORT/PATH, https://HOST:PORT/PATH, HOST:PORT or unix:SOCKET:/PATH.
     #[arg(required_unless_present = "urls_file", value_name = "URL")]
     pub(crate) urls: Vec<String>,
     /// A file with more URLs, one per line; `#` starts a comment.
@@ -261,6 +259,11 @@ pub(crate) struct Surroundings {
     /// Confirm that a host outside private networks is yours.
     #[arg(long)]
     pub(crate) i_own_this_host: bool,
+    /// Resume TLS sessions on new connections, as browsers do [default: a full handshake on each].
+    #[arg(long, help_heading = "TLS")]
+    pub(crate) tls_resume: bool,
+    #[command(flatten)]
+    pub(crate) tls: Tls,
 }
 
 /// Output of results without a page.
@@ -287,7 +290,7 @@ pub(crate) struct Output {
 #[derive(Debug, Args)]
 #[command(after_help = HOLD_EXAMPLES)]
 pub(crate) struct Hold {
-    /// The server: http://HOST:PORT/PATH, HOST:PORT or unix:SOCKET:/PATH.
+    /// The server: http://HOST:PORT/PATH, https://HOST:PORT/PATH, HOST:PORT or unix:SOCKET:/PATH.
     #[arg(value_name = "URL|ADDR")]
     pub(crate) url: String,
     /// Connections.
@@ -355,42 +358,4 @@ pub(crate) struct Compare {
     pub(crate) place: Surroundings,
     #[command(flatten)]
     pub(crate) form: Form,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = CONFORMANCE_EXAMPLES)]
-pub(crate) struct Conformance {
-    /// The server: HOST:PORT.
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
-    /// Value of the Host field [default: ADDR].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host: Option<String>,
-    /// A capability of the server. May be repeated.
-    #[arg(long, value_name = "WHAT=VALUE")]
-    pub(crate) offers: Vec<String>,
-    /// Test only requirements whose name contains this. May be repeated.
-    #[arg(long, value_name = "PART")]
-    pub(crate) only: Vec<String>,
-    /// Test only requirements of this level: must, should, attack or policy. May be repeated.
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) level: Vec<String>,
-    /// Timeout of an answer.
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = duration)]
-    pub(crate) timeout: Duration,
-    /// When the server gives up on slow clients [default: slow attacks are skipped].
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) slow_deadline: Option<Duration>,
-    /// Number of requirements to test concurrently.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub(crate) parallel: usize,
-    /// Print what was sent and received for every requirement, not only for failed ones.
-    #[arg(long)]
-    pub(crate) exchanges: bool,
-    /// Confirm that a host outside private networks is yours.
-    #[arg(long)]
-    pub(crate) i_own_this_host: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -9,6 +9,7 @@ mod http;
 mod knee;
 pub(crate) mod page;
 pub(crate) mod plan;
+mod reaching;
 pub(crate) mod screen;
 mod store;
 pub(crate) mod timing;

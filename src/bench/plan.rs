@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use bench::host::ProcessSample;
 use bench::plan::{
-    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Lifetime, Ownership,
-    Pinning, Plan, Ramp, Request, Room, StoreAim, Upkeep, Url, check_sources,
+    AddressError, Aim, AimError, Arrivals, Body, BodyCheck, Check, Cpus, Encryption, EncryptionAsk,
+    EncryptionError, Handshakes, Lifetime, OwnFiles, Ownership, Peer, Pinning, Plan, Ramp, Request,
+    Room, StoreAim, Trust, Upkeep, Url, check_sources,
 };
 
 use super::flags::{
     ArrivalsFlag, Asking, Channel, Compare, Expecting, Hold, Http, Knee, Load, Store, Surroundings,
+    Tls,
 };
 use super::timing::{RateFlag, Timing};
 use crate::Failure;
@@ -81,8 +83,20 @@ pub(crate) fn channel(flags: &Channel) -> Result<Plan, Failure> {
     let duration = Some(flags.duration);
     let timing = Timing::of(None, Arrivals::Constant, duration, flags.duration)?;
     let load = plain_load(flags.connections, duration);
-    let plan = plan(std::slice::from_ref(&flags.url), &load, &flags.place, timing)?;
+    let plan = plan(&[of_websocket(&flags.url)], &load, &flags.place, timing)?;
     Ok(Plan { upkeep: Upkeep::Hold, ..plan })
+}
+
+/// The URL of the request that opens a WebSocket (RFC 6455 section 3).
+fn of_websocket(url: &str) -> String {
+    for (scheme, plain) in [("ws://", "http://"), ("wss://", "https://")] {
+        if let Some((front, rest)) = url.split_at_checked(scheme.len())
+            && front.eq_ignore_ascii_case(scheme)
+        {
+            return format!("{plain}{rest}");
+        }
+    }
+    url.to_owned()
 }
 
 /// The plan of `bench store`.
@@ -101,8 +115,9 @@ pub(crate) fn store(flags: &Store, aim: StoreAim) -> Result<Plan, Failure> {
     let url = aim.targets.first().map(|target| target.url.place.to_string()).unwrap_or_default();
     let plan = plan(&[url], &load, &flags.place, timing)?;
     let upkeep = if flags.hold { Upkeep::Hold } else { Upkeep::Replace };
+    let encryption = encryption(&flags.place, &aim.peers, &[])?;
     let (targets, peers, count) = (aim.targets, aim.peers, flags.requests);
-    Ok(Plan { targets, peers, count, store: Some(store), upkeep, ..plan })
+    Ok(Plan { targets, peers, encryption, count, store: Some(store), upkeep, ..plan })
 }
 
 fn arrivals(flag: ArrivalsFlag) -> Arrivals {
@@ -155,6 +170,7 @@ fn plan(
         (None, Pin::Named(cpus)) => u32::try_from(cpus.len()).unwrap_or(u32::MAX),
         (None, Pin::None | Pin::Last) => default(),
     };
+    let encryption = encryption(place, &aim.peers, &["http/1.1"])?;
     let mut plan = Plan {
         targets: aim.targets,
         peers: aim.peers,
@@ -171,6 +187,7 @@ fn plan(
         pipeline: load.pipeline,
         timeout: place.timeout,
         check: check(&load.expecting)?,
+        encryption,
         store: None,
         sources: place.source.clone(),
         server: place.server_pid,
@@ -182,6 +199,42 @@ fn plan(
     room.spread_sources(&mut plan);
     room.check(&plan).map_err(wrong_use)?;
     Ok(plan)
+}
+
+/// How connections to these peers are encrypted, and the protocols that they offer; `None` if all are plain.
+fn encryption(
+    place: &Surroundings,
+    peers: &[Peer],
+    protocols: &[&str],
+) -> Result<Option<Encryption>, Failure> {
+    if peers.iter().all(|peer| peer.server_name.is_none()) {
+        return Ok(None);
+    }
+    let handshakes = if place.tls_resume { Handshakes::Resumed } else { Handshakes::Full };
+    let ask = EncryptionAsk { handshakes, ..encryption_ask(&place.tls) };
+    Encryption::new(ask, protocols).map(Some).map_err(encryption_failure)
+}
+
+/// What these flags say about encrypted connections; every handshake is a full one.
+pub(crate) fn encryption_ask(tls: &Tls) -> EncryptionAsk {
+    let own = tls.cert.as_ref().map(|certificate| OwnFiles {
+        certificate: certificate.clone(),
+        key: tls.key.as_ref().unwrap_or(certificate).clone(),
+    });
+    let trust = match &tls.cacert {
+        _ if tls.insecure => Trust::Anyone,
+        Some(file) => Trust::File(file.clone()),
+        None => Trust::System,
+    };
+    EncryptionAsk { trust, own, server_name: tls.sni.clone(), handshakes: Handshakes::Full }
+}
+
+/// A file may be right later: that is not wrong use.
+pub(crate) fn encryption_failure(error: EncryptionError) -> Failure {
+    match error {
+        EncryptionError::Name(_) => wrong_at("--sni", error),
+        error => Failure::Failed(error.to_string()),
+    }
 }
 
 fn wrong_use(error: impl Display) -> Failure {
@@ -414,7 +467,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place_and_mend() {
         for (words, expected) in [
-            ("https://127.0.0.1/", "https://127.0.0.1/: https is not spoken here"),
+            ("ftp://127.0.0.1/", "ftp://127.0.0.1/: the scheme is neither http nor https"),
             ("http://8.8.8.8/", "--i-own-this-host"),
             (
                 "http://no-such-name.invalid/",

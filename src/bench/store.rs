@@ -23,12 +23,12 @@ const FILL_DURATION: Duration = Duration::from_secs(24 * 3600);
 pub(crate) fn run(flags: &Store) -> Result<(), Failure> {
     flags.output.html.as_deref().map_or(Ok(()), |file| page::check("--html", file))?;
     let (ownership, ask) = (ownership(flags), ask(flags));
-    let aim = StoreAim::at(&flags.address, &ask, ownership).map_err(wrong)?;
+    let of_flags = |aim: StoreAim| if flags.encrypted { aim.encrypted() } else { aim };
+    let aim = of_flags(StoreAim::at(&flags.address, &ask, ownership).map_err(wrong)?);
     let plan = super::plan::store(flags, aim.clone())?;
     if flags.fill {
-        let StoreAim { aim, .. } =
-            StoreAim::filling(&flags.address, &ask, ownership).map_err(wrong)?;
-        fill(flags, &plan, aim)?;
+        let filling = StoreAim::filling(&flags.address, &ask, ownership).map_err(wrong)?;
+        fill(flags, &plan, of_flags(filling).aim)?;
     }
     let report = measure(&plan, if flags.hold { "hold" } else { "run" })?;
     deliver(&report, &flags.output)

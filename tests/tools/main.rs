@@ -9,6 +9,7 @@ mod bench;
 mod bench_hold;
 mod bench_http;
 mod bench_store;
+mod bench_tls;
 mod conformance;
 mod descriptors;
 mod help;

@@ -7,14 +7,15 @@
 )]
 
 use std::fmt;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::clock::Deadline;
 use crate::limits::{INTERIM_RESPONSES_MAX, READ_BYTES, RECEIVED_BYTES_MAX};
 use crate::response::{Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response};
-use crate::target::Options;
+use crate::stream::Stream;
+use crate::target::{Options, Target};
 
 /// How the server ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ enum Fill {
 
 /// One connection and its transcript.
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     sent: Vec<u8>,
     received: Vec<u8>,
     consumed: usize,
@@ -78,10 +79,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn open(address: SocketAddr, options: &Options) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, options.response_timeout)?;
+    pub(crate) fn open(target: &Target, options: &Options) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&target.address, options.response_timeout)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(options.response_timeout))?;
+        TcpStream::set_read_timeout(&stream, Some(options.response_timeout))?;
+        let stream = match &target.over {
+            Some(over) => over.begin(stream)?,
+            None => Box::new(stream),
+        };
         Ok(Self {
             stream,
             sent: Vec::new(),
@@ -127,7 +133,7 @@ impl Connection {
     pub(crate) fn half_close(&mut self) {
         self.writable = false;
         // It fails if the server has already closed, which is not an error here.
-        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.stream.end_output();
     }
 
     /// Waits until a response of any kind is complete, without taking a final one.
@@ -204,7 +210,7 @@ impl Connection {
         let mut buffer = [0; READ_BYTES];
         let outcome = loop {
             let Some(left) = deadline.left() else { return Fill::Silence };
-            let read = match self.stream.set_read_timeout(Some(left)) {
+            let read = match self.stream.set_read_timeout(left) {
                 Ok(()) => self.stream.read(&mut buffer),
                 Err(error) => Err(error),
             };

@@ -139,7 +139,7 @@ impl Facts {
 }
 
 fn first_answer(target: &Target, options: &Options, request: &[u8]) -> Option<Response> {
-    let mut connection = Connection::open(target.address, options).ok()?;
+    let mut connection = Connection::open(target, options).ok()?;
     connection.send(request);
     connection.next_final(RequestKind::Other).ok().map(|exchange| exchange.response)
 }

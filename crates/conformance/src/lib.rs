@@ -21,6 +21,7 @@ mod play;
 mod report;
 mod response;
 mod run;
+mod stream;
 mod suite;
 mod table;
 mod target;
@@ -34,5 +35,6 @@ pub use response::{
     Fields, Parsed, RequestKind, Response, ResponseError, StreamEnd, parse_response,
 };
 pub use run::{run, run_suite};
+pub use stream::{Over, Stream};
 pub use suite::{Suite, SuiteError};
 pub use target::{Capability, Options, Target};

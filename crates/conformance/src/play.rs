@@ -49,7 +49,7 @@ pub(crate) fn play(
         case,
         facts,
         options,
-        connection: Connection::open(target.address, options)?,
+        connection: Connection::open(target, options)?,
         exchanges: Vec::new(),
         trouble: None,
     };

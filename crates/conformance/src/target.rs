@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::stream::Over;
 
 /// Something a server may offer and a case may need. The caller maps each to a path (or a number).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
@@ -86,6 +89,8 @@ pub struct Target {
     pub host: String,
     /// Its offers.
     pub resources: BTreeMap<Capability, String>,
+    /// What connections are made over TCP, such as encrypted ones; `None`: nothing.
+    pub over: Option<Arc<dyn Over>>,
     /// The content of the file, if the caller knows it. Otherwise the answer to a first plain GET is used.
     pub file_content: Option<Vec<u8>>,
 }
@@ -93,7 +98,13 @@ pub struct Target {
 impl Target {
     /// A server of which only the address is known.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, host: address.to_string(), resources: BTreeMap::new(), file_content: None }
+        Self {
+            address,
+            host: address.to_string(),
+            resources: BTreeMap::new(),
+            over: None,
+            file_content: None,
+        }
     }
 
     /// The same server with one more offer.

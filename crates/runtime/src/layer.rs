@@ -3,6 +3,8 @@
 //! Owns one connection's transport and the encoded bytes for which its socket had no room. An idle layer holds no
 //! bytes: the buffers for decoding and encoding are lent by the scheduler. Never interprets bytes.
 
+mod opened;
+
 use std::io::{self, IoSlice};
 use std::rc::Rc;
 
@@ -12,6 +14,7 @@ use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 use crate::outbox::{Outbox, Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
+pub(crate) use opened::Opened;
 
 /// A connection's transport.
 pub(crate) struct Layer {
@@ -34,7 +37,10 @@ enum Room {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Handshake,
+    /// This side has agreed. The peer may still refuse: in TLS 1.3 it checks a client's certificate after that.
     Agreed,
+    /// The peer has sent something.
+    Confirmed,
     /// Our end of stream has been said.
     Ended,
 }
@@ -60,25 +66,6 @@ impl Lent {
     pub(crate) fn put_plain(&mut self, plain: Vec<u8>) {
         self.plain = plain;
     }
-}
-
-/// The result of a receive through a layer. The decoded bytes are in the buffer that was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opened {
-    /// Plain bytes.
-    Bytes(Rest),
-    /// The handshake is over; perhaps there are plain bytes too.
-    Agreed(Rest),
-    /// No plain bytes yet, though something was received.
-    Nothing(Rest),
-    /// Nothing now.
-    Blocked,
-    /// The peer announced its end, and all bytes before it were delivered.
-    End,
-    /// The connection failed after the handshake.
-    Failed,
-    /// The handshake failed.
-    Refused(Violation),
 }
 
 impl Layer {
@@ -160,6 +147,9 @@ impl Layer {
                 return Opened::Agreed(rest);
             }
             if !plain.is_empty() {
+                if self.stage == Stage::Agreed {
+                    self.stage = Stage::Confirmed;
+                }
                 return Opened::Bytes(rest);
             }
             if self.transport.has_ended() {
@@ -175,7 +165,8 @@ impl Layer {
     fn failed(&self, violation: Violation) -> Opened {
         match self.stage {
             Stage::Handshake => Opened::Refused(violation),
-            Stage::Agreed | Stage::Ended => Opened::Failed,
+            Stage::Agreed if matches!(violation, Violation::Alert(_)) => Opened::Refused(violation),
+            Stage::Agreed | Stage::Confirmed | Stage::Ended => Opened::Failed,
         }
     }
 

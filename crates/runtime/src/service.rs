@@ -257,7 +257,8 @@ pub trait Service {
     }
 
     /// The handshake of its transport failed. The process ends after this, with reason [`CloseReason::Failed`]; it
-    /// cannot have output.
+    /// cannot have output. Told after [`on_agreed`](Self::on_agreed) if the peer refuses by an alert before it has sent
+    /// anything: in TLS 1.3 a server checks a client's certificate when the client has agreed.
     fn on_handshake_failed(
         &mut self,
         _process: &mut Self::Process,

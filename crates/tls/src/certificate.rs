@@ -5,6 +5,7 @@
 
 mod der;
 mod distinguished;
+mod key;
 mod time;
 
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct Certificate {
     pub authority_key: Option<Vec<u8>>,
     /// SHA-256 of the whole certificate.
     pub fingerprint: [u8; 32],
+    /// The kind and size of its key, such as `ECDSA P-256` or `RSA 2048`.
+    pub key: String,
 }
 
 /// The bytes are not a certificate.
@@ -73,7 +76,7 @@ impl Certificate {
         let (not_before, not_after) =
             (time::read(validity.next()?)?, time::read(validity.next()?)?);
         let subject = distinguished::text(signed.expect(der::SEQUENCE)?)?;
-        signed.expect(der::SEQUENCE)?;
+        let key = key::kind(signed.expect(der::SEQUENCE)?)?;
         signed.optional(der::CONTEXT_PRIMITIVE_1)?;
         signed.optional(der::CONTEXT_PRIMITIVE_2)?;
         let mut read = Self {
@@ -85,6 +88,7 @@ impl Certificate {
             serial,
             authority_key: None,
             fingerprint: Sha256::digest(bytes).into(),
+            key,
         };
         if let Some(extensions) = signed.optional(der::CONTEXT_3)? {
             read.read_extensions(extensions)?;

@@ -24,6 +24,7 @@ use rustls::{
 use crate::failure::violation_of;
 use crate::identity::Identity;
 use crate::limits::{CERTIFICATES_HELD_BYTES, CLIENT_SESSIONS};
+use crate::own_sessions::OwnSessions;
 use crate::pem::{PemError, read_certificates};
 use crate::provider::provider;
 use crate::server::agreed_of;
@@ -142,6 +143,15 @@ impl Connector {
     pub fn without_resumption(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = ClientResumption::disabled();
+        Self { config: Arc::new(config) }
+    }
+
+    /// The same with sessions of its own, of which it keeps this many for each server, for one thread that opens many
+    /// connections at once. A session of TLS 1.3 is used once.
+    #[must_use]
+    pub fn with_own_sessions(&self, most: usize) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = ClientResumption::store(Arc::new(OwnSessions::new(most)));
         Self { config: Arc::new(config) }
     }
 

@@ -10,11 +10,13 @@ mod client;
 mod failure;
 mod identity;
 pub mod limits;
+mod own_sessions;
 mod pem;
 mod provider;
 mod self_signed;
 mod server;
 mod session;
+mod stream;
 
 pub use certificate::{Certificate, Malformed};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
@@ -22,3 +24,4 @@ pub use identity::{Flaw, Identity, IdentityError};
 pub use pem::PemError;
 pub use self_signed::{SelfSignedError, self_signed};
 pub use server::{Acceptor, AcceptorError, ClientAuthorities, ClientCertificates, Tickets};
+pub use stream::{Stream, StreamError};

@@ -13,6 +13,7 @@ const CHANNEL_EXAMPLES: &str = "Examples:
   velodrome bench channel 127.0.0.1:8080/channels/news -c 20000 -n 1   how long until the last of 20,000 receives a message?
   velodrome bench channel 127.0.0.1:8080/channels/news --rate 40 -d 30s
   velodrome bench channel 127.0.0.1:8080/channels/news --at-once 16
+  velodrome bench channel wss://127.0.0.1:8443/channels/news -k
 
 Subscribers are WebSockets; a message that one of them sends goes to all. Times count from when a message was due.
 
@@ -21,7 +22,8 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 #[derive(Debug, Args)]
 #[command(after_help = CHANNEL_EXAMPLES)]
 pub(crate) struct Channel {
-    /// The channel: http://HOST:PORT/PATH, HOST:PORT/PATH or unix:SOCKET:/PATH, a WebSocket that delivers what others send.
+    /// The channel: http://HOST:PORT/PATH, https:// or wss:// over TLS, HOST:PORT/PATH or unix:SOCKET:/PATH; a WebSocket that
+    /// delivers what others send.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Subscribers.

@@ -12,6 +12,7 @@ const EXAMPLES: &str = "Examples:
   velodrome bench store 127.0.0.1:6379 --fill            write a million keys, then read at random
   velodrome bench store 127.0.0.1:6379 --sets 10 --dist zipf:0.99 -c 1000
   velodrome bench store 127.0.0.1:6379 --rate 100k --pipeline 16
+  velodrome bench store rediss://127.0.0.1:6380 --cacert ca.pem
   velodrome bench store memcached://127.0.0.1:11211 --fill --keys 10000 --value 1000
 
 A key is `key:` and twelve digits, as in redis-benchmark. Its value begins with these digits, and every value that is read
@@ -22,9 +23,12 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Store {
-    /// The store: HOST:PORT or redis://HOST:PORT, or memcached://HOST:PORT.
+    /// The store: HOST:PORT or redis://HOST:PORT, rediss://HOST:PORT (over TLS), or memcached://HOST:PORT.
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
+    /// Encrypt connections, as with rediss://.
+    #[arg(long = "tls", help_heading = "TLS")]
+    pub(crate) encrypted: bool,
     /// Number of keys.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Keys")]
     pub(crate) keys: u64,

@@ -54,6 +54,10 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-tls", Use::Always),
     // Listeners that encrypt.
     ("velodrome-server", "velodrome-tls", Use::Always),
+    // `bench conformance` over TLS.
+    ("velodrome", "velodrome-tls", Use::Always),
+    // Encrypted connections of the generator, and the facts of certificates in its reports.
+    ("velodrome-bench", "velodrome-tls", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

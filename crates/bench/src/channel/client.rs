@@ -3,6 +3,7 @@
 //! Owns their steps: connect, upgrade to a WebSocket, read. Uses the codec of `wire` and knows no
 //! server.
 
+mod encrypted;
 mod publisher;
 
 use std::ops::Range;
@@ -14,11 +15,13 @@ use runtime::RemoteAddress;
 use runtime::clock::milliseconds;
 use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
-    ClockUse, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
-    Service, ServiceContext,
+    Beginning, ClockUse, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next,
+    Progress, Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
+use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
+use tls::Connector;
 use wire::websocket::{Limits, Opcode, Reader, Role, Step, accept_token, write_masked};
 
 use super::message;
@@ -27,6 +30,7 @@ use super::{ChannelPlan, Signs};
 use crate::client::NoMessage;
 use crate::host::ThreadSample;
 use crate::plan::{Address, Share};
+use crate::tally::HandshakeFault;
 
 /// The key of every handshake. It need not be fresh (RFC 6455 section 10.3 is about caches).
 const KEY: &[u8] = b"dGhlIHNhbXBsZSBub25jZQ==";
@@ -54,6 +58,8 @@ pub(super) struct Subscribers {
     orders: Orders,
     share: Share,
     remotes: Vec<RemoteAddress>,
+    /// How connections are encrypted.
+    connector: Option<Connector>,
     request: Vec<u8>,
     unopened: Range<u32>,
     scratch: Vec<u8>,
@@ -70,6 +76,8 @@ pub(super) struct Subscriber {
     phase: Phase,
     reader: Reader,
     received: u64,
+    /// Since when its handshake is under way.
+    since_ns: u64,
     /// The number after that of the latest message.
     next: u64,
     /// The close code, if there was one.
@@ -79,6 +87,7 @@ pub(super) struct Subscriber {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Connecting,
+    ShakingHands,
     Asking,
     Subscribed,
 }
@@ -92,9 +101,8 @@ impl Subscribers {
             Address::Unix(path) => RemoteAddress::Unix(path.as_path().into()),
         };
         let url = plan.targets.first().map(|target| target.url.clone());
-        let (path, host) = url.map_or_else(Default::default, |url| {
-            (url.path_and_query.clone(), url.place.host_field())
-        });
+        let (path, host) =
+            url.map_or_else(Default::default, |url| (url.path_and_query.clone(), url.host_field()));
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {}\r\n\r\n",
@@ -103,6 +111,7 @@ impl Subscribers {
         Self {
             unopened: 0..share.connections,
             remotes: plan.peers.iter().map(remote).collect(),
+            connector: plan.connector(share.connections),
             share,
             request: request.into_bytes(),
             scratch: Vec::new(),
@@ -130,6 +139,12 @@ impl Subscribers {
     fn fail(&mut self, kind: &str) {
         *self.tally.failed.entry(kind.to_owned()).or_default() += 1;
         self.orders.signs.tried.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asks for a WebSocket.
+    fn ask(&mut self, subscriber: &mut Subscriber, context: &mut Context<'_, NoMessage>) {
+        subscriber.phase = Phase::Asking;
+        context.output.put(&self.request);
     }
 
     /// The answer to the handshake.
@@ -248,9 +263,32 @@ impl Service for Subscribers {
             phase: Phase::Connecting,
             reader: Reader::default(),
             received: 0,
+            since_ns: 0,
             next: 0,
             code: None,
         })
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        self.transport_of(beginning)
+    }
+
+    fn on_agreed(
+        &mut self,
+        subscriber: &mut Subscriber,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Next {
+        self.take_agreement(subscriber, context);
+        Next::Read
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        subscriber: &mut Subscriber,
+        why: Violation,
+        _: &mut Context<'_, NoMessage>,
+    ) {
+        self.fail_handshake(subscriber, why.into());
     }
 
     fn on_input(
@@ -261,7 +299,9 @@ impl Service for Subscribers {
     ) -> Progress {
         match subscriber.phase {
             Phase::Subscribed => self.take_frames(subscriber, input, context),
-            Phase::Connecting | Phase::Asking => self.take_head(subscriber, input, context),
+            Phase::Connecting | Phase::ShakingHands | Phase::Asking => {
+                self.take_head(subscriber, input, context)
+            }
         }
     }
 
@@ -272,9 +312,13 @@ impl Service for Subscribers {
         context: &mut Context<'_, NoMessage>,
     ) -> Next {
         match event {
+            Event::Connected if self.connector.is_some() => {
+                subscriber.phase = Phase::ShakingHands;
+                subscriber.since_ns = context.now.monotonic_ns;
+                Next::Read
+            }
             Event::Connected => {
-                subscriber.phase = Phase::Asking;
-                context.output.put(&self.request);
+                self.ask(subscriber, context);
                 Next::Read
             }
             Event::Resumed => {
@@ -285,14 +329,23 @@ impl Service for Subscribers {
                 self.fail(&format!("not connected: {kind}"));
                 Next::Abort
             }
+            Event::DeadlineReached if subscriber.phase == Phase::Connecting => {
+                self.fail("not connected: timed out");
+                Next::Abort
+            }
+            Event::DeadlineReached if subscriber.phase == Phase::ShakingHands => {
+                self.fail_handshake(subscriber, HandshakeFault::Timeout);
+                Next::Abort
+            }
             Event::DeadlineReached | Event::InputEnded | Event::Overloaded => Next::Abort,
             Event::OutputDrained | Event::PeerFinished | Event::Draining => Next::Read,
         }
     }
 
-    fn on_close(&mut self, subscriber: Subscriber, reason: CloseReason) {
+    fn on_close(&mut self, mut subscriber: Subscriber, reason: CloseReason) {
         match subscriber.phase {
             Phase::Asking => self.fail("no answer to the handshake"),
+            Phase::ShakingHands => self.fail_handshake(&mut subscriber, HandshakeFault::Cut),
             Phase::Connecting => {}
             Phase::Subscribed => {
                 self.tally.end(subscriber.received);

@@ -16,7 +16,7 @@ use std::time::Duration;
 use runtime::launch::{Pinning as LaunchPinning, Plan as LaunchPlan, Spread, Tables, launch};
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Punctuality, Settings};
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, realtime};
 
 use crate::client::{NoMessage, thread_of};
 use crate::host::{CpuTimes, ServerSample, ServerUse, ThreadUse, resident_bytes};
@@ -118,6 +118,7 @@ pub fn run(
     mut look: impl FnMut(&ChannelMoment),
 ) -> Result<ChannelReport, RunError> {
     let interrupts = Interrupts::block();
+    let (begun_unix_s, _) = realtime();
     let servers = servers(&plan.plan);
     let memory = |pids: &[u32]| pids.iter().filter_map(|pid| resident_bytes(*pid)).sum::<u64>();
     let memory_before = memory(&servers);
@@ -164,6 +165,7 @@ pub fn run(
     let (tally, used) = gather(plan, &outcomes)?;
     launched.join()?;
     Ok(ChannelReport::of(report::Measured {
+        begun_unix_s,
         plan,
         opened,
         tally,

@@ -12,18 +12,29 @@ use super::{ChannelPace, ChannelPlan};
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{GENERATOR_BUSY_MAXIMUM, SERVER_BUSY_MINIMUM, STEAL_SHARE_MAXIMUM};
 use crate::report::figures::{count, duration, percent, rate};
-use crate::report::to_pretty_json;
+use crate::report::{
+    EncryptionPlanReport, EncryptionReport, encryption_lines, sum_faults, to_pretty_json,
+};
 use crate::tally::Latency;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelReport {
+    /// When it began, in seconds since 1970-01-01 00:00 UTC.
+    #[serde(default)]
+    pub begun_unix_s: u64,
     /// Connected subscribers.
     pub subscribers: u64,
     /// Wanted subscribers.
     pub wanted: u64,
     /// Connections that did not become subscribers, by reason.
     pub failed: BTreeMap<String, u64>,
+    /// How connections were to be encrypted; null if they were not.
+    #[serde(default)]
+    pub tls_plan: Option<EncryptionPlanReport>,
+    /// The handshakes of encrypted connections; null without any.
+    #[serde(default)]
+    pub tls: Option<EncryptionReport>,
     /// Messages published.
     pub published: u64,
     /// Bytes of each message.
@@ -93,6 +104,7 @@ impl Times {
 
 /// What was measured.
 pub(super) struct Measured<'p> {
+    pub(super) begun_unix_s: u64,
     pub(super) plan: &'p ChannelPlan,
     pub(super) opened: u64,
     pub(super) tally: Tally,
@@ -120,9 +132,12 @@ impl ChannelReport {
             server.as_ref().and_then(|server| each(server.busiest_thread_ns, wall_ns));
         let reasons = reasons(&measured, generator_busy, server_busy);
         Self {
+            begun_unix_s: measured.begun_unix_s,
             subscribers: *opened,
             wanted: u64::from(plan.plan.connections),
             failed: tally.failed.clone(),
+            tls: tally.handshakes.as_deref().map(EncryptionReport::of),
+            tls_plan: plan.plan.encryption.as_ref().map(EncryptionPlanReport::of),
             published: tally.published,
             message_bytes: plan.size as u64,
             received: tally.received,
@@ -153,6 +168,18 @@ impl ChannelReport {
         to_pretty_json(self)
     }
 
+    fn write_encryption(&self, out: &mut impl Write) -> fmt::Result {
+        let faults = sum_faults(self.tls.iter());
+        let lines = self
+            .tls_plan
+            .as_ref()
+            .map(|plan| encryption_lines(plan, self.tls.as_ref(), &faults, self.begun_unix_s));
+        for (line, at) in lines.iter().flatten().zip(0..) {
+            writeln!(out, "{:<12}{line}", if at == 0 { "tls" } else { "" })?;
+        }
+        Ok(())
+    }
+
     /// Writes the report for a person.
     ///
     /// # Errors
@@ -171,6 +198,7 @@ impl ChannelReport {
         if !self.failed.is_empty() {
             writeln!(out, "failed      {}", of(&self.failed))?;
         }
+        self.write_encryption(out)?;
         writeln!(
             out,
             "published   {} messages of {} bytes",

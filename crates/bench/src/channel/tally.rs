@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
-use crate::tally::Latency;
+use crate::tally::{Handshakes, Latency};
 
 /// What a thread hands over.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ impl Arrivals {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) opened: u64,
+    /// The handshakes of encrypted connections; `None` before the first.
+    pub(super) handshakes: Option<Box<Handshakes>>,
     /// Connections that did not become subscribers, by reason.
     pub(super) failed: BTreeMap<String, u64>,
     pub(super) published: u64,
@@ -84,6 +86,9 @@ impl Tally {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.opened += other.opened;
+        if let Some(handshakes) = other.handshakes {
+            self.handshakes.get_or_insert_default().merge(&handshakes);
+        }
         self.published += other.published;
         self.received += other.received;
         self.latency.merge(&other.latency);

@@ -107,7 +107,7 @@ impl Client {
             self.tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
         if !connection.stands {
-            self.count_open(connection, pending.sent_ns);
+            self.count_open(connection);
         }
         connection.since_ns = now_ns;
         connection.has_answered = true;

@@ -141,9 +141,14 @@ impl Client {
         connection.phase = Phase::Over;
     }
 
-    /// No connection could be opened: its request has failed.
+    /// No connection could be established: its request has failed.
     pub(super) fn fail_to_connect(&mut self, number: u32, begun_ns: u64, now_ns: u64) {
         self.tally.refuse(now_ns.saturating_sub(begun_ns));
+        self.fail_unsent(number, FailureKind::Connect, now_ns);
+    }
+
+    /// The request for which a connection was opened has failed.
+    pub(super) fn fail_unsent(&mut self, number: u32, kind: FailureKind, now_ns: u64) {
         let peer = self.share.way(number).peer;
         match &mut self.pacer {
             // A closed loop sends as soon as it can: a request it could not send counts as asked.
@@ -154,7 +159,7 @@ impl Client {
                 }
             }
         }
-        self.tally.fail(FailureKind::Connect, now_ns);
+        self.tally.fail(kind, now_ns);
     }
 
     /// There is no connection left and none will come: the due requests have failed.

@@ -27,6 +27,8 @@ pub(super) struct Pending {
 pub(super) enum Phase {
     /// Not established yet.
     Connecting,
+    /// Established; its handshake is under way.
+    ShakingHands,
     /// It accepts requests.
     Open,
     /// Its last request is in flight.
@@ -47,7 +49,7 @@ pub struct Connection {
     pub(super) stands: bool,
     /// Whether any answer was received on it.
     pub(super) has_answered: bool,
-    /// Since when it is being connected, or idle.
+    /// Since when it is being connected, shakes hands, or is idle.
     pub(super) since_ns: u64,
     pub(super) reader: ResponseReader,
     /// The reader of a store's replies.

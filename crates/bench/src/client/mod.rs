@@ -7,7 +7,9 @@
 mod answer;
 mod ask;
 mod connection;
+mod encrypted;
 mod live;
+mod opening;
 mod pacer;
 mod replies;
 mod replying;
@@ -24,6 +26,7 @@ use std::sync::mpsc::Sender;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Connect};
 use sys::connect::RemoteAddress;
+use tls::Connector;
 
 use crate::host::{ThreadSample, ThreadUse};
 use crate::plan::{Address, Choice, Lifetime, Pace, Plan, Schedule, Share, TemplateState};
@@ -104,6 +107,8 @@ pub struct Client {
     state: TemplateState,
     tally: Tally,
     pacer: Option<Pacer>,
+    /// How encrypted connections are made.
+    connector: Option<Connector>,
     /// Connections being opened because a request waits, by peer.
     opening: Vec<usize>,
     /// Connections that were not opened yet.
@@ -176,6 +181,7 @@ impl Client {
             tally: Tally::new(pace, held, duration_ns),
             state: TemplateState::new(plan.seed, thread, plan.threads),
             opening: vec![0; plan.peers.len()],
+            connector: plan.connector(share.connections),
             pacer,
             share,
             window: window.unwrap_or(Window::NEVER),

@@ -39,7 +39,7 @@ impl Client {
             let _settled = connection.pop();
             self.judge_reply(pending, reply, now_ns);
             if !connection.stands {
-                self.count_open(connection, pending.sent_ns);
+                self.count_open(connection);
             }
             connection.since_ns = now_ns;
             connection.has_answered = true;

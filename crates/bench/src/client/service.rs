@@ -5,11 +5,11 @@
 use std::io;
 
 use runtime::clock::Now;
-use runtime::limits::CONNECTS_PER_TURN;
 use runtime::service::{
-    ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress, Service,
-    ServiceContext,
+    Beginning, ClockUse, CloseReason, Command, Context, Event, ListenerIndex, Next, Progress,
+    Service, ServiceContext,
 };
+use runtime::transport::{Transport, Violation};
 use sys::socket::Peer;
 
 use super::ask::Outlook;
@@ -18,11 +18,11 @@ use super::live::Glance;
 use super::pacer::{Pacer, Taker};
 use super::waits::Waits;
 use super::window::Stage;
-use super::{Client, Finished, NoMessage, OpeningTimes, Window};
+use super::{Client, Finished, NoMessage, Window};
 use crate::host::{ThreadSample, ThreadUse};
 use crate::limits::LIVE_NS;
 use crate::plan::{Lifetime, Upkeep};
-use crate::tally::{FailureKind, Opening, Tally};
+use crate::tally::{FailureKind, HandshakeFault, Opening, Tally};
 
 impl Client {
     /// The connections are established, and the start time is known.
@@ -33,29 +33,6 @@ impl Client {
         self.tally.warm_up(start_ns);
         if let Some(pacer) = &mut self.pacer {
             pacer.start(start_ns);
-        }
-    }
-
-    /// Opens connections that live through the run; others are opened when a request is due.
-    fn begin_opening(&mut self, now_ns: u64) {
-        if self.opens_when_due() {
-            for number in 0..self.share.connections {
-                let peer = self.share.way(number).peer;
-                if let Some(pacer) = &mut self.pacer {
-                    pacer.list_closed(peer, number);
-                }
-            }
-        } else {
-            self.unopened = 0..self.share.connections;
-        }
-        self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
-    }
-
-    /// As many as one turn begins: a million at once would wait in a long queue, whose memory is not given back.
-    fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
-        for _ in 0..CONNECTS_PER_TURN {
-            let Some(number) = self.unopened.next() else { return };
-            context.command(self.connect(number));
         }
     }
 
@@ -101,27 +78,6 @@ impl Client {
         self.stage = Stage::Ended;
         self.live.finish();
         context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });
-    }
-
-    /// From now on the connection, which was established at this time, counts as open.
-    pub(super) fn count_open(&mut self, connection: &mut Connection, connected_ns: u64) {
-        connection.stands = true;
-        self.tally.open(connected_ns.saturating_sub(connection.since_ns));
-        if self.stage != Stage::Counting {
-            self.opening_times.last_ns = self.now_ns;
-        }
-    }
-
-    fn reconnect_due(&mut self, now_ns: u64, context: &mut ServiceContext<'_, NoMessage>) {
-        while let Some((due_ns, number)) = self.retries.front().copied()
-            && due_ns <= now_ns
-        {
-            self.retries.pop_front();
-            self.reconnects.push(number);
-        }
-        while let Some(number) = self.reconnects.pop() {
-            context.command(self.connect(number));
-        }
     }
 
     /// Assigns connections to the waiting requests.
@@ -237,6 +193,36 @@ impl Service for Client {
         Some(Connection::new(number, now_ns))
     }
 
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Connecting { ticket } => self.transport_of(ticket),
+            Beginning::Accepted { .. } => None,
+        }
+    }
+
+    fn on_agreed(
+        &mut self,
+        process: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) -> Next {
+        self.now_ns = context.now.monotonic_ns;
+        if let Some(agreed) = context.agreed() {
+            self.tally.agree(&agreed, self.now_ns.saturating_sub(process.since_ns));
+            self.begin_requests(process, context);
+        }
+        Next::Read
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        process: &mut Connection,
+        why: Violation,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        self.now_ns = context.now.monotonic_ns;
+        self.fail_handshake(process, why.into());
+    }
+
     #[inline]
     fn on_input(
         &mut self,
@@ -258,14 +244,12 @@ impl Service for Client {
         self.now_ns = now_ns;
         match event {
             Event::Connected => {
-                self.opened(process.number);
-                process.phase = Phase::Open;
-                if self.stage == Stage::Opening {
-                    self.greet(process, context);
-                } else {
-                    self.count_open(process, now_ns);
+                self.tally.connected(now_ns.saturating_sub(process.since_ns));
+                if self.is_encrypted(process.number) {
+                    process.phase = Phase::ShakingHands;
                     process.since_ns = now_ns;
-                    self.fill(process, context);
+                } else {
+                    self.begin_requests(process, context);
                 }
                 Next::Read
             }
@@ -274,6 +258,8 @@ impl Service for Client {
                 self.fail_to_connect(process.number, process.since_ns, now_ns);
                 Next::Abort
             }
+            // Only the first message of the handshake may have waited for room.
+            Event::OutputDrained if process.phase == Phase::ShakingHands => Next::Read,
             Event::Resumed | Event::OutputDrained => {
                 self.fill(process, context);
                 Next::Read
@@ -282,6 +268,10 @@ impl Service for Client {
             Event::DeadlineReached if process.phase == Phase::Connecting => {
                 self.opened(process.number);
                 self.fail_to_connect(process.number, process.since_ns, now_ns);
+                Next::Abort
+            }
+            Event::DeadlineReached if process.phase == Phase::ShakingHands => {
+                self.fail_handshake(process, HandshakeFault::Timeout);
                 Next::Abort
             }
             Event::DeadlineReached => {
@@ -302,6 +292,9 @@ impl Service for Client {
                 }
             }
             return;
+        }
+        if process.phase == Phase::ShakingHands {
+            self.fail_handshake(&mut process, HandshakeFault::Cut);
         }
         let first = match reason {
             // The server did not read our request.

@@ -278,6 +278,7 @@ fn notes(
         notes
             .push("not the same was asked: the plans differ in more than their targets".to_owned());
     }
+    notes.extend(encryption(first, second).map(str::to_owned));
     let hosts = first.reports.iter().chain(second.reports).map(|report| &report.host);
     let mut hosts = hosts.map(|host| (&host.kernel, &host.cpu_model, &host.cpus_allowed));
     if hosts.next().is_some_and(|one| hosts.any(|other| other != one)) {
@@ -286,7 +287,21 @@ fn notes(
     notes
 }
 
-/// What must be equal on both sides: everything except the targets, the number of runs and the seed.
+/// How the encryption of the sides differs.
+fn encryption(first: Side<'_>, second: Side<'_>) -> Option<&'static str> {
+    let of = |side: Side<'_>| Some(side.reports.first()?.plan.tls.as_ref()?.handshakes.clone());
+    match (of(first), of(second)) {
+        (Some(_), None) => Some("A is encrypted and B is not"),
+        (None, Some(_)) => Some("B is encrypted and A is not"),
+        (Some(one), Some(other)) if one != other => {
+            Some("one side asked for full handshakes and the other for resumed ones")
+        }
+        _ => None,
+    }
+}
+
+/// What must be equal on both sides: everything except the targets, the number of runs, the seed, and the encryption,
+/// whose difference has a note of its own.
 fn asked(plan: &PlanReport) -> PlanReport {
-    PlanReport { targets: Vec::new(), runs: 0, seed: 0, ..plan.clone() }
+    PlanReport { targets: Vec::new(), runs: 0, seed: 0, tls: None, ..plan.clone() }
 }

@@ -120,10 +120,11 @@ impl Aim {
             request.compile(&url, afterwards).map_err(wrong)
         };
         let (first, last) = (compiled(Afterwards::Keep)?, compiled(Afterwards::Close)?);
-        let known = self.targets.iter().find(|target| target.url.place == url.place);
-        let peer = match known {
+        let name = url.server_name();
+        let is_same = |known: &Url| known.place == url.place && known.scheme == url.scheme;
+        let peer = match self.targets.iter().find(|target| is_same(&target.url)) {
             Some(target) => target.peer,
-            None => self.peer_at(resolve(&url.place, ownership).map_err(AimError::Address)?),
+            None => self.peer_at(resolve(&url.place, ownership).map_err(AimError::Address)?, name),
         };
         self.peers[peer].weight += u64::from(weight);
         self.targets.push(Target {
@@ -138,10 +139,10 @@ impl Aim {
         Ok(())
     }
 
-    fn peer_at(&mut self, address: Address) -> usize {
-        let known = self.peers.iter().position(|peer| peer.address == address);
-        known.unwrap_or_else(|| {
-            self.peers.push(Peer { address, weight: 0 });
+    fn peer_at(&mut self, address: Address, server_name: Option<String>) -> usize {
+        let is_same = |peer: &Peer| peer.address == address && peer.server_name == server_name;
+        self.peers.iter().position(is_same).unwrap_or_else(|| {
+            self.peers.push(Peer { address, server_name, weight: 0 });
             self.peers.len() - 1
         })
     }

@@ -10,6 +10,7 @@ mod check;
 mod choice;
 mod consistency;
 mod cpus;
+mod encryption;
 mod key;
 mod lifetime;
 mod pace;
@@ -36,6 +37,7 @@ pub use check::{BodyCheck, BodyProgress, Check, CheckError, StatusSet};
 pub use choice::Choice;
 pub use consistency::PlanError;
 pub use cpus::{CpuError, Cpus};
+pub use encryption::{Encryption, EncryptionAsk, EncryptionError, Handshakes, OwnFiles, Trust};
 pub use key::{Key, KeyError};
 pub use lifetime::Lifetime;
 pub use pace::{Arrivals, Pace, Ramp, Rate, RateError, Stage};
@@ -82,6 +84,8 @@ pub struct Plan {
     pub timeout: Duration,
     /// The criteria for an HTTP answer.
     pub check: Check,
+    /// How encrypted connections are made; `None`: there are none.
+    pub encryption: Option<Encryption>,
     /// The store, if the server is one instead of an HTTP server.
     pub store: Option<StorePlan>,
     /// Source addresses, used in turn. Empty: the kernel chooses.
@@ -116,6 +120,8 @@ pub struct Target {
 pub struct Peer {
     /// Its address.
     pub address: Address,
+    /// The name that its certificate must have; `None`: connections to it are not encrypted.
+    pub server_name: Option<String>,
     /// The sum of the weights of its targets.
     pub weight: u64,
 }

@@ -191,7 +191,7 @@ impl Request {
         let whole = RequestError::Whole;
         let is_host = |name: &str| name.eq_ignore_ascii_case("host");
         if !self.fields.iter().any(|(name, _)| is_host(name)) {
-            let host = format!("Host: {}\r\n", url.place.host_field());
+            let host = format!("Host: {}\r\n", url.host_field());
             template.add_bytes(host.as_bytes()).map_err(whole)?;
         }
         for (name, value) in &self.fields {

@@ -24,6 +24,7 @@ pub(crate) fn plan(urls: &[&str]) -> Plan {
         pipeline: 1,
         timeout: Duration::from_secs(5),
         check: Check::default(),
+        encryption: None,
         store: None,
         sources: Vec::new(),
         server: None,

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use wire::http::url::Scheme;
+
 use super::address::{Ownership, resolve};
 use super::aim::{Aim, AimError};
 use super::key::{Key, KeyError};
@@ -31,11 +33,13 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The scheme in a URL.
-    pub fn scheme(self) -> &'static str {
-        match self {
-            Self::Resp => "redis",
-            Self::Memcached => "memcached",
+    /// The scheme in a URL: with an `s` at its end if it is encrypted.
+    pub fn scheme(self, scheme: Scheme) -> &'static str {
+        match (self, scheme) {
+            (Self::Resp, Scheme::Http) => "redis",
+            (Self::Resp, Scheme::Https) => "rediss",
+            (Self::Memcached, Scheme::Http) => "memcached",
+            (Self::Memcached, Scheme::Https) => "memcacheds",
         }
     }
 }
@@ -96,7 +100,7 @@ impl fmt::Display for StoreAskError {
         match self {
             Self::Address(text) => write!(
                 out,
-                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT or memcached://HOST:PORT"
+                "`{text}` is not the address of a store; write HOST:PORT, redis://HOST:PORT, rediss://HOST:PORT or memcached://HOST:PORT"
             ),
             Self::Aim(error) => error.fmt(out),
             Self::Key(error) => error.fmt(out),
@@ -164,7 +168,7 @@ impl StoreAim {
         if ask.value_size < KEY_DIGITS {
             return Err(StoreAskError::ValueSize(ask.value_size));
         }
-        let (dialect, place) = place_of(text)?;
+        let (dialect, scheme, place) = place_of(text)?;
         let address = resolve(&place, ownership);
         let address = address.map_err(|error| StoreAskError::Aim(AimError::Address(error)))?;
         let mut targets = Vec::new();
@@ -172,7 +176,7 @@ impl StoreAim {
             let template = request(dialect, method, key, ask.value_size);
             let request = template.map_err(StoreAskError::Template)?;
             targets.push(Target {
-                url: Url { place: place.clone(), path_and_query: format!("/{}", ask.keys) },
+                url: Url { scheme, place: place.clone(), path_and_query: format!("/{}", ask.keys) },
                 method: method.to_owned(),
                 peer: 0,
                 weight,
@@ -182,27 +186,38 @@ impl StoreAim {
             });
         }
         let weight = targets.iter().map(|target| u64::from(target.weight)).sum();
-        let aim = Aim { targets, peers: vec![Peer { address, weight }] };
-        Ok(Self {
-            aim,
-            store: StorePlan { dialect, value_size: ask.value_size, values: ask.values },
-        })
+        let aim = Aim { targets, peers: vec![Peer { address, server_name: None, weight }] };
+        let store = StorePlan { dialect, value_size: ask.value_size, values: ask.values };
+        let aim = Self { aim, store };
+        Ok(if scheme == Scheme::Https { aim.encrypted() } else { aim })
+    }
+
+    /// The same store over TLS.
+    #[must_use]
+    pub fn encrypted(mut self) -> Self {
+        for target in &mut self.aim.targets {
+            target.url.scheme = Scheme::Https;
+            self.aim.peers[target.peer].server_name = target.url.server_name();
+        }
+        self
     }
 }
 
-fn place_of(text: &str) -> Result<(Dialect, ServerPlace), StoreAskError> {
+fn place_of(text: &str) -> Result<(Dialect, Scheme, ServerPlace), StoreAskError> {
     let wrong = || StoreAskError::Address(text.to_owned());
-    let (dialect, rest) = match text.split_once("://") {
-        None => (Dialect::Resp, text),
-        Some(("redis", rest)) => (Dialect::Resp, rest),
-        Some(("memcached", rest)) => (Dialect::Memcached, rest),
+    let (dialect, scheme, rest) = match text.split_once("://") {
+        None => (Dialect::Resp, Scheme::Http, text),
+        Some(("redis", rest)) => (Dialect::Resp, Scheme::Http, rest),
+        Some(("rediss", rest)) => (Dialect::Resp, Scheme::Https, rest),
+        Some(("memcached", rest)) => (Dialect::Memcached, Scheme::Http, rest),
+        Some(("memcacheds", rest)) => (Dialect::Memcached, Scheme::Https, rest),
         Some(_) => return Err(wrong()),
     };
     let rest = rest.trim_end_matches('/');
     let has_port = rest.starts_with("unix:")
         || rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let url: Url = rest.parse().ok().filter(|_| has_port).ok_or_else(wrong)?;
-    if url.path_and_query != "/" { Err(wrong()) } else { Ok((dialect, url.place)) }
+    if url.path_and_query != "/" { Err(wrong()) } else { Ok((dialect, scheme, url.place)) }
 }
 
 /// A request for a key, which begins a place that varies.

@@ -1,7 +1,7 @@
 //! The URLs of a run.
 //!
-//! Owns their forms: `http://HOST[:PORT][/PATH]` (with the grammar of `wire`), the same without `http://`, and `unix:SOCKET[:/PATH]`. Never
-//! looks up a name: [`super::address`] does.
+//! Owns their forms: `http://HOST[:PORT][/PATH]` and `https://` (with the grammar of `wire`), the same without `http://`, and
+//! `unix:SOCKET[:/PATH]`. Never looks up a name: [`super::address`] does.
 //!
 //! Not the crate `url`, because it includes internationalised names and normalises what it reads (dots, escapes,
 //! case), while a generator sends the target exactly as given, including templates with their braces.
@@ -11,11 +11,13 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, Host, Scheme};
+use wire::http::url::{self, Authority, AuthorityError, HTTP_PORT, HTTPS_PORT, Host, Scheme};
 
 /// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
+    /// Whether it is encrypted.
+    pub scheme: Scheme,
     /// The server.
     pub place: ServerPlace,
     /// Path and query for the request line, perhaps with templates; begins with a slash.
@@ -44,18 +46,38 @@ pub enum ServerPlace {
 }
 
 impl ServerPlace {
-    /// The `Host` field (RFC 9110, 7.2): with the port only if it is not the scheme's.
-    pub fn host_field(&self) -> String {
+    /// The host without its port, as a certificate has it.
+    pub fn host(&self) -> String {
         match self {
             // The path of a socket names no host; curl sends the same.
             Self::Unix(_) => "localhost".to_owned(),
-            Self::Name { port: HTTP_PORT, host } => host.clone(),
-            Self::Address { port: HTTP_PORT, address: IpAddr::V6(address) } => {
+            Self::Name { host, .. } => host.trim_end_matches('.').to_owned(),
+            Self::Address { address, .. } => address.to_string(),
+        }
+    }
+}
+
+impl Url {
+    /// The `Host` field (RFC 9110, 7.2): with the port only if it is not the scheme's.
+    pub fn host_field(&self) -> String {
+        let usual = match self.scheme {
+            Scheme::Http => HTTP_PORT,
+            Scheme::Https => HTTPS_PORT,
+        };
+        match &self.place {
+            place @ ServerPlace::Unix(_) => place.host(),
+            ServerPlace::Name { port, host } if *port == usual => host.clone(),
+            ServerPlace::Address { port, address: IpAddr::V6(address) } if *port == usual => {
                 format!("[{address}]")
             }
-            Self::Address { port: HTTP_PORT, address } => address.to_string(),
-            other => other.to_string(),
+            ServerPlace::Address { port, address } if *port == usual => address.to_string(),
+            place => place.to_string(),
         }
+    }
+
+    /// The name that the server's certificate must have; `None` without encryption.
+    pub fn server_name(&self) -> Option<String> {
+        (self.scheme == Scheme::Https).then(|| self.place.host())
     }
 }
 
@@ -76,7 +98,13 @@ impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             ServerPlace::Unix(path) => write!(formatter, "unix:{}:", path.display())?,
-            place => write!(formatter, "http://{}", place.host_field())?,
+            _ => {
+                let scheme = match self.scheme {
+                    Scheme::Http => "http",
+                    Scheme::Https => "https",
+                };
+                write!(formatter, "{scheme}://{}", self.host_field())?;
+            }
         }
         formatter.write_str(&self.path_and_query)
     }
@@ -85,9 +113,7 @@ impl fmt::Display for Url {
 /// An error in a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlError {
-    /// `https`.
-    Encrypted,
-    /// Another scheme.
+    /// Another scheme than `http` and `https`.
     Scheme,
     /// No host and port.
     Authority(AuthorityError),
@@ -102,11 +128,10 @@ pub enum UrlError {
 impl fmt::Display for UrlError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Encrypted => {
-                "https is not spoken here; ask the server's plain port (http://...), or measure what terminates TLS with \
-                 another tool"
+            Self::Scheme => {
+                "the scheme is neither http nor https; write http://HOST:PORT/PATH, https://HOST:PORT/PATH or \
+                 unix:SOCKET:/PATH"
             }
-            Self::Scheme => "the scheme is not http; write http://HOST:PORT/PATH or unix:SOCKET:/PATH",
             Self::Authority(error) => {
                 return write!(formatter, "{error}; {}", mend(*error));
             }
@@ -153,23 +178,22 @@ impl FromStr for Url {
         {
             return unix(&text[5..]);
         }
-        let rest = match url::scheme(text.as_bytes()) {
-            Some((Scheme::Https, _)) => return Err(UrlError::Encrypted),
-            Some((Scheme::Http, rest)) => &text[text.len() - rest.len()..],
+        let (scheme, rest) = match url::scheme(text.as_bytes()) {
+            Some((scheme, rest)) => (scheme, &text[text.len() - rest.len()..]),
             None if has_scheme(text) => return Err(UrlError::Scheme),
-            None => text,
+            None => (Scheme::Http, text),
         };
         let (authority, _) = url::split_authority(rest.as_bytes());
         let (authority, target) = rest.split_at(authority.len());
-        let place = match Authority::parse(authority)? {
-            Authority { host: Host::Address(address), port, .. } => {
-                ServerPlace::Address { address, port }
-            }
-            Authority { host: Host::Name(name), port, .. } => {
-                ServerPlace::Name { host: name.to_owned(), port }
-            }
+        let Authority { host, host_text, port } = Authority::parse(authority)?;
+        // Longer than the host and a colon.
+        let has_port = authority.len() > host_text.len() + 1;
+        let port = if scheme == Scheme::Https && !has_port { HTTPS_PORT } else { port };
+        let place = match host {
+            Host::Address(address) => ServerPlace::Address { address, port },
+            Host::Name(name) => ServerPlace::Name { host: name.to_owned(), port },
         };
-        Ok(Self { place, path_and_query: path_and_query(target)? })
+        Ok(Self { scheme, place, path_and_query: path_and_query(target)? })
     }
 }
 
@@ -188,7 +212,8 @@ fn unix(rest: &str) -> Result<Url, UrlError> {
     if socket.is_empty() {
         return Err(UrlError::NoSocket);
     }
-    Ok(Url { place: ServerPlace::Unix(socket.into()), path_and_query: path_and_query(target)? })
+    let place = ServerPlace::Unix(socket.into());
+    Ok(Url { scheme: Scheme::Http, place, path_and_query: path_and_query(target)? })
 }
 
 /// The target of the request line: unchanged, with the slash that may be missing.
@@ -227,10 +252,7 @@ mod tests {
             ("unix:/run/a:b.sock", "localhost", "/", "unix:/run/a:b.sock:/"),
         ] {
             let url = url(text);
-            assert_eq!(
-                (url.place.host_field().as_str(), url.path_and_query.as_str()),
-                (host, target)
-            );
+            assert_eq!((url.host_field().as_str(), url.path_and_query.as_str()), (host, target));
             if !again.is_empty() {
                 assert_eq!(url.to_string(), again);
             }
@@ -246,8 +268,6 @@ mod tests {
     fn a_wrong_url_is_refused_for_its_reason() {
         for (text, expected) in [
             ("http://fe80::1:8080/", UrlError::Authority(AuthorityError::BareIpv6)),
-            ("https://a.example/", UrlError::Encrypted),
-            ("HTTPS://a.example/", UrlError::Encrypted),
             ("ftp://a.example/", UrlError::Scheme),
             ("ws://a.example", UrlError::Scheme),
             ("", UrlError::Authority(AuthorityError::NoHost)),

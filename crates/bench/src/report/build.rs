@@ -4,6 +4,7 @@
 
 use crate::host::{ServerUse, ThreadUse};
 use crate::limits::{LITTLES_LAW_FAILED_MAXIMUM, LITTLES_LAW_SHARE_MAXIMUM, REPORT_SCHEMA};
+use crate::report::encryption::EncryptionReport;
 use crate::report::measured::{Measured, PlanReport, RunMeasured};
 use crate::report::run::Holds;
 use crate::report::run::{
@@ -13,7 +14,7 @@ use crate::report::run::{
 use crate::report::schema::{Report, Tool};
 use crate::report::summary::Summary;
 use crate::report::verdict::Verdict;
-use crate::tally::{Connections, Latency, Seconds, Tally};
+use crate::tally::{Connections, Seconds, Tally};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -57,6 +58,7 @@ impl RunReport {
             service: LatencyReport::of(tally.service()),
             response: LatencyReport::of(tally.response()),
             connect: LatencyReport::of(tally.connect()),
+            tls: tally.handshakes.as_deref().map(EncryptionReport::of),
             late: LatencyReport::of(tally.late()),
             seconds: seconds(tally.seconds(), run.wall_ns),
             generator: generator(&run.generator, outcomes),
@@ -64,26 +66,6 @@ impl RunReport {
             steal_share: run.steal_share,
             clock: run.clock,
             littles_law: littles_law(run, plan),
-        }
-    }
-}
-
-impl LatencyReport {
-    /// The figures of a distribution, and all of it.
-    pub fn of(latency: &Latency) -> LatencyReport {
-        LatencyReport {
-            count: latency.count(),
-            clamped: latency.clamped(),
-            min_ns: latency.minimum_ns(),
-            p50_ns: latency.quantile_ns(0.5),
-            p90_ns: latency.quantile_ns(0.9),
-            p95_ns: latency.quantile_ns(0.95),
-            p99_ns: latency.quantile_ns(0.99),
-            p99_9_ns: latency.quantile_ns(0.999),
-            p99_99_ns: latency.quantile_ns(0.9999),
-            max_ns: latency.maximum_ns(),
-            mean_ns: latency.mean_ns(),
-            hdr_v2: latency.to_text(),
         }
     }
 }

@@ -5,8 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host::{HostFacts, ServerUse, ThreadUse};
+use crate::report::encryption::EncryptionPlanReport;
 use crate::report::hold::HoldReport;
-use crate::tally::Tally;
+use crate::tally::{FailureKind, Tally};
 
 /// Everything in a report.
 #[derive(Debug, Clone)]
@@ -126,11 +127,22 @@ pub struct PlanReport {
     pub pinned: Vec<u32>,
     /// The criteria for an answer, in words; null if any was accepted.
     pub check: Option<String>,
+    /// How connections were to be encrypted; null if none was.
+    #[serde(default)]
+    pub tls: Option<EncryptionPlanReport>,
     /// The seed of random numbers and arrivals.
     pub seed: u64,
 }
 
 impl PlanReport {
+    /// The kinds of failure that this plan can have: there is no handshake without encryption.
+    pub(crate) fn failure_kinds(&self) -> impl Iterator<Item = FailureKind> {
+        let has_handshakes = self.tls.is_some();
+        FailureKind::ALL
+            .into_iter()
+            .filter(move |kind| has_handshakes || *kind != FailureKind::Handshake)
+    }
+
     /// Whether there was more than one rate.
     pub(crate) fn has_many_rates(&self) -> bool {
         let is_other = |rate| Some(rate) != self.rate_from_per_s;

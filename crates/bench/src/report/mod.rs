@@ -4,11 +4,13 @@
 
 mod build;
 mod condition;
+mod encryption;
 mod export;
 pub mod figures;
 mod hold;
 pub mod html;
 mod json;
+mod latency;
 mod measured;
 mod percentile;
 mod run;
@@ -18,6 +20,10 @@ pub(crate) mod text;
 mod verdict;
 
 pub use condition::{Condition, NoCondition};
+pub(crate) use encryption::sum_faults;
+pub use encryption::{
+    AgreementReport, CertificateReport, EncryptionPlanReport, EncryptionReport, FaultReport,
+};
 pub use export::{csv, hgrm};
 pub use hold::HoldReport;
 pub use html::write_html;
@@ -30,5 +36,6 @@ pub use run::{
 };
 pub use schema::{ConditionReport, Report, Tool};
 pub use summary::{LatencySummary, Spread, Summary};
+pub(crate) use text::encryption::lines as encryption_lines;
 pub use text::write_text;
 pub use verdict::{Reason, ReasonCode, State, Verdict};

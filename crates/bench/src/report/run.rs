@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::encryption::EncryptionReport;
+pub use crate::report::latency::LatencyReport;
 use crate::report::measured::ClockUse;
 use crate::tally::Failures;
 
@@ -26,6 +28,9 @@ pub struct RunReport {
     pub response: LatencyReport,
     /// From the begin of a connect to its end.
     pub connect: LatencyReport,
+    /// The handshakes of encrypted connections; null without any.
+    #[serde(default)]
+    pub tls: Option<EncryptionReport>,
     /// From the time a request was due and a connection free until it was sent.
     pub late: LatencyReport,
     /// Second by second.
@@ -102,36 +107,6 @@ pub struct BytesReport {
     /// Bytes written.
     #[serde(rename = "out")]
     pub written: u64,
-}
-
-/// A distribution of times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LatencyReport {
-    /// The number of times.
-    pub count: u64,
-    /// How many of them were longer than the maximum of a histogram, and are recorded as that.
-    pub clamped: u64,
-    /// The shortest.
-    pub min_ns: u64,
-    /// Half of them were no longer.
-    pub p50_ns: u64,
-    /// Nine of ten were no longer.
-    pub p90_ns: u64,
-    /// 19 of 20 were no longer.
-    #[serde(default)]
-    pub p95_ns: u64,
-    /// 99 of 100 were no longer.
-    pub p99_ns: u64,
-    /// 999 of 1,000 were no longer.
-    pub p99_9_ns: u64,
-    /// 9,999 of 10,000 were no longer.
-    pub p99_99_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-    /// The mean, exact.
-    pub mean_ns: f64,
-    /// The whole distribution: HDR V2, compressed, base64.
-    pub hdr_v2: String,
 }
 
 /// One second of a run.

@@ -3,7 +3,7 @@
 use crate::plan::{
     Arrivals, BodyCheck, Check, Lifetime, Pace, Pinning, Plan, RightValues, Stage, StatusSet, Url,
 };
-use crate::report::{PlanReport, StageReport, TargetReport};
+use crate::report::{EncryptionPlanReport, PlanReport, StageReport, TargetReport};
 
 /// The plan of a measurement of that verb.
 pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
@@ -27,8 +27,8 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
         method: target.method.clone(),
         url: match &plan.store {
             Some(store) => {
-                let Url { place, path_and_query } = &target.url;
-                format!("{}://{place}{path_and_query}", store.dialect.scheme())
+                let Url { scheme, place, path_and_query } = &target.url;
+                format!("{}://{place}{path_and_query}", store.dialect.scheme(*scheme))
             }
             None => target.url.to_string(),
         },
@@ -64,6 +64,7 @@ pub(super) fn plan(plan: &Plan, verb: &str) -> PlanReport {
                 .then(|| format!("values of {} bytes that begin with their key", store.value_size)),
             None => check(&plan.check),
         },
+        tls: plan.encryption.as_ref().map(EncryptionPlanReport::of),
         seed: plan.seed,
     }
 }

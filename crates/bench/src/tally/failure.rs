@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum FailureKind {
     /// No connection could be opened for it.
     Connect,
+    /// A connection was opened for it, and its TLS handshake failed.
+    Handshake,
     /// The connection ended before the answer was whole: a reset, or an early close.
     Reset,
     /// No whole answer came in time.
@@ -24,11 +26,12 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 
     /// All kinds, in the order in which they can happen to a request.
     pub const ALL: [FailureKind; FailureKind::COUNT] = [
         FailureKind::Connect,
+        FailureKind::Handshake,
         FailureKind::Reset,
         FailureKind::Timeout,
         FailureKind::Status,
@@ -40,6 +43,7 @@ impl FailureKind {
     pub const fn name(self) -> &'static str {
         match self {
             FailureKind::Connect => "connect",
+            FailureKind::Handshake => "handshake",
             FailureKind::Reset => "reset",
             FailureKind::Timeout => "timeout",
             FailureKind::Status => "status",
@@ -54,6 +58,9 @@ impl FailureKind {
 pub struct Failures {
     /// See [`FailureKind::Connect`].
     pub connect: u64,
+    /// See [`FailureKind::Handshake`].
+    #[serde(default)]
+    pub handshake: u64,
     /// See [`FailureKind::Reset`].
     pub reset: u64,
     /// See [`FailureKind::Timeout`].
@@ -76,6 +83,7 @@ impl Failures {
     pub fn of(&self, kind: FailureKind) -> u64 {
         match kind {
             FailureKind::Connect => self.connect,
+            FailureKind::Handshake => self.handshake,
             FailureKind::Reset => self.reset,
             FailureKind::Timeout => self.timeout,
             FailureKind::Status => self.status,
@@ -99,6 +107,7 @@ impl Failures {
     fn slot(&mut self, kind: FailureKind) -> &mut u64 {
         match kind {
             FailureKind::Connect => &mut self.connect,
+            FailureKind::Handshake => &mut self.handshake,
             FailureKind::Reset => &mut self.reset,
             FailureKind::Timeout => &mut self.timeout,
             FailureKind::Status => &mut self.status,
@@ -118,7 +127,7 @@ mod tests {
         for (times, kind) in FailureKind::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| failures.add(kind));
         }
-        assert_eq!(failures.total(), 1 + 2 + 3 + 4 + 5 + 6);
+        assert_eq!(failures.total(), 1 + 2 + 3 + 4 + 5 + 6 + 7);
         let json = serde_json::to_value(failures).unwrap();
         for (times, kind) in FailureKind::ALL.into_iter().enumerate() {
             assert_eq!(failures.of(kind), times as u64 + 1);
@@ -127,6 +136,6 @@ mod tests {
         }
         let mut twice = failures;
         twice.merge(&failures);
-        assert_eq!(twice.garbage, 12);
+        assert_eq!(twice.garbage, 14);
     }
 }

@@ -1,15 +1,21 @@
 //! The measurements of one thread, and how those of all threads are combined.
 //!
 //! Owns the counters and histograms of a thread. Never reads a clock, never allocates after
-//! construction, and knows nothing of sockets: times and sizes are arguments.
+//! construction but for the first handshake, and knows nothing of sockets: times and sizes are arguments.
 
 mod blob;
 mod failure;
+mod fault;
+mod handshakes;
 mod latency;
 mod seconds;
 
+use runtime::transport::Agreed;
+
 pub use blob::BlobError;
 pub use failure::{FailureKind, Failures};
+pub use fault::{CertificateReason, HandshakeFault};
+pub use handshakes::{Handshakes, Terms};
 pub use latency::Latency;
 pub use seconds::{Second, Seconds};
 
@@ -83,7 +89,7 @@ pub struct Values {
 /// it is all the time of all connections that have something to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Being opened.
+    /// Being opened, with the handshake.
     pub connect_ns: u64,
     /// Connects that failed, and the pauses after them.
     pub unopened_ns: u64,
@@ -135,9 +141,11 @@ pub struct Tally {
     pub values: Values,
     /// Connections of this thread.
     pub connections: Connections,
-    /// Bytes read from sockets.
+    /// The handshakes of encrypted ones; `None` before the first.
+    pub handshakes: Option<Box<Handshakes>>,
+    /// Bytes read from sockets, without what encryption adds.
     pub bytes_in: u64,
-    /// Bytes written to sockets.
+    /// Bytes written to sockets, without what encryption adds.
     pub bytes_out: u64,
     /// From the send to the last byte of the answer.
     service: Latency,
@@ -168,6 +176,7 @@ impl Tally {
             unasked: 0,
             values: Values::default(),
             connections: Connections { asked: connections, ..Connections::default() },
+            handshakes: None,
             bytes_in: 0,
             bytes_out: 0,
             service: Latency::new(),
@@ -207,6 +216,7 @@ impl Tally {
             self.connections.refused = 0;
             self.connections.closed = 0;
             self.connect.clear();
+            self.handshakes = None;
         }
     }
 
@@ -273,15 +283,26 @@ impl Tally {
         }
     }
 
-    /// A connection is open, after so long.
+    /// A connection is established, after so long.
     #[inline]
-    pub fn open(&mut self, connect_ns: u64) {
+    pub fn connected(&mut self, connect_ns: u64) {
+        self.connect.record(connect_ns);
+        self.spent.connect_ns += connect_ns;
+    }
+
+    /// The handshake of an established connection is over, after so long.
+    pub fn agree(&mut self, agreed: &Agreed, handshake_ns: u64) {
+        self.handshakes.get_or_insert_default().agree(agreed, handshake_ns);
+        self.spent.connect_ns += handshake_ns;
+    }
+
+    /// A connection can carry requests.
+    #[inline]
+    pub fn open(&mut self) {
         let connections = &mut self.connections;
         connections.opened += 1;
         connections.open += 1;
         connections.open_peak = connections.open_peak.max(connections.open);
-        self.connect.record(connect_ns);
-        self.spent.connect_ns += connect_ns;
     }
 
     /// A connection could not be opened, which took so long.
@@ -353,6 +374,9 @@ impl Tally {
         self.values.found += other.values.found;
         self.values.missing += other.values.missing;
         self.connections.merge(&other.connections);
+        if let Some(handshakes) = &other.handshakes {
+            self.handshakes.get_or_insert_default().merge(handshakes);
+        }
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.service.merge(&other.service);

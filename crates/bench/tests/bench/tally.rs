@@ -53,7 +53,10 @@ fn apply(tally: &mut Tally, now_ns: u64, happening: Happening) {
             tally.answer(Answering { due_ns, sent_ns, answered_ns: now_ns });
         }
         Happening::Fail(kind) => tally.fail(kind, now_ns),
-        Happening::Open(connect_ns) => tally.open(connect_ns),
+        Happening::Open(connect_ns) => {
+            tally.connected(connect_ns);
+            tally.open();
+        }
         Happening::Refuse => tally.refuse(7),
         Happening::Close => tally.close(),
     }
@@ -80,7 +83,7 @@ proptest! {
         let (mut right, _) = begun(pace);
         // Closing more than are open changes nothing, and would do so for each thread separately.
         for (tally, connections) in [(&mut all, 120), (&mut left, 60), (&mut right, 60)] {
-            (0..connections).for_each(|_| tally.open(1));
+            (0..connections).for_each(|_| tally.open());
         }
         let mut now_ns = start_ns;
         for (pause_ns, goes_left, happening) in happenings {
@@ -258,8 +261,10 @@ fn a_closed_loop_has_one_time_and_no_lateness() {
 #[test]
 fn the_warm_up_is_forgotten_and_what_was_under_way_is_carried_over() {
     let mut tally = Tally::new(Loop::Closed, 2, SECOND_NS);
-    tally.open(700);
-    tally.open(900);
+    for connect_ns in [700, 900] {
+        tally.connected(connect_ns);
+        tally.open();
+    }
     let sending = Sending { due_ns: 10, free_ns: 10, sent_ns: 10 };
     for _ in 0..3 {
         tally.ask();
@@ -346,7 +351,8 @@ fn nothing_is_allocated_once_a_tally_is_built() {
     tally.answer(Answering { due_ns: 0, sent_ns: 0, answered_ns: 90 * SECOND_NS });
     assert_eq!(tally.seconds().counts().len(), 1, "the warm-up has no seconds");
     tally.begin(0, Opening::Kept);
-    tally.open(5000);
+    tally.connected(5000);
+    tally.open();
     for request in 0..10_000u64 {
         let due_ns = request * 1_000_000;
         let sent_ns = due_ns + request % 977;

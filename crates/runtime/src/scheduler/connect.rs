@@ -99,10 +99,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     fn on_connected(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         process.mode = Mode::Reading;
         self.spin.note_run(id.index());
+        // Told first: computing the first message of a handshake takes as long as a connect on this host.
+        self.tell(id, process, Event::Connected)?;
         if process.extra.is_some() {
             self.begin_handshake(id, process)?;
         }
-        self.tell(id, process, Event::Connected)?;
         self.after_run(id, process)
     }
 

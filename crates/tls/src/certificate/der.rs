@@ -7,6 +7,7 @@ use super::Malformed;
 
 pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
+pub(super) const BIT_STRING: u8 = 0x03;
 pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const UTC_TIME: u8 = 0x17;

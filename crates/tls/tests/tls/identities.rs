@@ -76,6 +76,22 @@ fn a_certificate_tells_its_names_and_its_time() {
 }
 
 #[test]
+fn a_certificate_tells_the_kind_of_its_key() {
+    let authority = Authority::new("Test");
+    let kind = |(certificate, key): (std::path::PathBuf, std::path::PathBuf)| {
+        Identity::read(&certificate, &key).unwrap().certificate().key.clone()
+    };
+    assert_eq!(kind(authority.issue(&[NAME])), "ECDSA P-256");
+    assert_eq!(kind(authority.issue_rsa(&[NAME])), "RSA 2048");
+    for (algorithm, expected) in
+        [(&rcgen::PKCS_ECDSA_P384_SHA384, "ECDSA P-384"), (&rcgen::PKCS_ED25519, "Ed25519")]
+    {
+        let key = KeyPair::generate_for(algorithm).unwrap();
+        assert_eq!(kind(authority.issue_with(&[NAME], key, |_| {})), expected);
+    }
+}
+
+#[test]
 fn of_two_kinds_of_key_a_client_gets_the_one_that_it_can_check() {
     let authority = Authority::new("Test");
     let (rsa, rsa_key) = authority.issue_rsa(&[NAME]);

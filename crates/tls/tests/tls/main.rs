@@ -6,6 +6,7 @@ mod certificates;
 mod identities;
 mod pair;
 mod records;
+mod streams;
 mod trust;
 
 use std::rc::Rc;
@@ -89,6 +90,28 @@ fn a_session_is_resumed_with_a_ticket_also_by_another_listener_with_the_same_key
     let plain = client.without_resumption();
     assert_eq!(shake(&plain, &server(&tickets)).resumption, Resumption::None);
     assert_eq!(shake(&plain, &server(&tickets)).resumption, Resumption::None);
+}
+
+#[test]
+fn many_connections_that_open_at_once_are_resumed_from_sessions_of_their_own() {
+    let authority = Authority::new("Test");
+    let server = acceptor(&[authority.identity(&[NAME])]);
+    let client = connector(&authority).with_own_sessions(12);
+    let resumed_at_once = |client: &Connector| {
+        let mut pairs: Vec<Pair> = (0..14)
+            .map(|_| Pair::new(client.connect(NAME).unwrap(), server.accept().unwrap()))
+            .collect();
+        let ends = pairs.iter_mut().map(|pair| pair.agree().0.resumption);
+        ends.filter(|resumption| *resumption == Resumption::Resumed).count()
+    };
+    assert_eq!(resumed_at_once(&client), 0);
+    // Each of fourteen has brought two sessions, and twelve are kept.
+    assert_eq!(resumed_at_once(&client), 12);
+    assert_eq!(
+        resumed_at_once(&client.with_own_sessions(3)),
+        0,
+        "those of the other are not its own"
+    );
 }
 
 #[test]

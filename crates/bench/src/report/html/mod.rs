@@ -65,6 +65,9 @@ fn write_parts(report: &Report, page: &mut Page) {
         section(page, "Latency against load", |page| ramp.draw(page));
     }
     section(page, "Requests and connections", |page| tables::write_runs(report, page));
+    if report.plan.tls.is_some() {
+        section(page, "TLS", |page| tables::write_encryption(report, page));
+    }
     section(page, "Processors", |page| tables::write_processors(report, page));
     let steal = report.runs.iter().filter_map(|run| run.steal_share).reduce(f64::max);
     section(page, "Host", |page| host::write(&report.host, steal, page));

@@ -3,10 +3,12 @@
 //! Owns their rows and columns. Figures are those of the report, in the same format as in its text.
 
 use super::page::Page;
+use crate::report::encryption::sum_faults;
 use crate::report::figures::{bytes, count, duration, percent, rate};
 use crate::report::run::{LatencyReport, RunReport};
 use crate::report::schema::Report;
 use crate::report::summary::LatencySummary;
+use crate::report::text::encryption::NOT_CHECKED;
 use crate::report::text::median_run;
 use crate::report::text::table::{COLUMNS, figures, spreads};
 use crate::tally::FailureKind;
@@ -64,6 +66,7 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
         (latency.count > 0).then(|| row(name, figures(latency).map(duration)))
     };
     rows.extend(single("connect time", &run.connect));
+    rows.extend(run.tls.as_ref().and_then(|tls| single("handshake time", &tls.handshake)));
     rows.extend(single("sent late", &run.late));
     let columns: Vec<&str> = [""].into_iter().chain(COLUMNS).collect();
     write(page, &columns, rows);
@@ -72,13 +75,13 @@ pub(super) fn write_times(report: &Report, page: &mut Page) {
 /// The results of requests and connections, run by run.
 pub(super) fn write_runs(report: &Report, page: &mut Page) {
     let mut columns = vec!["run", "answered/s", "p50", "p99", "asked", "sent", "answered"];
-    columns.extend(FailureKind::ALL.iter().map(|kind| kind.name()));
+    columns.extend(report.plan.failure_kinds().map(FailureKind::name));
     let rows = report.runs.iter().enumerate().map(|(at, run)| {
         let requests = &run.requests;
         let of_answers = |time_ns: u64| or_dash((requests.answered > 0).then_some(time_ns as f64));
         let times = [run.response.p50_ns, run.response.p99_ns].map(of_answers);
         let counts = [requests.asked, requests.sent, requests.answered].map(count);
-        let failed = FailureKind::ALL.map(|kind| count(requests.failed_by.of(kind)));
+        let failed = report.plan.failure_kinds().map(|kind| count(requests.failed_by.of(kind)));
         let cells = [rate(run.rate_per_s)].into_iter().chain(times).chain(counts).chain(failed);
         row(&(at + 1).to_string(), cells)
     });
@@ -92,6 +95,39 @@ pub(super) fn write_runs(report: &Report, page: &mut Page) {
         row(&(at + 1).to_string(), counts.into_iter().chain(sizes))
     });
     write(page, &columns, rows);
+}
+
+/// Handshakes run by run, what was agreed on, and the causes of failures.
+pub(super) fn write_encryption(report: &Report, page: &mut Page) {
+    let columns = ["run", "full handshakes", "resumed", "share resumed", "failed"];
+    let of_run = |(at, run): (usize, &RunReport)| {
+        let tls = run.tls.as_ref()?;
+        let cells = [count(tls.full), count(tls.resumed), percent(tls.resumed_share())];
+        let failed = count(tls.failures());
+        Some(row(&(at + 1).to_string(), cells.into_iter().chain([failed])))
+    };
+    write(page, &columns, report.runs.iter().enumerate().filter_map(of_run));
+    let is_insecure = report.plan.tls.as_ref().is_some_and(|tls| tls.insecure);
+    let agreements = median_run(report).and_then(|run| run.tls.as_ref());
+    let rows = agreements.iter().flat_map(|tls| &tls.agreements).map(|agreement| {
+        let certificate = match &agreement.certificate {
+            Some(certificate) if is_insecure => {
+                format!("{}, {NOT_CHECKED}", certificate.words(report.begun_unix_s))
+            }
+            Some(certificate) => certificate.words(report.begun_unix_s),
+            None => "-".to_owned(),
+        };
+        row(&agreement.words(), [count(agreement.connections), certificate])
+    });
+    write(page, &["agreed on", "connections", "certificate"], rows);
+    let faults = sum_faults(report.runs.iter().filter_map(|run| run.tls.as_ref()));
+    let failed: Vec<_> = faults
+        .into_iter()
+        .map(|fault| row(&fault.text, [count(fault.count), fault.mend.unwrap_or_default()]))
+        .collect();
+    if !failed.is_empty() {
+        write(page, &["handshakes failed", "how often", "what to do"], failed);
+    }
 }
 
 /// What server and generator used, run by run.

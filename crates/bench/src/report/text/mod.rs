@@ -3,6 +3,7 @@
 //! Owns the layout: rate first, verdict last. Never shows a figure without its unit, and never
 //! hides a failure behind a median: counts are of all runs.
 
+pub(crate) mod encryption;
 pub(in crate::report) mod table;
 
 use std::fmt::{self, Write};
@@ -15,7 +16,6 @@ use crate::report::run::RunReport;
 use crate::report::schema::Report;
 use crate::report::summary::Spread;
 use crate::report::verdict::{Reason, State, Verdict};
-use crate::tally::FailureKind;
 
 /// Seconds from nanoseconds.
 const SECOND_NS: f64 = 1e9;
@@ -31,6 +31,7 @@ pub fn write_text(report: &Report, out: &mut impl Write) -> fmt::Result {
         rates(report, &summary.rate_per_s, out)?;
         requests(report, out)?;
         connections(run, out)?;
+        encryption::write(report, run, out)?;
         writeln!(out)?;
         table::write(report, summary, run, out)?;
         writeln!(out)?;
@@ -176,7 +177,7 @@ fn requests(report: &Report, out: &mut impl Write) -> fmt::Result {
         writeln!(out, "{} found, {} missing: {share}", count(found), count(missing))?;
     }
     name(out, "failed by")?;
-    for (at, kind) in FailureKind::ALL.into_iter().enumerate() {
+    for (at, kind) in report.plan.failure_kinds().enumerate() {
         let separator = if at == 0 { "" } else { ", " };
         let failed: u64 = report.runs.iter().map(|run| run.requests.failed_by.of(kind)).sum();
         write!(out, "{separator}{} {}", kind.name(), count(failed))?;

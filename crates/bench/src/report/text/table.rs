@@ -39,6 +39,9 @@ pub(super) fn write(
         )?;
     }
     single("connect", &run.connect, out)?;
+    if let Some(tls) = &run.tls {
+        single("handshake", &tls.handshake, out)?;
+    }
     single("sent late", &run.late, out)
 }
 

@@ -27,9 +27,11 @@ pub(super) fn generator_busy(run: &RunReport) -> Option<Finding> {
         None => "how busy the server was is not known".to_owned(),
     };
     let text = format!(
-        "the generator used {} of a core (at most {}), {server}: use more threads on other cores, or another host",
+        "the generator used {} of a core (at most {}), {server}: use more threads on other cores, or another host{}",
         percent(busy_share),
         percent(GENERATOR_BUSY_MAXIMUM),
+        // A client checks a signature where a server makes one, and both compute the keys.
+        run.tls.as_ref().map_or("", |_| "; with TLS it computes as much as a server"),
     );
     Some((ReasonCode::GeneratorBusy, text))
 }

@@ -4,6 +4,7 @@
 //! is not visible counts against the result if the generator was at its limit.
 
 mod generator;
+mod handshakes;
 mod stall;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ use crate::report::measured::{Ended, PlanReport};
 use crate::report::run::{Holds, Requests, RunReport};
 use crate::tally::FailureKind;
 use generator::{core_shared, generator_busy, rate_missed, sent_late, starved};
+use handshakes::{handshakes_failed, not_checked, not_resumed};
 use stall::stalled;
 
 /// Clock sources that advance by milliseconds.
@@ -74,6 +76,8 @@ pub enum ReasonCode {
     RateMissed,
     /// Fewer connections were open than requested.
     ConnectionsMissing,
+    /// TLS handshakes failed.
+    HandshakesFailed,
     /// A clock cannot be trusted.
     Clock,
     /// The hypervisor gave time to others.
@@ -88,6 +92,10 @@ pub enum ReasonCode {
     ServerWaited,
     /// A note: for some time nothing was answered.
     Stalled,
+    /// A note: the certificates of servers were not checked.
+    NotChecked,
+    /// A note: sessions should have been resumed, and many were not.
+    NotResumed,
     /// A note: requests without an answer at the end count with their age.
     LeftOver,
     /// A note: failed requests have no times.
@@ -110,6 +118,7 @@ impl Verdict {
             reasons.push(everywhere((ReasonCode::NothingAnswered, text)));
         }
         notes.extend(slow_clock(host).map(everywhere));
+        notes.extend(not_checked(plan).map(everywhere));
         if ended == Ended::Interrupted {
             let text = "partial: it was stopped before its planned end".to_owned();
             notes.push(everywhere((ReasonCode::Interrupted, text)));
@@ -135,6 +144,7 @@ fn against(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
         sent_late(run, plan),
         rate_missed(run, plan),
         connections_missing(run),
+        handshakes_failed(run),
         clock_went_back(run),
         clock_moved(run),
         steal(run),
@@ -150,6 +160,7 @@ fn remarks(run: &RunReport, plan: &PlanReport) -> impl Iterator<Item = Finding> 
         core_shared(run, plan),
         server_waited(run),
         stalled(run, plan),
+        not_resumed(run, plan),
         left_over(run, plan),
         failures(run),
         clamped(run),
@@ -183,6 +194,7 @@ fn mend(requests: &Requests) -> Option<&'static str> {
         .find(|kind| requests.failed_by.of(*kind) == requests.failed)?;
     Some(match kind {
         FailureKind::Connect => "no connection could be opened; see that a server listens there",
+        FailureKind::Handshake => "no handshake was successful",
         FailureKind::Reset => {
             "connections ended before an answer was whole; the server's log may say why"
         }
@@ -191,7 +203,9 @@ fn mend(requests: &Requests) -> Option<&'static str> {
             "name the expected statuses with --expect-status, or request another path"
         }
         FailureKind::Check => "no body was as expected; see what the server sends",
-        FailureKind::Garbage => "the answers were not HTTP; check that this is a plain HTTP port",
+        FailureKind::Garbage => {
+            "the answers were not HTTP; check that this is a plain HTTP port, or write https://"
+        }
     })
 }
 
@@ -293,7 +307,8 @@ fn failures(run: &RunReport) -> Option<Finding> {
 
 fn clamped(run: &RunReport) -> Option<Finding> {
     let latencies = [&run.service, &run.response, &run.connect, &run.late];
-    let clamped = latencies.iter().map(|latency| latency.clamped).max()?;
+    let handshake = run.tls.as_ref().map(|tls| &tls.handshake);
+    let clamped = latencies.into_iter().chain(handshake).map(|latency| latency.clamped).max()?;
     let text = format!(
         "{} times were longer than {} and count as that in the percentiles",
         count(clamped),

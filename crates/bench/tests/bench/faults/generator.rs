@@ -36,6 +36,7 @@ pub(crate) fn plan_of(address: SocketAddr, request: &Request) -> Plan {
         pipeline: 1,
         timeout: Duration::from_secs(20),
         check: Check::default(),
+        encryption: None,
         store: None,
         sources: Vec::new(),
         server: None,

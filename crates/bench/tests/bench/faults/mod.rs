@@ -2,9 +2,9 @@
 //! right kind. Method: servers that do one thing wrong each, and runs of a few hundred milliseconds.
 
 mod answers;
-mod generator;
+pub(crate) mod generator;
 mod hold;
 mod loops;
 mod refusals;
-mod server;
+pub(crate) mod server;
 mod stall;

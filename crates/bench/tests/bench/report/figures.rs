@@ -3,7 +3,7 @@
 use bench::report::{Holds, Report, Spread};
 use bench::tally::{Answering, FailureKind, Latency};
 
-use crate::report::sample::{SECOND_NS, closed_plan, closed_run, of, open_plan, open_run};
+use crate::report::sample::{SECOND_NS, closed_plan, closed_run, of, open, open_plan, open_run};
 
 #[test]
 fn a_closed_loop_by_hand() {
@@ -79,10 +79,10 @@ fn short_connections_count_their_opening_in_littles_law() {
     // Four connections, each request 0.6 ms and each connect 0.4 ms: a thousand a second on each.
     let mut run = closed_run();
     run.tally = bench::tally::Tally::new(bench::tally::Loop::Closed, 4, SECOND_NS);
-    (0..4).for_each(|_| run.tally.open(400_000));
+    open(&mut run.tally, 4, 400_000);
     for _ in 4..4000 {
         run.tally.close();
-        run.tally.open(400_000);
+        open(&mut run.tally, 1, 400_000);
     }
     for _ in 0..4000 {
         run.tally.answer(Answering { due_ns: 0, sent_ns: 0, answered_ns: 600_000 });

@@ -1,5 +1,6 @@
 //! Reports: their figures, verdicts, texts, pages and JSON, from measurements computed by hand.
 
+mod encrypted;
 mod figures;
 mod html;
 mod knee;

@@ -3,10 +3,11 @@
 use bench::host::{Fact, HostFacts, ServerUse, ThreadUse};
 use bench::knee::{End, Found, KneeFound, KneeReport, KneeStep, Objective};
 use bench::report::{
-    ClockUse, Ended, HoldReport, Measured, Percentile, PlanReport, Report, RunMeasured,
-    StageReport, TargetReport,
+    ClockUse, EncryptionPlanReport, Ended, HoldReport, Measured, Percentile, PlanReport, Report,
+    RunMeasured, StageReport, TargetReport,
 };
-use bench::tally::{Answering, Loop, Opening, Sending, Tally};
+use bench::tally::{Answering, HandshakeFault, Loop, Opening, Sending, Tally};
+use runtime::transport::{Agreed, Resumption};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
@@ -17,7 +18,9 @@ const START_NS: u64 = 100 * SECOND_NS;
 /// exactly four seconds. 8 us of server CPU each, a quarter of it user time; 5 us of generator CPU each.
 pub(crate) fn closed_run() -> RunMeasured {
     let mut tally = Tally::new(Loop::Closed, 4, SECOND_NS);
-    [40_000, 50_000, 60_000, 70_000].into_iter().for_each(|connect_ns| tally.open(connect_ns));
+    [40_000, 50_000, 60_000, 70_000]
+        .into_iter()
+        .for_each(|connect_ns| open(&mut tally, 1, connect_ns));
     tally.begin(START_NS, Opening::Kept);
     for request in 0..4000u64 {
         let service_ns = if request % 100 == 0 { 1_990_000 } else { 990_000 };
@@ -32,10 +35,18 @@ pub(crate) fn closed_run() -> RunMeasured {
     measured(tally, SECOND_NS)
 }
 
+/// Connections that opened after so long.
+pub(crate) fn open(tally: &mut Tally, connections: u32, connect_ns: u64) {
+    for _ in 0..connections {
+        tally.connected(connect_ns);
+        tally.open();
+    }
+}
+
 /// One second of an open loop: 1,000 requests, each sent 20 us after it was due and answered 100 us after that.
 pub(crate) fn open_run() -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(START_NS, Opening::Kept);
     for request in 0..1000u64 {
         send_and_answer(&mut tally, request, 20_000);
@@ -111,7 +122,39 @@ pub(crate) fn closed_plan() -> PlanReport {
         timeout_ns: 5 * SECOND_NS,
         pinned: vec![1],
         check: None,
+        tls: None,
         seed: 1,
+    }
+}
+
+/// Encryption about which everything is said.
+pub(crate) fn encryption_plan() -> EncryptionPlanReport {
+    EncryptionPlanReport {
+        insecure: false,
+        authorities: Some("ca.pem".to_owned()),
+        client_certificate: Some("own.pem".to_owned()),
+        server_name: Some("example.org".to_owned()),
+        handshakes: "resumed".to_owned(),
+    }
+}
+
+/// Three full handshakes of 2 ms, one resumed, and two that failed.
+pub(crate) fn encrypt(tally: &mut Tally) {
+    let certificate = rcgen::generate_simple_self_signed(["example.org".to_owned()]);
+    let der: Box<[u8]> = certificate.expect("a name").cert.der().as_ref().into();
+    for resumption in [Resumption::None, Resumption::None, Resumption::None, Resumption::Resumed] {
+        let agreed = Agreed {
+            version: "TLSv1.3",
+            cipher: "TLS_AES_128_GCM_SHA256",
+            resumption,
+            protocol: Some(b"http/1.1".as_slice().into()),
+            server_name: None,
+            peer_certificate: Some(der.clone()),
+        };
+        tally.agree(&agreed, 2_000_000);
+    }
+    for _ in 0..2 {
+        tally.handshakes.get_or_insert_default().fail(HandshakeFault::Cut);
     }
 }
 

@@ -7,7 +7,9 @@ use bench::compare::{Comparison, Side};
 use bench::report::{Condition, Ended, ReadError, Report};
 use serde_json::Value;
 
-use crate::report::sample::{closed_plan, closed_run, hold, knee, of, open_plan, open_run};
+use crate::report::sample::{
+    closed_plan, closed_run, encrypt, encryption_plan, hold, knee, of, open_plan, open_run,
+};
 
 const DOCUMENT: &str = include_str!("../../../../../docs/bench.md");
 
@@ -30,8 +32,10 @@ fn full() -> Report {
     plan.requests_per_connection = Some(100);
     plan.count = Some(1000);
     plan.check = Some("status 200".to_owned());
+    plan.tls = Some(encryption_plan());
     let mut run = open_run();
     run.steal_share = Some(0.5);
+    encrypt(&mut run.tally);
     run.tally.fail(bench::tally::FailureKind::Check, 0);
     let mut measured = of(plan, vec![run]);
     measured.hold = Some(hold());
@@ -79,6 +83,7 @@ fn full_knee() -> String {
     report.plan.count = Some(1000);
     report.plan.stages = open_plan().stages;
     report.plan.check = Some("status 200".to_owned());
+    report.plan.tls = Some(encryption_plan());
     report.to_json()
 }
 

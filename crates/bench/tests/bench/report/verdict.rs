@@ -2,13 +2,14 @@
 
 use bench::host::HostFacts;
 use bench::report::{
-    Ended, Measured, PlanReport, ReasonCode, Report, RunMeasured, StageReport, State,
+    EncryptionPlanReport, Ended, Measured, PlanReport, ReasonCode, Report, RunMeasured,
+    StageReport, State,
 };
 use bench::tally::{FailureKind, Loop, Opening, Tally};
 
 use crate::report::sample::{
-    SECOND_NS, closed_plan, closed_run, host, measured, of, open_plan, open_run, send_and_answer,
-    stage,
+    SECOND_NS, closed_plan, closed_run, encrypt, encryption_plan, host, measured, of, open,
+    open_plan, open_run, send_and_answer, stage,
 };
 
 /// The reasons against a run, and the notes.
@@ -37,6 +38,32 @@ fn after_closed(change: impl Fn(&mut RunMeasured)) -> Vec<ReasonCode> {
 fn a_good_run_is_valid_and_needs_no_remark() {
     assert_eq!(codes(of(closed_plan(), vec![closed_run()])), (Vec::new(), Vec::new()));
     assert_eq!(codes(of(open_plan(), vec![open_run()])), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_handshake_that_fails_counts_against_it_and_what_was_not_checked_or_resumed_is_noted() {
+    let encrypted = |change: &dyn Fn(&mut PlanReport)| {
+        let mut plan = open_plan();
+        plan.tls = Some(encryption_plan());
+        change(&mut plan);
+        let mut run = open_run();
+        encrypt(&mut run.tally);
+        codes(of(plan, vec![run]))
+    };
+    let failed = vec![ReasonCode::HandshakesFailed];
+    assert_eq!(encrypted(&|_| {}), (failed.clone(), Vec::new()), "kept connections");
+    let resuming = |plan: &mut PlanReport| plan.requests_per_connection = Some(1);
+    assert_eq!(encrypted(&resuming), (failed.clone(), vec![ReasonCode::NotResumed]), "1 of 4");
+    let full = |plan: &mut PlanReport| {
+        resuming(plan);
+        let unchecked = EncryptionPlanReport {
+            insecure: true,
+            handshakes: "full".to_owned(),
+            ..encryption_plan()
+        };
+        plan.tls = Some(unchecked);
+    };
+    assert_eq!(encrypted(&full), (failed, vec![ReasonCode::NotChecked]));
 }
 
 #[test]
@@ -164,7 +191,7 @@ fn failures_and_connects_are_time_under_way() {
 /// An open loop in which one request in 50 was sent late.
 fn late_run(late_ns: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(100 * SECOND_NS, Opening::Kept);
     for request in 0..1000u64 {
         send_and_answer(&mut tally, request, if request % 50 == 0 { late_ns } else { 1000 });
@@ -281,7 +308,7 @@ fn what_a_reader_should_know_is_noted() {
     let mut run = closed_run();
     run.tally.fail(FailureKind::Reset, 100 * SECOND_NS);
     run.generator[0].waited_ns = 51_000_000;
-    run.tally.open(61 * SECOND_NS);
+    open(&mut run.tally, 1, 61 * SECOND_NS);
     run.tally.spent = bench::tally::Spent::default();
     let measured = Measured { ended: Ended::Interrupted, ..of(closed_plan(), vec![run]) };
     let expected = [
@@ -296,7 +323,7 @@ fn what_a_reader_should_know_is_noted() {
 /// An open loop that answers a request every 0.9 ms, except for a pause.
 fn pausing(from: u64, to: u64) -> RunMeasured {
     let mut tally = Tally::new(Loop::Open, 4, SECOND_NS);
-    (0..4).for_each(|_| tally.open(50_000));
+    open(&mut tally, 4, 50_000);
     tally.begin(100 * SECOND_NS, Opening::Kept);
     for request in (0..1000).filter(|request| !(from..to).contains(request)) {
         send_and_answer(&mut tally, request, 1000);

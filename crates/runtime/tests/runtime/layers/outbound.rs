@@ -193,3 +193,24 @@ fn a_server_that_breaks_the_handshake_is_told_apart_from_one_that_is_not_there()
     assert_eq!(caller.closed, Some(CloseReason::Failed));
     assert_eq!((stage.scheduler.processes(), stage.scheduler.extras()), (0, 0));
 }
+
+#[test]
+fn a_server_that_refuses_after_the_caller_has_agreed_is_told_with_its_alert_until_it_has_sent_something()
+ {
+    for (text, expected) in [(&b""[..], Some(Violation::Alert(116))), (b"hello", None)] {
+        let mut stage = Stage::new(1, Faults::none(), text);
+        for _ in 0..100 {
+            stage.step();
+            stage.world.advance(1_000_000);
+        }
+        assert!(stage.scheduler.service().agreed.is_some());
+        assert_eq!(stage.scheduler.service().heard, text);
+        let mut wire = Vec::new();
+        stage.transport.alert(116, &mut wire);
+        stage.world.client_send(stage.server.unwrap(), &wire);
+        while stage.scheduler.turn(Waiting::Forbidden).unwrap() || stage.world.is_ready(0) {}
+        let caller = stage.scheduler.service();
+        assert_eq!((caller.failure, caller.closed), (expected, Some(CloseReason::Failed)));
+        assert_eq!((stage.scheduler.processes(), stage.scheduler.extras()), (0, 0));
+    }
+}

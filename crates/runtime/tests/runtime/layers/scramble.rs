@@ -90,6 +90,11 @@ impl Scramble {
         }
     }
 
+    /// Refuses the peer.
+    pub(crate) fn alert(&mut self, number: u8, wire: &mut Vec<u8>) {
+        self.frame(ALERT, &[number], wire);
+    }
+
     pub(crate) fn is_ready(&self) -> bool {
         self.wants == Wants::Nothing
     }

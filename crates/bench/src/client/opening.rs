@@ -1,0 +1,78 @@
+//! Opens connections: those that live through a run, and those that replace others.
+//!
+//! Owns when a connection is begun, and when it counts as open. Never ends one.
+
+use runtime::limits::CONNECTS_PER_TURN;
+use runtime::service::{Context, ServiceContext};
+
+use super::connection::{Connection, Phase};
+use super::window::Stage;
+use super::{Client, NoMessage, OpeningTimes};
+
+impl Client {
+    /// Opens connections that live through the run; others are opened when a request is due.
+    pub(super) fn begin_opening(&mut self, now_ns: u64) {
+        if self.opens_when_due() {
+            for number in 0..self.share.connections {
+                let peer = self.share.way(number).peer;
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.list_closed(peer, number);
+                }
+            }
+        } else {
+            self.unopened = 0..self.share.connections;
+        }
+        self.opening_times = OpeningTimes { begun_ns: now_ns, last_ns: now_ns };
+    }
+
+    /// As many as one turn begins: a million at once would wait in a long queue, whose memory is not given back.
+    pub(super) fn open_some(&mut self, context: &mut ServiceContext<'_, NoMessage>) {
+        for _ in 0..CONNECTS_PER_TURN {
+            let Some(number) = self.unopened.next() else { return };
+            context.command(self.connect(number));
+        }
+    }
+
+    /// The connection can carry requests.
+    pub(super) fn begin_requests(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_, NoMessage>,
+    ) {
+        self.opened(connection.number);
+        connection.phase = Phase::Open;
+        if self.stage == Stage::Opening {
+            self.greet(connection, context);
+        } else {
+            self.count_open(connection);
+            connection.since_ns = self.now_ns;
+            self.fill(connection, context);
+        }
+    }
+
+    /// From now on the connection counts as open.
+    pub(super) fn count_open(&mut self, connection: &mut Connection) {
+        connection.stands = true;
+        self.tally.open();
+        if self.stage != Stage::Counting {
+            self.opening_times.last_ns = self.now_ns;
+        }
+    }
+
+    /// Opens connections again whose pause is over, or that need none.
+    pub(super) fn reconnect_due(
+        &mut self,
+        now_ns: u64,
+        context: &mut ServiceContext<'_, NoMessage>,
+    ) {
+        while let Some((due_ns, number)) = self.retries.front().copied()
+            && due_ns <= now_ns
+        {
+            self.retries.pop_front();
+            self.reconnects.push(number);
+        }
+        while let Some(number) = self.reconnects.pop() {
+            context.command(self.connect(number));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Why handshakes fail.
+//!
+//! Owns the names of the causes, and what a user can do about each. Never decides which one it was: the transport does.
+
+use std::fmt;
+
+use runtime::transport::{CertificateFault, Violation};
+
+/// Why a handshake failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HandshakeFault {
+    /// This side does not accept the server's certificate.
+    Certificate(CertificateReason),
+    /// The server sent this fatal alert (RFC 8446 section 6).
+    Alert(u8),
+    /// Both sides have no version, algorithm or application protocol in common.
+    NothingInCommon,
+    /// The server broke the protocol, or does not speak it.
+    Protocol,
+    /// The connection ended in the middle.
+    Cut,
+    /// It was not over in time.
+    Timeout,
+}
+
+/// Why a certificate is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CertificateReason {
+    /// There is none.
+    Missing,
+    /// Its time is over.
+    Expired,
+    /// Its time has not begun.
+    NotYetValid,
+    /// It is for other names.
+    WrongName,
+    /// No authority that is trusted has issued it.
+    UnknownAuthority,
+    /// It was revoked.
+    Revoked,
+    /// It cannot be read, its signature is wrong, or it is for another purpose.
+    Invalid,
+}
+
+impl From<Violation> for HandshakeFault {
+    fn from(violation: Violation) -> Self {
+        let reason = match violation {
+            Violation::Protocol => return Self::Protocol,
+            Violation::NothingInCommon | Violation::UnknownName => return Self::NothingInCommon,
+            Violation::Alert(number) => return Self::Alert(number),
+            Violation::Cut => return Self::Cut,
+            Violation::Certificate(fault) => match fault {
+                CertificateFault::Missing => CertificateReason::Missing,
+                CertificateFault::Expired => CertificateReason::Expired,
+                CertificateFault::NotYetValid => CertificateReason::NotYetValid,
+                CertificateFault::WrongName => CertificateReason::WrongName,
+                CertificateFault::UnknownAuthority => CertificateReason::UnknownAuthority,
+                CertificateFault::Revoked => CertificateReason::Revoked,
+                CertificateFault::Invalid => CertificateReason::Invalid,
+            },
+        };
+        Self::Certificate(reason)
+    }
+}
+
+/// Alerts that a server sends to refuse a handshake, by number (RFC 8446 section 6, RFC 5246 section 7.2).
+const ALERTS: [(u8, &str); 25] = [
+    (0, "close_notify"),
+    (10, "unexpected_message"),
+    (20, "bad_record_mac"),
+    (22, "record_overflow"),
+    (40, "handshake_failure"),
+    (42, "bad_certificate"),
+    (43, "unsupported_certificate"),
+    (44, "certificate_revoked"),
+    (45, "certificate_expired"),
+    (46, "certificate_unknown"),
+    (47, "illegal_parameter"),
+    (48, "unknown_ca"),
+    (49, "access_denied"),
+    (50, "decode_error"),
+    (51, "decrypt_error"),
+    (70, "protocol_version"),
+    (71, "insufficient_security"),
+    (80, "internal_error"),
+    (86, "inappropriate_fallback"),
+    (90, "user_canceled"),
+    (109, "missing_extension"),
+    (110, "unsupported_extension"),
+    (112, "unrecognized_name"),
+    (116, "certificate_required"),
+    (120, "no_application_protocol"),
+];
+
+impl HandshakeFault {
+    /// The name in a report as JSON, such as `expired` or `alert_48`.
+    pub fn code(self) -> String {
+        let code = match self {
+            Self::Alert(number) => return format!("alert_{number}"),
+            Self::Certificate(CertificateReason::Missing) => "no_certificate",
+            Self::Certificate(CertificateReason::Expired) => "expired",
+            Self::Certificate(CertificateReason::NotYetValid) => "not_yet_valid",
+            Self::Certificate(CertificateReason::WrongName) => "wrong_name",
+            Self::Certificate(CertificateReason::UnknownAuthority) => "unknown_authority",
+            Self::Certificate(CertificateReason::Revoked) => "revoked",
+            Self::Certificate(CertificateReason::Invalid) => "invalid_certificate",
+            Self::NothingInCommon => "nothing_in_common",
+            Self::Protocol => "protocol",
+            Self::Cut => "cut",
+            Self::Timeout => "timeout",
+        };
+        code.to_owned()
+    }
+
+    /// What a user can do about it.
+    pub fn mend(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Certificate(CertificateReason::WrongName) => {
+                "name the server as its certificate does, with --sni NAME"
+            }
+            Self::Certificate(CertificateReason::UnknownAuthority) => {
+                "name the authority's file with --cacert, or accept any certificate with --insecure"
+            }
+            Self::Certificate(_) => "renew it, or accept any certificate with --insecure",
+            Self::Alert(112) => "name the server as its certificate does, with --sni NAME",
+            Self::Alert(40 | 42..=46 | 48 | 49 | 116) => {
+                "if it asks for certificates of clients, show one with --cert and --key"
+            }
+            Self::Alert(120) => "it does not speak HTTP/1.1 over TLS",
+            Self::Protocol => "see that it speaks TLS at this port",
+            Self::Cut => "the server's log may say why",
+            Self::Timeout => "wait longer with --timeout",
+            Self::Alert(_) | Self::NothingInCommon => return None,
+        })
+    }
+}
+
+impl fmt::Display for HandshakeFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Alert(number) => {
+                return match ALERTS.iter().find(|(known, _)| known == number) {
+                    Some((_, name)) => write!(formatter, "alert {number} ({name})"),
+                    None => write!(formatter, "alert {number}"),
+                };
+            }
+            Self::Certificate(CertificateReason::Missing) => "the server shows no certificate",
+            Self::Certificate(CertificateReason::Expired) => "the certificate has expired",
+            Self::Certificate(CertificateReason::NotYetValid) => "the certificate is not valid yet",
+            Self::Certificate(CertificateReason::WrongName) => {
+                "the certificate is for another name"
+            }
+            Self::Certificate(CertificateReason::UnknownAuthority) => {
+                "the certificate is by an unknown authority"
+            }
+            Self::Certificate(CertificateReason::Revoked) => "the certificate is revoked",
+            Self::Certificate(CertificateReason::Invalid) => "the certificate is not valid",
+            Self::NothingInCommon => "no version, cipher or application protocol in common",
+            Self::Protocol => "the answer is not TLS",
+            Self::Cut => "the connection ended in the middle",
+            Self::Timeout => "not over in time",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_has_its_number_and_its_name() {
+        assert_eq!(HandshakeFault::Alert(48).to_string(), "alert 48 (unknown_ca)");
+        assert_eq!(HandshakeFault::Alert(99).to_string(), "alert 99");
+        assert_eq!(HandshakeFault::Alert(48).code(), "alert_48");
+        assert!(ALERTS.is_sorted());
+    }
+
+    #[test]
+    fn what_the_transport_says_keeps_its_cause() {
+        let of = |violation| HandshakeFault::from(violation);
+        let expired = of(Violation::Certificate(CertificateFault::Expired));
+        assert_eq!(expired.code(), "expired");
+        let unknown = of(Violation::Certificate(CertificateFault::UnknownAuthority));
+        assert_eq!(unknown.code(), "unknown_authority");
+        assert_eq!(of(Violation::Alert(40)), HandshakeFault::Alert(40));
+        assert_eq!(of(Violation::Cut), HandshakeFault::Cut);
+    }
+}

@@ -1,0 +1,46 @@
+//! Owns what a connection needs of the stream that carries it: TCP, or something over TCP that the caller brings, such
+//! as encryption. Does not know how that works.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "a blocking test client of its own; nothing here runs on a scheduler"
+)]
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+/// A stream to the server. Its end that was not said in order is an error.
+pub trait Stream: Read + Write {
+    /// Limits the time of a read. Never zero.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    fn set_read_timeout(&self, wait: Duration) -> io::Result<()>;
+
+    /// Ends the client's side.
+    ///
+    /// # Errors
+    /// If the server has closed already.
+    fn end_output(&mut self) -> io::Result<()>;
+}
+
+impl Stream for TcpStream {
+    fn set_read_timeout(&self, wait: Duration) -> io::Result<()> {
+        TcpStream::set_read_timeout(self, Some(wait))
+    }
+
+    fn end_output(&mut self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
+}
+
+/// What turns a TCP connection into the stream that is spoken over.
+pub trait Over: fmt::Debug + Send + Sync {
+    /// Begins on a new connection, whose timeouts are set.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn Stream>>;
+}
