@@ -66,7 +66,7 @@ impl<S: Read + Write> Stream<S> {
     /// # Errors
     /// If the handshake fails.
     pub fn accept(acceptor: &Acceptor, inner: S) -> Result<Self, StreamError> {
-        let transport = acceptor.accept().ok_or(StreamError::NotBegun)?;
+        let transport = acceptor.accept();
         Self { inner, transport, plain: Vec::new(), taken: 0 }.shake_hands()
     }
 

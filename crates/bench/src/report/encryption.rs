@@ -175,10 +175,9 @@ impl AgreementReport {
 
 impl CertificateReport {
     fn of(certificate: &Certificate) -> Self {
-        let addresses = certificate.addresses.iter().map(ToString::to_string);
         Self {
             key: certificate.key.clone(),
-            names: certificate.names.iter().cloned().chain(addresses).collect(),
+            names: certificate.names.clone(),
             issuer: certificate.issuer.clone(),
             not_after_unix_s: certificate.not_after,
         }
