@@ -1,4 +1,5 @@
-//! The HTTP client of a scheduler: requests to other servers over connections that the scheduler opens and keeps.
+//! The HTTP client of a scheduler: requests to other servers over connections, plain or with TLS, that the scheduler
+//! opens and keeps.
 //!
 //! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
 //! [`Origin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
@@ -7,7 +8,7 @@
 //! request carries what it may reach.
 //!
 //! A service that uses it: keeps one [`Client`], makes [`Outbound`] one of its kinds of process and hands it input and
-//! events, passes [`Client::on_connect`], sends the [`questions`](Client::questions) to a [`NameHelper`] and its
+//! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a [`NameHelper`] and its
 //! answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
 mod client;
@@ -28,6 +29,7 @@ mod outgoing;
 mod pool;
 mod reach;
 mod request;
+mod secure;
 mod table;
 mod traffic;
 mod url;
@@ -36,7 +38,7 @@ mod way;
 pub use client::{Bounds, Client};
 pub use deadlines::Deadlines;
 pub use exchange::Held;
-pub use failure::{Deadline, Failure};
+pub use failure::{Deadline, Failure, FailureAt};
 pub use fields::Fields;
 pub use helper::{Looked, NameHelper};
 pub use id::{ExchangeId, Requester};

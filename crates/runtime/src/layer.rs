@@ -62,7 +62,7 @@ pub(crate) enum Opened {
     /// The peer announced its end, and all bytes before it were delivered.
     End,
     /// The connection failed after the handshake.
-    Failed,
+    Failed(Violation),
     /// The handshake failed.
     Refused(Violation),
 }
@@ -161,7 +161,7 @@ impl Layer {
     fn failed(&self, violation: Violation) -> Opened {
         match self.stage {
             Stage::Handshake => Opened::Refused(violation),
-            Stage::Agreed | Stage::Ended => Opened::Failed,
+            Stage::Agreed | Stage::Ended => Opened::Failed(violation),
         }
     }
 

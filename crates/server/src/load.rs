@@ -13,6 +13,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
 use self::error_pages::look_at_error_pages;
@@ -78,6 +79,8 @@ pub enum LoadError {
     },
     /// The configuration has errors.
     Config(ConfigErrors),
+    /// A certificate for fetches is not usable.
+    Trust(TrustError),
     /// The secret for signing cookies is not usable.
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
@@ -162,6 +165,7 @@ impl fmt::Display for LoadError {
                 path.display()
             ),
             Self::Config(errors) => errors.fmt(formatter),
+            Self::Trust(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
             Self::ChannelKeys(error) => error.fmt(formatter),
@@ -197,6 +201,7 @@ impl LoadError {
             | Self::Uploads { .. }
             | Self::UploadsTaken { .. }
             | Self::Config(_)
+            | Self::Trust(_)
             | Self::Secret(_)
             | Self::Zone { .. }
             | Self::ChannelKeys(_)
@@ -222,6 +227,7 @@ impl Source {
             look_at_directory(path)?;
         }
         look_for_app(&mut data)?;
+        data.trust = Trust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)

@@ -4,10 +4,11 @@
 //! resume. Never resolves a name and never opens a socket.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use runtime::transport::{Agreed, Transport, Violation};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -34,18 +35,22 @@ use crate::session::{Session, Unbuffered};
 pub struct Authorities(Arc<RootCertStore>);
 
 impl Authorities {
-    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. They are read at
+    /// the first call; later ones return the same.
     ///
     /// # Errors
     /// If there are none.
     pub fn of_system() -> Result<Self, ConnectorError> {
-        let found = rustls_native_certs::load_native_certs();
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
+        static FOUND: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+        let found = FOUND.get_or_init(|| {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            Arc::new(roots)
+        });
+        if found.is_empty() {
             return Err(ConnectorError::NoAuthorities);
         }
-        Ok(Self(Arc::new(roots)))
+        Ok(Self(Arc::clone(found)))
     }
 
     /// Reads them from a PEM file.
@@ -93,7 +98,8 @@ impl fmt::Display for ConnectorError {
 
 impl std::error::Error for ConnectorError {}
 
-/// The settings of connections to other servers.
+/// The settings of connections to other servers, with the sessions that they resume. Clones are equal and share both; a
+/// connection of one may be used where another one that is equal is asked for.
 #[derive(Clone)]
 pub struct Connector {
     config: Arc<ClientConfig>,
@@ -102,6 +108,20 @@ pub struct Connector {
 impl fmt::Debug for Connector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Connector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.config, &other.config)
+    }
+}
+
+impl Eq for Connector {}
+
+impl Hash for Connector {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Arc::as_ptr(&self.config).hash(hasher);
     }
 }
 
@@ -142,6 +162,14 @@ impl Connector {
     pub fn without_resumption(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = ClientResumption::disabled();
+        Self { config: Arc::new(config) }
+    }
+
+    /// The same with sessions of its own, so that threads do not wait for each other's.
+    #[must_use]
+    pub fn with_own_sessions(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = ClientResumption::in_memory_sessions(CLIENT_SESSIONS);
         Self { config: Arc::new(config) }
     }
 

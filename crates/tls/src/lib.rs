@@ -4,6 +4,7 @@
 //! sessions. Knows no protocol above it, opens no socket, and reads files only when it is told to. It keeps out rustls:
 //! nothing else names a type of it.
 
+mod alert;
 mod certificate;
 mod choice;
 mod client;
@@ -16,6 +17,7 @@ mod self_signed;
 mod server;
 mod session;
 
+pub use alert::alert_name;
 pub use certificate::{Certificate, Unreadable};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
 pub use identity::{Flaw, Identity, IdentityError};

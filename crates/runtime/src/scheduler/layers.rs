@@ -121,7 +121,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
             Opened::End => self.on_layer_end(id, process),
             Opened::Refused(why) => self.on_refused(id, process, why),
-            Opened::Failed => Err(CloseReason::Failed),
+            Opened::Failed(why) => self.on_broken(id, process, why),
         }
     }
 
@@ -204,6 +204,18 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.mode.goes_on() {
             self.run(id, process, |service, state, context| {
                 service.on_handshake_failed(state, why, context);
+                context.output.clear();
+                Next::Read
+            })?;
+        }
+        Err(CloseReason::Failed)
+    }
+
+    /// The connection failed after the handshake: the process is told why, and ends.
+    fn on_broken(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, why: Violation) -> Lives {
+        if process.mode.goes_on() {
+            self.run(id, process, |service, state, context| {
+                service.on_transport_failed(state, why, context);
                 context.output.clear();
                 Next::Read
             })?;

@@ -32,6 +32,7 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
+                self.client.set_trust(&data.trust);
             }
             ToScheduler::Resolved((name, found)) => {
                 self.client.exchanges().learn(&name, found, context.now.monotonic_ns);

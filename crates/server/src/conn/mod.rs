@@ -18,8 +18,9 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::scheduler::Scheduler;
 use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
 
@@ -58,6 +59,7 @@ impl Connections {
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
         let mut client = Client::default();
         client.set_rules(data.config.pages.fetch.clone());
+        client.set_trust(&data.trust);
         Self {
             http: Http::new(site, Arc::clone(&data.settings), log),
             client,
@@ -167,6 +169,35 @@ impl Service for Connections {
     ) -> Option<Process> {
         let outbound = self.client.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Accepted { .. } => None,
+            Beginning::Connecting { ticket } => self.client.exchanges().transport(ticket),
+        }
+    }
+
+    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
+        process.on_agreed(self, context)
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        process.on_handshake_failed(self, why);
+    }
+
+    fn on_transport_failed(
+        &mut self,
+        process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        process.on_transport_failed(self, why);
     }
 
     #[inline]

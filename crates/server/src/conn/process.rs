@@ -7,6 +7,7 @@ use client::Outbound;
 use http::{Connection, Stream};
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
+use runtime::transport::Violation;
 use wire::websocket::CloseCode;
 
 use super::Connections;
@@ -77,6 +78,32 @@ impl Process {
     /// Whether the client has begun something that is incomplete.
     pub(super) fn is_beginning(&self) -> bool {
         matches!(self, Self::Http(connection) if connection.is_beginning())
+    }
+
+    /// The handshake of a transport is over.
+    pub(super) fn on_agreed(
+        &mut self,
+        connections: &mut Connections,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        match self {
+            Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),
+            _ => Next::Read,
+        }
+    }
+
+    /// The handshake of a transport failed.
+    pub(super) fn on_handshake_failed(&mut self, connections: &mut Connections, why: Violation) {
+        if let Self::Outbound(outbound) = self {
+            outbound.on_handshake_failed(connections.client.exchanges(), why);
+        }
+    }
+
+    /// A transport failed after its handshake.
+    pub(super) fn on_transport_failed(&mut self, connections: &mut Connections, why: Violation) {
+        if let Self::Outbound(outbound) = self {
+            outbound.on_transport_failed(connections.client.exchanges(), why);
+        }
     }
 
     #[inline]

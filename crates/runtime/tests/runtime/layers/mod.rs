@@ -31,6 +31,8 @@ struct Shout {
     /// What was agreed: protocol, server name.
     agreed: Vec<(String, String)>,
     failures: Vec<Violation>,
+    /// Why connections failed after their handshakes.
+    broken: Vec<Violation>,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
 }
@@ -88,6 +90,11 @@ impl Service for Shout {
     fn on_handshake_failed(&mut self, kind: &mut Kind, why: Violation, _: &mut Context<'_, ()>) {
         assert!(*kind == Kind::Handshaking);
         self.failures.push(why);
+    }
+
+    fn on_transport_failed(&mut self, kind: &mut Kind, why: Violation, _: &mut Context<'_, ()>) {
+        assert!(*kind == Kind::Speaking);
+        self.broken.push(why);
     }
 
     fn on_input(
@@ -248,9 +255,11 @@ fn an_end_that_is_said_is_one_and_one_that_is_not_is_a_failure() {
     assert_eq!(stage.closed(CloseReason::Finished), 1);
     assert_eq!(said.heard, b"welcome\nLAST");
     assert!(said.transport.has_ended());
+    assert_eq!(stage.scheduler.service().broken, []);
     stage.world.client_end_output(cut.id);
     stage.rest();
     assert_eq!(stage.closed(CloseReason::Failed), 1);
+    assert_eq!(stage.scheduler.service().broken, [Violation::Cut]);
     stage.assert_nothing_is_left();
 }
 
