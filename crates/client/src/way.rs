@@ -43,9 +43,10 @@ impl Client {
         let Some(exchange) = self.exchanges.get(id).filter(|it| it.is_running()) else {
             return Ok(None);
         };
+        let (transport, reach) = (exchange.to.origin.transport, &exchange.reach);
         let name = match &exchange.to.origin.host {
             Host::Address(address) => {
-                let is_allowed = exchange.reach.may_connect(&address.to_string(), *address);
+                let is_allowed = reach.may_connect(transport, &address.to_string(), *address);
                 return if is_allowed {
                     Ok(Some(vec![*address]))
                 } else {
@@ -54,7 +55,7 @@ impl Client {
             }
             Host::Name(name) => name,
         };
-        if !exchange.reach.may_look_up(name) {
+        if !reach.may_look_up(transport, name) {
             return Err(Failure::NotAllowed);
         }
         let known = match self.names.look_up(name, id, now_ns) {
@@ -63,7 +64,7 @@ impl Client {
             Known::Nothing => return Err(Failure::NameNotFound),
             Known::NoRoom => return Err(Failure::TooMany),
         };
-        let is_allowed = |address: &&IpAddr| exchange.reach.may_connect(name, **address);
+        let is_allowed = |address: &&IpAddr| reach.may_connect(transport, name, **address);
         let allowed: Vec<IpAddr> = known.iter().filter(is_allowed).copied().collect();
         if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
     }

@@ -212,7 +212,7 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
+            text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Before either, `https://` allows it over TLS only, as in `\"https://api.example.org\"`. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
         },
         Key {
             name: "fetch_ca",

@@ -21,6 +21,14 @@ pub(crate) struct Layer {
     sent: usize,
     room: Room,
     stage: Stage,
+    began: Began,
+}
+
+/// Who began a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Began {
+    Peer,
+    Here,
 }
 
 /// Whether the socket had room at the last send.
@@ -69,8 +77,14 @@ pub(crate) enum Opened {
 
 impl Layer {
     /// The layer of a new connection.
-    pub(crate) fn new(transport: Box<dyn Transport>) -> Self {
-        Self { transport, owed: Vec::new(), sent: 0, room: Room::Some, stage: Stage::Handshake }
+    pub(crate) fn new(transport: Box<dyn Transport>, began: Began) -> Self {
+        let (owed, room, stage) = (Vec::new(), Room::Some, Stage::Handshake);
+        Self { transport, owed, sent: 0, room, stage, began }
+    }
+
+    /// Who began its connection.
+    pub(crate) fn began(&self) -> Began {
+        self.began
     }
 
     /// What was agreed, once the handshake is over.

@@ -92,10 +92,10 @@ fn a_server_is_asked_for_by_its_name_and_another_address_is_tried_if_the_handsha
     // The one address that is left does not answer the hello.
     let id = begin_by_name(&mut calls, &connector(&authority), &[[10, 0, 0, 8], [10, 0, 0, 9]]);
     let (silent, _) = calls.world.accept_remote(&other).unwrap();
-    calls.pass_ms(5_100);
+    calls.pass_ms(5_200);
     assert_ne!(calls.world.client_state(silent), ClientState::Open, "its part of the time is over");
     let second = calls.accept().unwrap();
-    calls.pass_ms(4_800);
+    calls.pass_ms(4_700);
     assert_eq!(calls.news(id, 9), []);
     calls.pass_ms(200);
     assert_eq!(calls.news(id, 9), failed(Failure::Timeout(Deadline::Connect)));

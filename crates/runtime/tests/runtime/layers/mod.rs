@@ -4,12 +4,15 @@ mod handshakes;
 mod outbound;
 mod scramble;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 
+use runtime::RemoteAddress;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service,
+    Beginning, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
+    Service, ServiceContext,
 };
 use runtime::transport::{Transport, Violation};
 use sys::pollset::{ListenOptions, Silence, Speaks};
@@ -33,6 +36,8 @@ struct Shout {
     failures: Vec<Violation>,
     /// Why connections failed after their handshakes.
     broken: Vec<Violation>,
+    /// Connections that it makes when it starts, to a remote that stays silent.
+    calls: u64,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
 }
@@ -58,6 +63,21 @@ impl Service for Shout {
         false
     }
 
+    fn on_start(&mut self, context: &mut ServiceContext<'_, ()>) {
+        for ticket in 0..self.calls {
+            context.command(Command::Connect(Connect { to: remote(), from: None, ticket }));
+        }
+    }
+
+    fn on_connect(
+        &mut self,
+        _: u64,
+        begun: Result<(), ErrorKind>,
+        _: &mut Context<'_, ()>,
+    ) -> Option<Kind> {
+        begun.ok().map(|()| Kind::Handshaking)
+    }
+
     fn on_accept(
         &mut self,
         listener: ListenerIndex,
@@ -73,9 +93,9 @@ impl Service for Shout {
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
         match beginning {
-            Beginning::Accepted { listener: ListenerIndex(1), .. }
-            | Beginning::Connecting { .. } => None,
+            Beginning::Accepted { listener: ListenerIndex(1), .. } => None,
             Beginning::Accepted { .. } => Some(Box::new(Scramble::server())),
+            Beginning::Connecting { .. } => Some(Box::new(Scramble::client(NAME, &["quiet"]))),
         }
     }
 
@@ -178,10 +198,15 @@ impl Client {
 
 impl Stage {
     fn new(seed: u64, faults: Faults) -> Self {
-        let world = World::new(seed, faults);
+        Self::of(World::new(seed, faults), Shout::default(), 100)
+    }
+
+    /// One with this service and at most this many connections.
+    fn of(world: World, shout: Shout, connections: usize) -> Self {
         let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections: 100, ..Settings::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), Shout::default(), mailbox, settings);
+        let settings = Settings { connections, ..Settings::default() };
+        let mut scheduler = Scheduler::new(world.pollset(0), shout, mailbox, settings);
+        world.listen_remote(&remote());
         for port in PORTS {
             let listen = ListenOptions {
                 address: address(port),
@@ -213,6 +238,10 @@ impl Stage {
         assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0));
         assert_eq!(self.scheduler.stats().buffered_bytes, 0);
     }
+}
+
+fn remote() -> RemoteAddress {
+    RemoteAddress::Tcp(SocketAddr::from(([10, 0, 0, 9], 443)))
 }
 
 fn address(port: u16) -> ListenAddress {
