@@ -40,7 +40,7 @@ def answer(stream, target, body):
             stream.unwrap()
         return False
     if target == "/away":
-        stream.sendall(b"HTTP/1.1 302 Found\r\nX-A: http://127.0.0.1/\r\nContent-Length: 0\r\n\r\n")
+        stream.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\nContent-Length: 0\r\n\r\n")
         return True
     shown = stream.getpeercert() or {}
     names = [name for kind, name in shown.get("subjectAltName", ())]
