@@ -8,8 +8,8 @@
 //! request carries what it may reach.
 //!
 //! A service that uses it: keeps one [`Client`], makes [`Outbound`] one of its kinds of process and hands it input and
-//! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a [`NameHelper`] and its
-//! answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
+//! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a
+//! [`NameHelper`] and its answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
 mod client;
 mod deadlines;

@@ -22,12 +22,14 @@ impl fmt::Debug for Begun {
     }
 }
 
-impl Client {
-    /// Keeps the transport of a connection until the scheduler asks for it, right after the connection has begun.
-    pub(crate) fn keep_transport(&mut self, ticket: u64, transport: Box<dyn Transport>) {
-        self.begun = Begun(Some((ticket, transport)));
+impl Begun {
+    /// The scheduler asks for it right after this.
+    pub(crate) fn new(ticket: u64, transport: Box<dyn Transport>) -> Self {
+        Self(Some((ticket, transport)))
     }
+}
 
+impl Client {
     /// The transport of the connection with this ticket, which [`on_connect`](Self::on_connect) has just taken; `None`:
     /// it is plain.
     pub fn transport(&mut self, ticket: u64) -> Option<Box<dyn Transport>> {

@@ -16,6 +16,7 @@ use crate::names::Known;
 use crate::origin::{Destination, Host};
 use crate::outbound::{Outbound, Past, Ticket};
 use crate::pool::Place;
+use crate::secure::Begun;
 
 impl Client {
     /// Determines the addresses of an exchange, and connects.
@@ -134,6 +135,14 @@ impl Client {
             self.release(&to);
             return None;
         };
+        if let Some(connector) = &to.connector {
+            let Some(transport) = connector.connect(&to.server_name()) else {
+                self.release(&to);
+                self.fail(id, Failure::NotConnected);
+                return None;
+            };
+            self.begun = Begun::new(ticket, transport);
+        }
         exchange.connection = Some(context.id);
         if !exchange.untried.is_empty() {
             // An address that does not answer at all must leave time for the others.
@@ -142,14 +151,6 @@ impl Client {
             context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
         }
         let past = Past::Connecting;
-        if let Some(connector) = &to.connector {
-            let Some(transport) = connector.connect(&to.server_name()) else {
-                self.release(&to);
-                self.fail(id, Failure::NotConnected);
-                return None;
-            };
-            self.keep_transport(ticket, transport);
-        }
         Some(Outbound { id: context.id, to, address, exchange: Some(id), past })
     }
 
