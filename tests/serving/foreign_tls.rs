@@ -2,16 +2,18 @@
 //!
 //! Owns their start and their end. What Python's does is in `foreign_tls.py`.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use crate::server::Ending;
 
 /// Another server.
 pub(crate) struct Foreign {
     _process: Ending,
+    /// Closed, it would end the server at its next line.
+    _output: Lines<BufReader<ChildStdout>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -40,8 +42,9 @@ impl Foreign {
     fn start(mut command: Command, port: impl Fn(&str) -> Option<u16>) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = lines.map_while(Result::ok).find_map(|line| port(&line)).unwrap();
-        Self { _process: Ending(process), address: ([127, 0, 0, 1], port).into() }
+        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
+        let process = Ending(process);
+        let port = output.by_ref().map_while(Result::ok).find_map(|line| port(&line)).unwrap();
+        Self { _process: process, _output: output, address: ([127, 0, 0, 1], port).into() }
     }
 }

@@ -1,7 +1,6 @@
 //! Goal: pages fetch over TLS from servers that others have written, and a failure says what is wrong. Method: the built
 //! binary, and the servers of Python and OpenSSL.
 
-use std::net::SocketAddr;
 use std::process::Command;
 
 use rcgen::{KeyPair, date_time_ymd};
@@ -47,8 +46,8 @@ fn show(server: &Server, host: &str, path: &str) -> String {
     text(&response).to_owned()
 }
 
-fn show_at(server: &Server, address: SocketAddr, path: &str) -> String {
-    show(server, &address.to_string(), path)
+fn show_at(server: &Server, other: &Foreign, path: &str) -> String {
+    show(server, &other.address.to_string(), path)
 }
 
 #[test]
@@ -57,16 +56,16 @@ fn both_versions_of_tls_are_spoken_and_sessions_are_resumed() {
     let files = authority.issue(&NAME);
     let server = trusting(&authority, "");
     for (limit, version) in [("TLSv1_3", "TLSv1.3"), ("TLSv1_2", "TLSv1.2")] {
-        let other = Foreign::python(&files, None, limit).address;
-        assert_eq!(show_at(&server, other, "/"), format!("200 {version} full"));
+        let other = Foreign::python(&files, None, limit);
+        assert_eq!(show_at(&server, &other, "/"), format!("200 {version} full"));
         // The same connection, then others.
-        assert_eq!(show_at(&server, other, "/close"), format!("200 {version} full"));
+        assert_eq!(show_at(&server, &other, "/close"), format!("200 {version} full"));
         for _ in 0..3 {
-            assert_eq!(show_at(&server, other, "/close"), format!("200 {version} resumed"));
+            assert_eq!(show_at(&server, &other, "/close"), format!("200 {version} resumed"));
         }
     }
     let other = Foreign::openssl(&files, &[]);
-    let page = show_at(&server, other.address, "/");
+    let page = show_at(&server, &other, "/");
     assert!(page.starts_with("200 <HTML>") && page.contains("TLSv1.3"), "{page}");
 }
 
@@ -74,13 +73,13 @@ fn both_versions_of_tls_are_spoken_and_sessions_are_resumed() {
 fn bodies_pass_both_ways_and_an_end_that_is_not_said_is_none() {
     let authority = Authority::new("Test");
     let server = trusting(&authority, "");
-    let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3").address;
-    let response = server.get(&format!("/echo?url=https://{other}/"));
+    let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
+    let response = server.get(&format!("/echo?url=https://{}/", other.address));
     assert_eq!(text(&response), "true 4194304", "{}", server.printed_errors());
-    assert_eq!(show_at(&server, other, "/said"), "200 until the end");
-    assert_eq!(show_at(&server, other, "/cut"), "closed before the answer was whole");
+    assert_eq!(show_at(&server, &other, "/said"), "200 until the end");
+    assert_eq!(show_at(&server, &other, "/cut"), "closed before the answer was whole");
     // A redirect to a plain connection is left to the page.
-    assert_eq!(show_at(&server, other, "/away"), "302 http://127.0.0.1/");
+    assert_eq!(show_at(&server, &other, "/away"), "302 http://127.0.0.1/");
 }
 
 #[test]
@@ -103,12 +102,15 @@ fn a_failure_says_what_is_wrong_with_which_server() {
     assert_eq!(named(&old, "127.0.0.1"), "the certificate of HOST has expired");
     let (plain, _) = always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let http = Server::start("");
-    assert_eq!(show_at(&server, http.address(), "/"), format!("{} speaks no TLS", http.address()));
+    assert_eq!(
+        show(&server, &http.address().to_string(), "/"),
+        format!("{} speaks no TLS", http.address())
+    );
     drop(http);
     let weak = ["-tls1_2", "-cipher", "AES128-SHA@SECLEVEL=0"];
-    let weak = Foreign::openssl(&authority.issue_rsa(&NAME), &weak).address;
-    let refused = format!("{weak} refused the connection: alert 40 handshake_failure");
-    assert_eq!(show_at(&server, weak, "/"), refused);
+    let weak = Foreign::openssl(&authority.issue_rsa(&NAME), &weak);
+    let refused = format!("{} refused the connection: alert 40 handshake_failure", weak.address);
+    assert_eq!(show_at(&server, &weak, "/"), refused);
     // This one waits for the end of a head, which is never part of a hello.
     let response = server.get(&format!("/late?url=https://{plain}/"));
     assert_eq!(text(&response), "timeout");
@@ -129,12 +131,12 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
         ("TLSv1_3", "TLSv1.3", "alert 116 certificate_required"),
         ("TLSv1_2", "TLSv1.2", "alert 40 handshake_failure"),
     ] {
-        let other = Foreign::python(&files, Some(&clients.file()), limit).address;
+        let other = Foreign::python(&files, Some(&clients.file()), limit);
         let shown = format!("200 {version} full velodrome.example");
-        assert_eq!(show_at(&with, other, "/"), shown);
+        assert_eq!(show_at(&with, &other, "/"), shown);
         assert_eq!(
-            show_at(&without, other, "/"),
-            format!("{other} refused the connection: {alert}")
+            show_at(&without, &other, "/"),
+            format!("{} refused the connection: {alert}", other.address)
         );
     }
 }
@@ -142,7 +144,7 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
 #[test]
 fn the_authorities_of_the_system_are_trusted_and_a_system_without_any_is_named() {
     let authority = Authority::new("Test");
-    let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3").address;
+    let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
     let empty = authority.directory().join("empty");
     std::fs::create_dir(&empty).unwrap();
     let of_system = |file: &std::path::Path| {
@@ -150,9 +152,9 @@ fn the_authorities_of_the_system_are_trusted_and_a_system_without_any_is_named()
         plan.environment("SSL_CERT_DIR", &empty.display().to_string()).start()
     };
     let server = of_system(&authority.file());
-    assert_eq!(show_at(&server, other, "/"), "200 TLSv1.3 full");
+    assert_eq!(show_at(&server, &other, "/"), "200 TLSv1.3 full");
     let server = of_system(&empty.join("nothing"));
-    let told = show_at(&server, other, "/");
+    let told = show_at(&server, &other, "/");
     assert!(told.starts_with("the system has no certificates of authorities"), "{told}");
     assert!(told.contains("`fetch_ca`"), "{told}");
 }
@@ -164,20 +166,20 @@ fn a_reload_reads_the_files_again_and_refuses_broken_ones() {
     let ca = |authority: &Authority| std::fs::read(authority.file()).unwrap();
     server.directory.write("keys/ca.pem", ca(&authority));
     let server = server.start();
-    let now = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3").address;
-    let later = Foreign::python(&next.issue(&NAME), None, "TLSv1_3").address;
-    assert_eq!(show_at(&server, now, "/"), "200 TLSv1.3 full");
+    let now = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
+    let later = Foreign::python(&next.issue(&NAME), None, "TLSv1_3");
+    assert_eq!(show_at(&server, &now, "/"), "200 TLSv1.3 full");
     server.directory().write("keys/ca.pem", "no certificate");
     let refused = server.ctl(&["reload"]);
     assert!(
         !refused.status.success() && errors_of(&refused).contains("ca.pem` has no certificate")
     );
-    assert_eq!(show_at(&server, now, "/close"), "200 TLSv1.3 full");
+    assert_eq!(show_at(&server, &now, "/close"), "200 TLSv1.3 full");
     server.directory().write("keys/ca.pem", ca(&next));
     assert!(server.ctl(&["reload"]).status.success(), "{}", server.printed_errors());
-    let unknown = format!("the certificate of {now} is by an unknown authority");
-    assert_eq!(show_at(&server, now, "/"), unknown, "also where there was a connection");
-    assert_eq!(show_at(&server, later, "/"), "200 TLSv1.3 full");
+    let unknown = format!("the certificate of {} is by an unknown authority", now.address);
+    assert_eq!(show_at(&server, &now, "/"), unknown, "also where there was a connection");
+    assert_eq!(show_at(&server, &later, "/"), "200 TLSv1.3 full");
 }
 
 #[test]
