@@ -23,6 +23,7 @@ use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::request::Request;
 use crate::secure::Begun;
+use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// How much a client may have at a time.
@@ -53,6 +54,7 @@ pub struct Client {
     pub(crate) tickets: HashMap<u64, Ticket>,
     pub(crate) last_ticket: u64,
     pub(crate) begun: Begun,
+    pub(crate) sessions: Sessions,
     pub(crate) commands: Vec<Command>,
     /// Exchanges of the service with news.
     heard: Vec<ExchangeId>,

@@ -30,6 +30,7 @@ mod pool;
 mod reach;
 mod request;
 mod secure;
+mod sessions;
 mod table;
 mod traffic;
 mod url;

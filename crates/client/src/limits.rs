@@ -58,6 +58,9 @@ pub const NO_NAME_AGE: Duration = Duration::from_secs(2);
 /// 30 s after which a name may be asked for again: its answer was lost, or a helper is slow and is asked
 /// twice. Until then all exchanges wait for the one answer.
 pub const QUESTION_AGE: Duration = Duration::from_secs(30);
+/// 64 ports of other servers, each with the certificates that are trusted and shown there, of which sessions of TLS are
+/// kept. Beyond: all are forgotten, and the next connections make full handshakes.
+pub const SESSION_PORTS: usize = 64;
 /// 16 addresses of a name. Beyond: others are not tried.
 pub const ADDRESSES: usize = 16;
 

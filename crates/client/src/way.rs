@@ -136,6 +136,7 @@ impl Client {
             return None;
         };
         if let Some(connector) = &to.connector {
+            let connector = self.sessions.at_port(connector, to.origin.port);
             let Some(transport) = connector.connect(&to.server_name()) else {
                 self.release(&to);
                 self.fail(id, Failure::NotConnected);

@@ -75,7 +75,7 @@ impl Client {
 
     /// Sets which certificates are trusted and shown from now on. A running fetch and its connection keep theirs.
     pub fn set_trust(&mut self, trust: &Trust) {
-        self.connector = trust.connector();
+        self.connector = trust.connector().cloned();
     }
 
     /// Begins a fetch. Its outcome appears under the returned number.

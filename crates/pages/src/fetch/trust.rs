@@ -78,8 +78,8 @@ impl Trust {
         Ok(Self { connector, warning })
     }
 
-    /// The settings for one scheduler, which keeps its own sessions; `None`: there are no authorities.
-    pub(super) fn connector(&self) -> Option<Connector> {
-        self.connector.as_ref().map(Connector::with_own_sessions)
+    /// The settings; `None`: there are no authorities.
+    pub(super) fn connector(&self) -> Option<&Connector> {
+        self.connector.as_ref()
     }
 }
