@@ -234,6 +234,32 @@ fn sessions_are_resumed_by_those_who_have_the_same_settings() {
     assert_eq!(*seen, [full, resumed, resumed, full, resumed]);
 }
 
+#[test]
+fn a_server_at_another_port_of_the_host_spoils_no_session() {
+    let authority = Authority::new("Test");
+    let client = connector(&authority);
+    let mut calls = quiet();
+    let ports = [80, 81].map(|port| {
+        let remote = RemoteAddress::Tcp(([10, 0, 0, 9], port).into());
+        calls.world.listen_remote(&remote);
+        (port, remote, acceptor(authority.identity(&NAMES)))
+    });
+    for _ in 0..2 {
+        for (port, remote, acceptor) in &ports {
+            let url = Url::parse(format!("https://10.0.0.9:{port}/").as_bytes()).unwrap();
+            let id = calls.begin(Request { url, ..secure(&client, "GET", "/") });
+            let (socket, _) = calls.world.accept_remote(remote).unwrap();
+            let mut server = TlsServer::at(socket, acceptor);
+            server.rest(&mut calls);
+            server.answer(&mut calls, CLOSING);
+            assert_eq!(calls.news(id, 9).last(), Some(&News::End));
+        }
+    }
+    let seen = &calls.scheduler.service().resumptions;
+    let (full, resumed) = (Resumption::None, Resumption::Resumed);
+    assert_eq!(*seen, [full, full, resumed, resumed]);
+}
+
 /// A connection that has proved one thing must not be used for a request that wants another.
 #[test]
 fn connections_are_shared_only_with_the_same_scheme_and_certificates() {
