@@ -9,7 +9,7 @@ use crate::authority::Authority;
 use crate::foreign_tls::{Files, Foreign};
 use crate::server::client::text;
 use crate::server::other::always;
-use crate::server::{PROGRAM, Plan, Server, configuration, errors_of, run};
+use crate::server::{PROGRAM, Plan, Server, configuration, errors_of, has, run};
 
 /// A page that shows the result of fetching the URL in its query.
 const SHOW: &str = "<% local a, why = fetch(request.query.url) if not a then response:write(why) return end -%>\n\
@@ -52,6 +52,10 @@ fn show_at(server: &Server, other: &Foreign, path: &str) -> String {
 
 #[test]
 fn both_versions_of_tls_are_spoken_and_sessions_are_resumed() {
+    let test = "both_versions_of_tls_are_spoken_and_sessions_are_resumed";
+    if !has("python3", test) || !has("openssl", test) {
+        return;
+    }
     let authority = Authority::new("Test");
     let files = authority.issue(&NAME);
     let server = trusting(&authority, "");
@@ -71,6 +75,10 @@ fn both_versions_of_tls_are_spoken_and_sessions_are_resumed() {
 
 #[test]
 fn bodies_pass_both_ways_and_an_end_that_is_not_said_is_none() {
+    let test = "bodies_pass_both_ways_and_an_end_that_is_not_said_is_none";
+    if !has("python3", test) {
+        return;
+    }
     let authority = Authority::new("Test");
     let server = trusting(&authority, "");
     let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
@@ -84,6 +92,10 @@ fn bodies_pass_both_ways_and_an_end_that_is_not_said_is_none() {
 
 #[test]
 fn a_failure_says_what_is_wrong_with_which_server() {
+    let test = "a_failure_says_what_is_wrong_with_which_server";
+    if !has("python3", test) || !has("openssl", test) {
+        return;
+    }
     let (authority, other) = (Authority::new("Test"), Authority::new("Other"));
     let server = trusting(&authority, "");
     let named = |files: &Files, host: &str| {
@@ -118,6 +130,10 @@ fn a_failure_says_what_is_wrong_with_which_server() {
 
 #[test]
 fn a_certificate_is_shown_to_servers_that_ask_for_one() {
+    let test = "a_certificate_is_shown_to_servers_that_ask_for_one";
+    if !has("python3", test) {
+        return;
+    }
     let (authority, clients) = (Authority::new("Test"), Authority::new("Clients"));
     let files = authority.issue(&NAME);
     let (certificate, key) = clients.issue(&["velodrome.example"]);
@@ -143,6 +159,10 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
 
 #[test]
 fn the_authorities_of_the_system_are_trusted_and_a_system_without_any_is_named() {
+    let test = "the_authorities_of_the_system_are_trusted_and_a_system_without_any_is_named";
+    if !has("python3", test) {
+        return;
+    }
     let authority = Authority::new("Test");
     let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
     let empty = authority.directory().join("empty");
@@ -161,6 +181,10 @@ fn the_authorities_of_the_system_are_trusted_and_a_system_without_any_is_named()
 
 #[test]
 fn a_reload_reads_the_files_again_and_refuses_broken_ones() {
+    let test = "a_reload_reads_the_files_again_and_refuses_broken_ones";
+    if !has("python3", test) {
+        return;
+    }
     let (authority, next) = (Authority::new("Test"), Authority::new("Next"));
     let server = plan("[pages]\nfetch_ca = \"keys/ca.pem\"\n");
     let ca = |authority: &Authority| std::fs::read(authority.file()).unwrap();
