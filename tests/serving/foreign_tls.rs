@@ -21,8 +21,8 @@ pub(crate) struct Foreign {
 pub(crate) type Files = (PathBuf, PathBuf);
 
 impl Foreign {
-    /// Python's, with this certificate, the authority of its clients if they must show one, and the newest version of TLS
-    /// that it speaks, such as `TLSv1_3`.
+    /// Python's, with this certificate, the authority of its clients if they must show one, and the newest version of
+    /// TLS that it speaks, such as `TLSv1_3`.
     pub(crate) fn python(files: &Files, clients: Option<&Path>, version: &str) -> Self {
         let mut command = Command::new("python3");
         command.args(["-c", include_str!("foreign_tls.py")]).args([&files.0, &files.1]);

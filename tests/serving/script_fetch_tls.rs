@@ -1,5 +1,5 @@
-//! Goal: pages fetch over TLS from servers that others have written, and a failure says what is wrong. Method: the built
-//! binary, and the servers of Python and OpenSSL.
+//! Goal: pages fetch over TLS from servers that others have written, and a failure says what is wrong. Method: the
+//! built binary, and the servers of Python and OpenSSL.
 
 use std::process::Command;
 

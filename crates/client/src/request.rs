@@ -38,8 +38,8 @@ pub struct Request {
     pub deadlines: Deadlines,
     /// Which servers it may reach.
     pub reach: Rc<dyn Reach>,
-    /// Which certificates it trusts and shows; the client keeps the sessions. `None`: there are no authorities to trust,
-    /// and a URL of `https` cannot be requested.
+    /// Which certificates it trusts and shows; the client keeps the sessions. `None`: there are no authorities to
+    /// trust, and a URL of `https` cannot be requested.
     pub connector: Option<Connector>,
     /// The process, or the service, that is told of news.
     pub requester: Requester,

@@ -1,7 +1,8 @@
 //! Connections with TLS: the transport of one that begins, and what the end of its handshake means.
 //!
-//! Owns the transport until the scheduler takes it. Nothing of a request is sent before the handshake is over: a service
-//! that forgets the transport sends nothing, and its exchanges reach their deadline. Never encrypts: `tls` does.
+//! Owns the transport until the scheduler takes it. Nothing of a request is sent before the handshake is over: a
+//! service that forgets the transport sends nothing, and its exchanges reach their deadline. Never encrypts: `tls`
+//! does.
 
 use std::fmt;
 

@@ -35,8 +35,8 @@ use crate::session::{Session, Unbuffered};
 pub struct Authorities(Arc<RootCertStore>);
 
 impl Authorities {
-    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. They are read at
-    /// the first call; later ones return the same.
+    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. They are read
+    /// at the first call; later ones return the same.
     ///
     /// # Errors
     /// If there are none.
@@ -126,8 +126,8 @@ impl Hash for Connector {
 }
 
 impl Connector {
-    /// Connections that trust these servers, offer these application protocols, and show this certificate if they are asked
-    /// for one. Sessions are resumed.
+    /// Connections that trust these servers, offer these application protocols, and show this certificate if they are
+    /// asked for one. Sessions are resumed.
     ///
     /// # Errors
     /// If the library refuses the settings.
