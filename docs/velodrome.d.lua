@@ -30,6 +30,8 @@
 ---@field files velodrome.Files the files of a form: all of them as a list, and by field name
 ---@field json any the body decoded as JSON; an error if it is not valid
 ---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
+---@field scheme string `"https"` over an encrypted connection, otherwise `"http"`
+---@field tls table<string, string>? the encrypted connection: `version`, `cipher`, `server_name`, and the client's certificate: `subject`, `issuer`, `fingerprint`
 ---@field channel string? the channel that a module authorises
 ---@field message any the message that a client wants to publish there: a string, or a value for JSON
 ---@field claims table<string, any>? the claims of the client's token

@@ -41,7 +41,8 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     let problems = pages::problems(&data.page_roots, &data.pages);
     // The first line of the output is about all checks, so they run before it.
     let missing = missing_error_pages(&data);
-    let state = if problems.is_empty() && missing.is_empty() {
+    let flaws = data.tls.problems();
+    let state = if problems.is_empty() && missing.is_empty() && flaws.is_empty() {
         "valid"
     } else {
         "valid, with the problems below"
@@ -58,12 +59,18 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     if let Some(app) = app {
         text += &format!("  runs the app modules of {}\n", app.root.path.display());
     }
+    for shown in data.tls.shown() {
+        text += &format!("  certificate of {}\n", shown.summary());
+    }
     if let Some(warning) = &data.secret.warning {
         text += &format!("  warning: {warning}\n");
     }
     output::print(&text)?;
     if !missing.is_empty() {
         return Err(Failure::Failed(missing.join("\n")));
+    }
+    if !flaws.is_empty() {
+        return Err(Failure::Failed(flaws.join("\n")));
     }
     tell(&problems)
 }

@@ -97,6 +97,10 @@ pub(crate) struct Serve {
     /// Also listen here for Redis clients, which use channels and the store. May be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen_resp: Vec<String>,
+    /// Encrypt the HTTP listeners that have no certificate with one made at the start: for a first look and for tests,
+    /// because browsers warn of it.
+    #[arg(long)]
+    pub(crate) tls_self_signed: bool,
     /// Keep a key/value store in this directory, for pages and for Redis clients at --listen-resp.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,

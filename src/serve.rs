@@ -1,12 +1,13 @@
 //! The verb `serve`: from flags to a source, and the output for the user.
 
 use config::{
-    Address, DescriptorTables, Overrides, PageErrors, Protocol, Steering, parse_duration,
+    Address, CertificatesOverride, DescriptorTables, Overrides, PageErrors, Protocol, Steering,
+    parse_duration,
 };
 use runtime::diagnostic::{self, Level};
 use runtime::outlet;
 use server::load::Source;
-use server::serve::{Started, serve};
+use server::serve::{Security, Started, serve};
 
 use crate::Failure;
 use crate::flags;
@@ -55,6 +56,11 @@ fn overrides(flags: &flags::Serve) -> Result<Overrides, Failure> {
         steering: flags.reuseport_cpu.then_some(Steering::Cpu),
         defer_accept: time("--defer-accept", flags.defer_accept.as_ref())?,
         admin_socket: flags.admin_socket.clone(),
+        certificates: if flags.tls_self_signed {
+            CertificatesOverride::SelfSigned
+        } else {
+            CertificatesOverride::None
+        },
         page_errors: if flags.dev { PageErrors::Shown } else { PageErrors::Hidden },
         ..Overrides::default()
     })
@@ -71,12 +77,13 @@ fn announce(standing: &Started) {
         env!("CARGO_PKG_VERSION"),
         standing.directory
     );
-    for (address, protocol) in standing.addresses.iter().zip(&standing.protocols) {
+    for (address, (protocol, security)) in standing.addresses.iter().zip(&standing.protocols) {
+        let secure = if *security == Security::Tls { "s" } else { "" };
         text += &match address.strip_prefix("unix:") {
             Some(path) => format!("  unix:{path}\n"),
             None if address.starts_with("inherited") => format!("  {address}\n"),
-            None if *protocol == Protocol::Resp => format!("  redis://{address}\n"),
-            None => format!("  http://{address}/\n"),
+            None if *protocol == Protocol::Resp => format!("  redis{secure}://{address}\n"),
+            None => format!("  http{secure}://{address}/\n"),
         };
     }
     if let Err(error) = outlet::print(&text) {

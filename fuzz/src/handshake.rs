@@ -1,6 +1,7 @@
 //! The opening handshake of a WebSocket: an accepted one has everything that RFC 6455 requires, as a lenient parser sees it.
 
 use wire::http::head::{self, FieldSlots, Head, HeadLimits};
+use wire::http::url::Scheme;
 use wire::websocket;
 
 /// The code that it runs.
@@ -39,7 +40,9 @@ pub const WORDS: &[&[u8]] = &[
 pub fn check(data: &[u8]) {
     let mut slots = FieldSlots::new();
     let limits = HeadLimits::default();
-    let Ok(Head::Complete { request, length }) = head::parse(data, &limits, &mut slots) else {
+    let Ok(Head::Complete { request, length }) =
+        head::parse(data, Scheme::Http, &limits, &mut slots)
+    else {
         return;
     };
     if let Some(answer) = websocket::answer_to(request.fields.all("sec-websocket-extensions")) {

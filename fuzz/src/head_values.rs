@@ -62,7 +62,8 @@ pub fn check(data: &[u8]) {
     text.extend_from_slice(request.fields.lines());
     text.extend_from_slice(b"\r\n");
     let mut slots = FieldSlots::new();
-    match head::parse(&text, &HeadLimits { head_size: 65_535, ..limits }, &mut slots) {
+    match head::parse(&text, Scheme::Http, &HeadLimits { head_size: 65_535, ..limits }, &mut slots)
+    {
         Ok(Head::Complete { request: parsed, .. }) => {
             assert_eq!(parsed.split_target(), request.split_target());
             assert!(parsed.fields.iter().eq(request.fields.iter()));

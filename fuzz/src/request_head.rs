@@ -3,6 +3,7 @@
 
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Request, Target, Version};
 use wire::http::kept::KeptHead;
+use wire::http::url::Scheme;
 use wire::limits;
 
 use crate::cutting;
@@ -76,7 +77,7 @@ pub fn check(data: &[u8]) {
     let limits = HeadLimits::default();
     cutting::assert_settles(data, &Answer::Partial, |bytes| answer(bytes, &limits));
     let mut slots = FieldSlots::new();
-    match head::parse(data, &limits, &mut slots) {
+    match head::parse(data, Scheme::Http, &limits, &mut slots) {
         Ok(Head::Partial) => assert!(data.len() < limits.head_size, "partial beyond the limit"),
         Ok(Head::Complete { request, length }) => {
             let text = &data[..length];
@@ -100,7 +101,7 @@ enum Answer {
 
 fn answer(data: &[u8], limits: &HeadLimits) -> Answer {
     let mut slots = FieldSlots::new();
-    match head::parse(data, limits, &mut slots) {
+    match head::parse(data, Scheme::Http, limits, &mut slots) {
         Ok(Head::Partial) => Answer::Partial,
         Ok(Head::Complete { request, length }) => {
             Answer::Complete { length, request: format!("{request:?}") }

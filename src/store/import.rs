@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ::store::{Kind, LoadFailure, Row, Settings, Store as Opened, Value};
+use ::store::{DATA_FILE, Kind, LoadFailure, Row, Settings, Store as Opened, Value};
 use clap::Args;
 use server::record_json::{Fields, of_json};
 use wire::json;
@@ -49,7 +49,7 @@ pub(super) fn run(import: &Import) -> Result<(), Failure> {
     let form = form_of(import)?;
     let told = |error: io::Error| Failure::Failed(format!("{}: {error}", import.file.display()));
     let file = opened(&import.file).map_err(told)?;
-    if !import.directory.join("data.mdb").exists() {
+    if !import.directory.join(DATA_FILE).exists() {
         let settings = Settings {
             databases: vec![import.database.clone()],
             ..Settings::new(&import.directory)

@@ -74,6 +74,7 @@ mod site_processes;
 mod sleeping;
 mod slow;
 mod systemd;
+mod tls;
 mod unread;
 mod upload_limits;
 mod websocket_modules;

@@ -346,3 +346,21 @@ fn a_command_whose_output_is_refused_says_so() {
         assert_eq!((output.status.code(), errors_of(&output)), (Some(0), String::new()));
     }
 }
+
+#[test]
+fn a_log_in_a_served_directory_is_refused_unless_it_is_hidden() {
+    let plan = |rest: &str| {
+        let plan =
+            Plan::new().config(&format!("[log]\naccess = \"site/logs/a.log\"\n[files]\n{rest}"));
+        plan.directory.write("site/logs/other", "");
+        plan
+    };
+    for rest in ["", "hide = [\"/other/*\"]\n"] {
+        assert_both_refuse(&plan(rest), &["the access log `", "which is served"]);
+    }
+    let server = plan("hide = [\"/logs/*\"]\n").start();
+    let mut client = server.client();
+    for name in ["/logs/a.log", "/logs/other"] {
+        assert_eq!(client.get(name).unwrap().status, 404, "{name}");
+    }
+}

@@ -93,6 +93,8 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
     };
     let closed = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(directory.join("keys/secret"), closed).unwrap();
+    let sockets = ::server::serve::control_directory();
+    let beside_sockets = sockets.parent().and_then(|parent| parent.to_str()).unwrap();
     let refused = [
         (".", "velodrome.toml`: what pages save"),
         ("..", "velodrome.toml`: what pages save"),
@@ -101,6 +103,8 @@ fn no_directory_that_the_server_reads_is_one_for_uploads() {
         ("app/lib", "app` has the app modules"),
         ("site", "site` is served by the default host"),
         ("site/a", "site/a/x.page.txt` is a page"),
+        // No setting names the default control socket.
+        (beside_sockets, sockets.to_str().unwrap()),
     ];
     let check = || {
         run(Command::new(PROGRAM)

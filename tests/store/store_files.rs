@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::server::channel::{connect, resp, say};
@@ -276,7 +277,7 @@ fn a_server_ends_though_another_program_writes_and_does_not_end() {
     let mut server = start();
     let mut client = connect(resp(&server));
     say(&mut client, b"INCR n\r\n", b":1\r\n");
-    let data = File::open(format!("{}/data.mdb", place.data)).unwrap();
+    let data = File::open(Path::new(&place.data).join(::store::DATA_FILE)).unwrap();
     data.lock().unwrap();
     client.write_all(b"INCR n\r\n").unwrap();
     server.signal("TERM");

@@ -28,7 +28,7 @@ const BOOT: std::ops::Range<usize> = 24..60;
 const SUM: usize = RECORD - 8;
 
 /// The files of a store that are recorded.
-const FILE_NAMES: [&str; 4] = ["data.mdb", "checkpoint", "log.0", "log.1"];
+const FILE_NAMES: [&str; 4] = [::store::DATA_FILE, "checkpoint", "log.0", "log.1"];
 
 /// Changes the records to the inode of this file and to another boot id.
 fn moved(checkpoint: &mut [u8], inode: u64) {
@@ -49,7 +49,7 @@ fn moved(checkpoint: &mut [u8], inode: u64) {
 fn left(directory: &Path, events: &[Happened], seed: &mut u64) -> Vec<(String, String)> {
     let _not_there = std::fs::remove_dir_all(directory);
     std::fs::create_dir(directory).unwrap();
-    let data = directory.join("data.mdb");
+    let data = directory.join(::store::DATA_FILE);
     std::fs::write(&data, torn(Which::Data, events, seed)).unwrap();
     let mut checkpoint = torn(Which::Checkpoint, events, seed);
     moved(&mut checkpoint, data.metadata().unwrap().ino());
@@ -85,7 +85,7 @@ fn imported(place: &Directory, store: &Path, program: usize) -> Option<Vec<Happe
     let trace = place.join("trace");
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-xx", "-s", "100000000", "-o"]).arg(&trace).args(["-e", CALLS, "-P"]);
-    strace.arg(store.join("data.mdb")).arg("-P").arg(store.join("checkpoint"));
+    strace.arg(store.join(::store::DATA_FILE)).arg("-P").arg(store.join("checkpoint"));
     let output =
         run(strace.args([PROGRAM, "store", "import"]).arg(place.join("rows.csv")).arg(store));
     let recorded = recorded(&std::fs::read_to_string(&trace).unwrap_or_default());

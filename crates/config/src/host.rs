@@ -4,17 +4,38 @@
 //! for.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::page_name::PageName;
 use super::route_keys::{HOST_ROUTE, ROUTE};
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, path};
+use super::value::{boolean, borrowed_text, cannot_be, duration_within, path};
 use super::wording::shown;
 use super::{
-    ErrorPage, FileSettings, Host, HostName, Problems, field, host_name, request_path, routes,
+    ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path,
+    routes,
 };
+use crate::limits::STRICT_TRANSPORT_MAX;
+
+/// The keys that the top level and `[[host]]` share.
+pub(super) static HTTPS: &[Key] = &[
+    Key {
+        name: "redirect_to_https",
+        value: Value::Apart { takes: "true or false" },
+        absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
+        change: Change::Reload,
+        text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Challenges below `/.well-known/acme-challenge/` are answered.",
+    },
+    Key {
+        name: "hsts",
+        value: Value::Apart { takes: "duration, up to 730d" },
+        absent: Absent::Words("none; for a `[[host]]` that of the top level"),
+        change: Change::Reload,
+        text: "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`.",
+    },
+];
 
 pub(super) static HOST: SectionKeys = SectionKeys {
     name: "[[host]]",
@@ -55,7 +76,7 @@ pub(super) static HOST: SectionKeys = SectionKeys {
             text: "Its error pages: `[host.error_pages]`.",
         },
     ],
-    shared: &[],
+    shared: HTTPS,
     shared_in: "",
 };
 
@@ -74,20 +95,31 @@ pub(super) fn read_default(
         files,
         headers: Vec::new(),
         error_pages: error_pages(top, problems),
+        https: https(top, Https::default(), problems),
     }
 }
 
-/// Reads every `[[host]]`. File rules that it does not set are those of the default host.
+/// What is said of encrypted connections, or else what is usual.
+fn https(section: &Section<'_>, usual: Https, problems: &mut Problems) -> Https {
+    let mut https = usual;
+    section.read_into("redirect_to_https", &mut https.redirect, problems, boolean);
+    section.read_into("hsts", &mut https.strict_for, problems, |item| {
+        duration_within(item, Duration::ZERO..=STRICT_TRANSPORT_MAX).map(Some)
+    });
+    https
+}
+
+/// Reads every `[[host]]`. What it does not say of files and encrypted connections is as for the default host.
 pub(super) fn read_all(
     top: &Section<'_>,
-    files: &FileSettings,
+    default: &Host,
     base: &Path,
     problems: &mut Problems,
 ) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
     for section in top.sections("host", &HOST, problems) {
         let names = names(&section, &hosts, problems);
-        let mut files = files.clone();
+        let mut files = default.files.clone();
         section.read_into("root", &mut files.root, problems, |item| path(item, base));
         let routes = section.sections("route", &HOST_ROUTE, problems);
         hosts.push(Host {
@@ -97,6 +129,7 @@ pub(super) fn read_all(
             files,
             headers: field::headers(&section, problems),
             error_pages: error_pages(&section, problems),
+            https: https(&section, default.https.clone(), problems),
         });
     }
     hosts

@@ -24,6 +24,7 @@ mod keys;
 mod limit_keys;
 pub mod limits;
 mod listener;
+mod listener_tls;
 mod log;
 mod model;
 mod named_modules;
@@ -59,12 +60,12 @@ pub use keys::SECTIONS;
 pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogLevel};
 pub use model::{
-    AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
-    RouteAction, Steering,
+    AppDirectory, AppPresence, Authentication, CacheRule, CertificateFiles, Certificates,
+    ClientCertificates, Config, DescriptorTables, ErrorPage, FileCache, FileSettings, Header, Host,
+    Https, Listener, Matcher, MediaType, Protocol, Respond, Route, RouteAction, Steering, Tls,
 };
 pub use named_modules::{ModuleUser, NamedModule};
-pub use overrides::Overrides;
+pub use overrides::{CertificatesOverride, Overrides};
 pub use page_choices::{PageCode, PageErrors, PageSessions};
 pub use page_name::PageName;
 pub use pages::Pages;

@@ -3,7 +3,7 @@
 //! Owns the keys of that section and the check that no two listeners use the same address. Never
 //! opens a socket.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 use wire::network::Network;
@@ -14,9 +14,10 @@ use super::key::{
     Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text, show_texts,
 };
 use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
+use super::value::{boolean, borrowed_text, cannot_be, duration, path, whole};
 use super::{
-    Address, Authentication, ChannelKeys, Config, Listener, Overrides, Problems, Protocol,
+    Address, Authentication, Certificates, CertificatesOverride, ChannelKeys, ClientCertificates,
+    Config, Listener, Overrides, Problems, Protocol, Tls, listener_tls,
 };
 use crate::limits;
 
@@ -37,6 +38,20 @@ impl Listener {
             backlog: limits::BACKLOG,
             defer_accept: limits::DEFER_ACCEPT,
             mode: limits::UNIX_SOCKET_MODE,
+            tls: None,
+        }
+    }
+}
+
+impl Listener {
+    /// Encrypts with a certificate made on the spot, if it is plain and no file is its address.
+    fn sign_itself(&mut self) {
+        let is_plain = self.tls.is_none() && !matches!(self.address, Address::Unix(_));
+        if is_plain && self.protocol == Protocol::Http {
+            self.tls = Some(Tls {
+                certificates: Certificates::SelfSigned,
+                clients: ClientCertificates::Ignored,
+            });
         }
     }
 }
@@ -66,6 +81,9 @@ pub(super) fn read(
     if listeners.is_empty() {
         listeners.push(Listener::default());
     }
+    if overrides.certificates == CertificatesOverride::SelfSigned {
+        listeners.iter_mut().for_each(Listener::sign_itself);
+    }
     if !overrides.listen_resp.is_empty() {
         let resp = |address| Listener { protocol: Protocol::Resp, ..Listener::on(address) };
         listeners.extend(overrides.listen_resp.iter().cloned().map(resp));
@@ -89,6 +107,7 @@ fn read_one(
     let before = problems.len();
     section.apply(&mut config, base, problems);
     let listener = config.listeners.pop()?;
+    let listener = with_clients(section, listener, base, problems);
     // The kind of an invalid address is unknown.
     if address(&item).is_ok() {
         check_kind(section, &listener, problems);
@@ -104,6 +123,34 @@ fn read_one(
     (problems.len() == before).then_some(Listener { place, ..listener })
 }
 
+/// The listener with what its clients show, for which two keys are read together.
+fn with_clients(
+    section: &Section<'_>,
+    mut listener: Listener,
+    base: &Path,
+    problems: &mut Problems,
+) -> Listener {
+    let mut authorities = PathBuf::new();
+    section.read_into("client_ca", &mut authorities, problems, |item| path(item, base));
+    let mut is_required = true;
+    section.read_into("client_certificates", &mut is_required, problems, |item| {
+        choice(item, &CLIENT_CERTIFICATES)
+    });
+    let item = section.item("client_ca").or_else(|| section.item("client_certificates"));
+    let Some(item) = item else { return listener };
+    let has_authorities = section.item("client_ca").is_some();
+    match &mut listener.tls {
+        None => problems.at(item.key_offset, format!("`{}` needs `tls`", item.key)),
+        Some(_) if !has_authorities => {
+            let why = "`client_certificates` needs `client_ca`: a file with the authorities that issue them";
+            problems.at(item.key_offset, why);
+        }
+        Some(tls) if is_required => tls.clients = ClientCertificates::Required(authorities),
+        Some(tls) => tls.clients = ClientCertificates::Asked(authorities),
+    }
+    listener
+}
+
 /// Changes the listener being read.
 fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), String> {
     if let Some(listener) = config.listeners.first_mut() {
@@ -116,6 +163,9 @@ fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), Str
 fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<String> {
     config.listeners.first().map(show)
 }
+
+/// Whether a client without a certificate is refused.
+const CLIENT_CERTIFICATES: [(&str, bool); 2] = [("required", true), ("asked", false)];
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("http", Protocol::Http), ("resp", Protocol::Resp)];
 
@@ -231,6 +281,37 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Restart,
             text: "The permissions of the file of a `unix:` address.",
+        },
+        Key {
+            name: "tls",
+            value: Value::Own {
+                takes: "`{ certificate = \"site.pem\", key = \"site.key\" }`, or a list of those",
+                read: |config, item, reading| {
+                    let read = listener_tls::read(item, reading)?;
+                    set(config, |listener| listener.tls = Some(read))
+                },
+                show: |config| {
+                    let listener = config.listeners.first()?;
+                    listener.tls.as_ref().and_then(listener_tls::show)
+                },
+            },
+            absent: Absent::Words("connections are plain"),
+            change: Change::Reload,
+            text: "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one.",
+        },
+        Key {
+            name: "client_ca",
+            value: Value::Apart { takes: "path" },
+            absent: Absent::Words("clients show no certificates"),
+            change: Change::Reload,
+            text: "A PEM file with the authorities that issue the certificates of clients. Others are refused in the handshake.",
+        },
+        Key {
+            name: "client_certificates",
+            value: Value::Apart { takes: "`\"required\"` or `\"asked\"`" },
+            absent: Absent::Words("`\"required\"` with `client_ca`"),
+            change: Change::Reload,
+            text: "Whether a client without a certificate is refused in the handshake. With `\"asked\"` it is served, and pages see whether there was one.",
         },
     ],
     shared: &[],

@@ -91,7 +91,7 @@ pub(super) static LOG: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start. A file in a served directory is refused, because everybody could read it.",
+            text: "Where to write a line per request. Off by default, because it costs time and disk space and contains addresses of people. With a full disk, or if nobody reads a pipe, lines are lost and counted; requests are never delayed. A FIFO must have a reader at the start. A file in a served directory is refused unless [`hide`](#files) covers it, because everybody could read it.",
         },
         Key {
             name: "format",

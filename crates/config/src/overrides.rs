@@ -38,4 +38,16 @@ pub struct Overrides {
     pub admin_socket: Option<PathBuf>,
     /// What a client sees when a page fails.
     pub page_errors: PageErrors,
+    /// The certificates of listeners without `tls`.
+    pub certificates: CertificatesOverride,
+}
+
+/// The certificates of listeners without `tls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CertificatesOverride {
+    /// None: these listeners are plain.
+    #[default]
+    None,
+    /// One that is made at the start and has signed itself, for TCP listeners of HTTP.
+    SelfSigned,
 }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::choice::choice;
+use super::host::HTTPS;
 use super::item::Item;
 use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
 use super::value::{boolean, path, whole, word};
@@ -226,7 +227,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "The control socket and the metrics.",
         },
     ],
-    shared: &[],
+    shared: HTTPS,
     shared_in: "",
 };
 

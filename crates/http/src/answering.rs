@@ -226,7 +226,8 @@ impl<A: Application> Http<A> {
             self.stats.count(begun.status);
             let Some(log) = &mut self.log else { continue };
             let head = head.request();
-            let request = Request { head: &head, body: &[], peer, listener: ListenerIndex(0) };
+            let listener = ListenerIndex(0);
+            let request = Request { head: &head, body: &[], peer, listener, secured: None };
             log.write(&AccessLine::of(&request, begun.status, begun.body_bytes, context.now));
         }
     }

@@ -234,6 +234,12 @@ pub trait Application: Sized {
         Intake::More
     }
 
+    /// Bytes of memory in which the application keeps what was handed over of the body of this request. They count
+    /// towards the scheduler's memory limit until the request is answered.
+    fn kept_of_body(&self, _process: ProcessId) -> usize {
+        0
+    }
+
     /// Answers a request.
     fn on_request(
         &mut self,

@@ -1,6 +1,9 @@
 //! A request as its application sees it: borrowed for one call.
 
+use std::rc::Rc;
+
 use runtime::service::ListenerIndex;
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
@@ -33,6 +36,8 @@ pub struct Request<'a> {
     pub peer: Peer,
     /// The listener through which it came.
     pub listener: ListenerIndex,
+    /// What the encrypting transport of its connection agreed on; `None`: the connection is plain.
+    pub secured: Option<&'a Rc<Agreed>>,
 }
 
 impl<'a> Request<'a> {

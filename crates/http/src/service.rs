@@ -3,6 +3,8 @@
 //! Owns which call each event of a connection becomes. Never keeps state: [`Http`] has what
 //! connections share.
 
+use std::net::IpAddr;
+
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
@@ -26,6 +28,15 @@ impl<A: Application> Service for Http<A> {
 
     fn is_idle(connection: &Connection) -> bool {
         connection.is_idle()
+    }
+
+    #[inline]
+    fn held_bytes(connection: &Connection) -> usize {
+        connection.held_bytes()
+    }
+
+    fn client(connection: &Connection) -> Option<IpAddr> {
+        Some(connection.client())
     }
 
     fn is_beginning(connection: &Connection) -> bool {

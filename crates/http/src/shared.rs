@@ -108,6 +108,11 @@ impl<A> Http<A> {
         self.stats.log_dropped_lines += lines;
     }
 
+    /// Whether connections of a listener begin with a PROXY header.
+    pub fn expects_proxy_header(&self, listener: ListenerIndex) -> bool {
+        !self.proxy_rules(listener).is_empty()
+    }
+
     pub(super) fn proxy_rules(&self, listener: ListenerIndex) -> &[Network] {
         let rules = self.settings.listeners.get(usize::from(listener.0));
         rules.map_or(&[], |rules| &rules.proxy_protocol_from)

@@ -4,7 +4,11 @@
 //! body as input and their end as an event, and ends with its answer. Its output is a head block
 //! ([`HeadBlock`](crate::HeadBlock)) and the body. Never frames a byte and never sees the connection.
 
+use std::net::IpAddr;
+use std::rc::Rc;
+
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
@@ -41,16 +45,23 @@ struct Opening {
     head: KeptHead,
     peer: Peer,
     listener: ListenerIndex,
+    secured: Option<Rc<Agreed>>,
 }
 
 // As small as a connection: each slot of a service has room for either.
 const _: () = assert!(size_of::<Stream>() <= 16);
 
 impl Stream {
-    /// The request of a client at this address, that came to a connection of this listener.
+    /// The request of a client at this address, that came to a connection of this listener, whose transport agreed on
+    /// this if it encrypts.
     #[must_use]
-    pub fn new(head: KeptHead, peer: Peer, listener: ListenerIndex) -> Self {
-        Self(State::New(Box::new(Opening { head, peer, listener })))
+    pub fn new(
+        head: KeptHead,
+        peer: Peer,
+        listener: ListenerIndex,
+        secured: Option<Rc<Agreed>>,
+    ) -> Self {
+        Self(State::New(Box::new(Opening { head, peer, listener, secured })))
     }
 
     /// Begins to answer. Returns what the process does next.
@@ -63,9 +74,10 @@ impl Stream {
         let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
             return Next::Abort;
         };
-        let Opening { head, peer, listener } = &*opening;
+        let Opening { head, peer, listener, secured } = &*opening;
         let (head, peer, listener) = (head.request(), *peer, *listener);
-        let request = Request { head: &head, body: &[], peer, listener };
+        let secured = secured.as_ref();
+        let request = Request { head: &head, body: &[], peer, listener, secured };
         let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
@@ -150,7 +162,6 @@ impl Stream {
             Event::InputEnded if !exchange.reads_nothing() => {
                 Some(exchange.end_body(http, context))
             }
-            Event::Overloaded => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
             // Cannot happen: it did not connect to anything.
             Event::ConnectFailed(_) => return Next::Abort,
             event => exchange.on_event(http, event, context),
@@ -164,6 +175,24 @@ impl Stream {
             Some(step) => self.after_step(http, step, context),
             None if exchange.reads_nothing() || context.output_is_full() => Next::Park,
             None => Next::Read,
+        }
+    }
+
+    /// Bytes of memory that the request holds: [`runtime::service::Service::held_bytes`].
+    pub fn held_bytes(&self) -> usize {
+        match &self.0 {
+            State::New(opening) => opening.head.held_bytes(),
+            State::Underway(exchange) => exchange.held_bytes(),
+            State::Over => 0,
+        }
+    }
+
+    /// The address of the client, while its request is not answered: [`runtime::service::Service::client`].
+    pub fn client(&self) -> Option<IpAddr> {
+        match &self.0 {
+            State::New(opening) => Some(opening.peer.address),
+            State::Underway(exchange) => Some(exchange.client()),
+            State::Over => None,
         }
     }
 

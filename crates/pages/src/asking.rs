@@ -4,11 +4,13 @@
 //! and the client's request, which may be long ago. Never decides.
 
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use config::HostName;
 use http::Request;
 use runtime::clock::Now;
+use runtime::transport::Agreed;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::host::write_line;
@@ -16,6 +18,7 @@ use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
 use super::records::Records;
 use super::request_parts::{each_argument, each_cookie, list_headers, list_values};
+use super::secured::{self, scheme_of};
 
 /// A name, and a value.
 type Field = (Box<str>, Box<[u8]>);
@@ -26,6 +29,7 @@ pub struct KeptRequest {
     query: Box<[u8]>,
     fields: Box<[Field]>,
     peer: IpAddr,
+    secured: Option<Rc<Agreed>>,
     /// The name of its host, if it is one of `[[host]]`.
     site: Option<HostName>,
 }
@@ -39,6 +43,7 @@ impl KeptRequest {
             query: query.unwrap_or_default().into(),
             fields: fields.map(|(name, value)| (name.into(), value.into())).collect(),
             peer: request.peer.address,
+            secured: request.secured.cloned(),
             site: site.cloned(),
         }
     }
@@ -46,7 +51,7 @@ impl KeptRequest {
     /// Only an address, for a client of another protocol.
     #[must_use]
     pub fn of_address(peer: IpAddr) -> Self {
-        Self { query: Box::default(), fields: Box::default(), peer, site: None }
+        Self { query: Box::default(), fields: Box::default(), peer, secured: None, site: None }
     }
 
     /// Its size in bytes.
@@ -127,6 +132,8 @@ impl Host for AskHost<'_> {
             }
             Part::CookieLists => list_values(answer, |take| each_cookie(request.fields(), take)),
             Part::Peer => answer.text(request.peer.to_string().as_bytes()),
+            Part::Scheme => answer.text(scheme_of(request.secured.as_ref())),
+            Part::Tls => secured::tell(request.secured.as_ref(), answer),
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {
                 if let Some(claims) = self.claims {

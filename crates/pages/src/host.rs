@@ -14,6 +14,7 @@ use super::log_gate::{LogGate, Writer};
 use super::publications::Publications;
 use super::records::Records;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
+use super::secured::{self, scheme_of};
 use crate::uploads::Form;
 
 /// The host of one call of a page.
@@ -112,6 +113,8 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
+            Part::Scheme => answer.text(scheme_of(request.secured)),
+            Part::Tls => secured::tell(request.secured, answer),
             // Only a module that is asked about a channel sees these (`asking`).
             Part::Channel | Part::Message | Part::Claims => {}
         }

@@ -48,6 +48,7 @@ mod runner;
 mod scan;
 mod schedule;
 mod secret;
+mod secured;
 mod set;
 mod site_begins;
 mod site_processes;

@@ -3,9 +3,11 @@
 //! Owns the loop of such a thread: take messages, handle them, sleep until woken. A helper returns
 //! bytes and results, never descriptors, because its descriptor table is not the scheduler's.
 
+use std::convert::Infallible;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::limits::{FULL_RING_PAUSE, FULL_RING_TRIES};
@@ -32,6 +34,29 @@ pub trait Handle<M> {
     }
 }
 
+/// A helper's thread.
+#[derive(Debug)]
+pub struct HelperThread {
+    thread: JoinHandle<()>,
+    /// Closed when the thread has ended, however it ended.
+    ended: Receiver<Infallible>,
+}
+
+impl HelperThread {
+    /// Waits until the helper has ended, at most this long. `false`: it still runs.
+    pub fn wait(&self, most: Duration) -> bool {
+        matches!(self.ended.recv_timeout(most), Err(RecvTimeoutError::Disconnected))
+    }
+
+    /// Waits until the helper has ended.
+    ///
+    /// # Errors
+    /// If it panicked: what it panicked with.
+    pub fn join(self) -> thread::Result<()> {
+        self.thread.join()
+    }
+}
+
 /// Starts a helper thread with this name.
 ///
 /// # Errors
@@ -40,12 +65,17 @@ pub fn spawn<M, H>(
     name: &str,
     seat: Seat<M>,
     make: impl FnOnce() -> H + Send + 'static,
-) -> io::Result<JoinHandle<()>>
+) -> io::Result<HelperThread>
 where
     M: Send + 'static,
     H: Handle<M>,
 {
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || run(seat, make()))
+    let (alive, ended) = channel();
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let _alive: Sender<Infallible> = alive;
+        run(seat, make());
+    });
+    Ok(HelperThread { thread: spawned?, ended })
 }
 
 /// Sends a message from a thread that may block. While the ring is full it wakes the receiver and tries again.

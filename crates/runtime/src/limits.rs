@@ -248,15 +248,15 @@ pub const FULL_RING_TRIES: u32 = 5_000;
 /// Consequence: a message that met a full ring may arrive this much later.
 pub const FULL_RING_PAUSE: Duration = Duration::from_millis(1);
 
-/// Bytes of inboxes and outboxes that one scheduler may hold, unless configured.
+/// Bytes that one scheduler may hold for its processes, unless configured: inboxes, outboxes, and what has arrived of
+/// messages and bodies ([`Service::held_bytes`](crate::service::Service::held_bytes)).
 ///
 /// Consequence: the thresholds below apply on the way to this limit. At the limit nothing is received from any
 /// connection, and a process with much output that its peer does not read is reset when it adds to it, with reason
 /// `OutboxFull`. At most the output of one run goes beyond it, and small outputs.
 pub const BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
-/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from connections with queued bytes, in either
-/// direction.
+/// Percent of [`BUFFERED_BYTES`] from which on nothing is received from connections with unsent output.
 ///
 /// Consequence: what such a peer sends waits in the kernel. All other connections are served.
 pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
@@ -266,24 +266,31 @@ pub const MEMORY_PERCENT_OF_NO_READ: u64 = 90;
 /// Consequence: between the two thresholds they keep waiting, so that a few bytes do not switch it on and off.
 pub const MEMORY_PERCENT_OF_READ_AGAIN: u64 = 85;
 
-/// Percent of [`BUFFERED_BYTES`] from which on the connections with the most unsent output are closed, until less is
-/// held. If unsent output is the smaller part of what is held, the connection that has been idle longest is closed
-/// instead, one per tick: it has nothing queued now, but its next request could.
+/// Percent of [`BUFFERED_BYTES`] from which on the processes that hold most are ended, those of the client that holds
+/// most first, until less is held.
 ///
-/// Consequence: reset with reason `OutboxFull`, or closed with reason `Evicted`.
+/// Consequence: a process with unsent output is reset with reason `OutboxFull`; another answers that there is no memory
+/// for it (HTTP: 503) and ends.
 pub const MEMORY_PERCENT_OF_GIVE_BACK: u64 = 95;
+
+/// Nanoseconds for each connection until all are looked at again for those that hold most, and at least a tick: many
+/// times the cost of visiting a slot. Those that hold much ([`LARGE_HOLDERS`]) are found without that.
+///
+/// Consequence: if processes with little hold the larger part, the memory may be full for so long, and nothing is
+/// received meanwhile.
+pub const SWEEP_REST_NS: u64 = EVICTION_REST_NS;
 
 /// Percent of [`BUFFERED_BYTES`] up to which a process with little unsent output may add to it.
 ///
 /// Consequence: beyond it, a process whose output has to wait is reset, however little that is.
 pub const MEMORY_PERCENT_OF_SMALL_OUTPUT: u64 = 105;
 
-/// Processes with much unsent output: each holds at least this fraction of [`BUFFERED_BYTES`] (64 KiB of 256 MiB), so
-/// there are no more.
+/// Processes that hold much: each holds at least this fraction of [`BUFFERED_BYTES`] (64 KiB of 256 MiB), so there are
+/// no more.
 ///
-/// Consequence: a process with less is never closed because it holds most, and does not have to give way to those that
-/// do.
-pub const LARGE_OUTBOXES: usize = 4096;
+/// Consequence: a process with less is ended only if such processes hold the larger part, and does not have to give way
+/// to those that hold much.
+pub const LARGE_HOLDERS: usize = 4096;
 
 /// Percent of [`BUFFERED_BYTES`] from which on new connections are refused.
 ///

@@ -7,6 +7,7 @@
 mod context;
 
 use std::io;
+use std::net::IpAddr;
 
 use sys::pollset::Token;
 use sys::socket::Peer;
@@ -73,8 +74,8 @@ pub enum Event {
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
-    /// It was just accepted, but there is no memory for it: answer that and finish. A process that continues
-    /// is closed.
+    /// There is no memory for it: it was just accepted, or its client holds most of what is held. It should answer that,
+    /// let go of what it holds, and finish. A process that continues is closed.
     Overloaded,
     /// The connection it began is established, or the stream for which it was made has begun. Output of this run is
     /// sent at once.
@@ -305,6 +306,18 @@ pub trait Service {
     /// limit.
     fn inbox_bytes(_process: &Self::Process) -> usize {
         INBOX_BYTES
+    }
+
+    /// Bytes of memory in which the state of a process keeps what its peer has sent, such as the part of a message that
+    /// has arrived. They count towards the scheduler's memory limit. They may change only in a call for this process.
+    fn held_bytes(_process: &Self::Process) -> usize {
+        0
+    }
+
+    /// The address of the client for whom a process holds memory. When memory is short, the processes of one address
+    /// (IPv6: of a /64 network) count together, unless it is a loopback address. `None`: a process counts by itself.
+    fn client(_process: &Self::Process) -> Option<IpAddr> {
+        None
     }
 
     /// A file region that a process sends is not in memory. Have it read, then resume the process.

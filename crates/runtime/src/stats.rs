@@ -61,6 +61,8 @@ metric::counted! {
         pub accepts_refused: u64 = Counter(Count, "network.accepts_refused", "accepts_refused"),
         /// Connections told that there is no memory for them.
         pub accepts_overloaded: u64 = Counter(Count, "network.accepts_overloaded", "accepts_overloaded"),
+        /// Processes ended because they held most of the memory when it was short.
+        pub ended_for_memory: u64 = Counter(Count, "network.ended_for_memory", "ended_for_memory"),
         /// Times accepting paused for want of descriptors or room.
         pub accept_pauses: u64 = Counter(Count, "network.accept_pauses", "accept_pauses"),
         /// Connections to other servers begun.
@@ -101,9 +103,9 @@ metric::counted! {
         pub closed: [u64; CloseReason::COUNT] = Elsewhere("by reason"),
         /// Processes ended by a panic of their handler.
         pub panics: u64 = Counter(Count, "turns.panics", "panics"),
-        /// Bytes in inboxes and outboxes.
+        /// Bytes in inboxes and outboxes, and of messages and bodies that have come in part.
         pub buffered_bytes: u64 = Gauge(Bytes, "network.buffered_bytes", "buffered"),
-        /// Most bytes in inboxes and outboxes at one time.
+        /// Most of these bytes at one time.
         pub buffered_bytes_max: u64 = Gauge(Bytes, "network.buffered_bytes_max", "buffered_max"),
         /// Deadlines that were reached.
         pub deadlines: u64 = Counter(Count, "turns.deadlines", "deadlines"),
@@ -141,7 +143,7 @@ impl Stats {
         self.processes[to] += 1;
     }
 
-    /// Counts bytes that an inbox or outbox came to hold, or let go.
+    /// Counts bytes that a process came to hold, or let go.
     pub(crate) fn count_buffered(&mut self, before: usize, after: usize) {
         self.buffered_bytes = self.buffered_bytes + after as u64 - before as u64;
         self.buffered_bytes_max = self.buffered_bytes_max.max(self.buffered_bytes);

@@ -27,6 +27,28 @@ const _: () = {
 
 const KIB: u64 = 1024;
 
+// TLS
+
+/// Handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits.
+///
+/// Consequence: further connections of that address are closed at once, and counted. Many users behind one address share
+/// this; a handshake takes a few round trips.
+pub const HANDSHAKES_PER_ADDRESS: u32 = 250;
+
+/// How often the files of certificates are looked at.
+///
+/// Consequence: a new certificate is in use after twice this time at the latest, because it may still be written.
+pub const CERTIFICATE_LOOK: Duration = Duration::from_secs(10);
+
+/// Less time than this until the end of a certificate is told, besides a third of its life.
+pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Names in a certificate that is made at the start.
+///
+/// Consequence: a browser says of further names that the certificate is for others, besides that nobody knows its
+/// issuer.
+pub const SELF_SIGNED_NAMES: usize = 100;
+
 // Answers
 
 /// Bytes of a request body on the control socket. Consequence: 413.
@@ -154,9 +176,6 @@ pub const PING_INTERVAL_MS: u64 = 25_000;
 /// 10 s for the answer to a ping; then the WebSocket is closed.
 pub const PING_TIMEOUT_MS: u64 = 10_000;
 
-/// 64 MiB of incomplete messages on a scheduler's WebSockets; the socket that exceeds it is closed with 1013.
-pub const SOCKETS_PARTIAL_BYTES: usize = 64 * 1024 * 1024;
-
 /// 1 MiB of compressed WebSocket messages is decompressed for one socket in one turn; the rest of its input waits for
 /// the next.
 pub const INFLATED_PER_TURN: usize = 1024 * 1024;
@@ -190,8 +209,9 @@ pub const STORE_END_WAIT: Duration = Duration::from_secs(5);
 /// How long a server that ends waits for the disk of its store (60 s). Beyond: as above.
 pub const STORE_DISK_WAIT: Duration = Duration::from_secs(60);
 
-/// Time between two checks whether a thread has ended (5 ms). Consequence: the server ends this much later.
-pub const THREAD_END_LOOK: Duration = Duration::from_millis(5);
+/// Time between two checks why the writer of the store has not ended (100 ms). Consequence: the server gives it up this
+/// much later.
+pub const STORE_END_LOOK: Duration = Duration::from_millis(100);
 
 /// Bytes of orders of a scheduler that the writer has not answered (64 MiB). Beyond: connections wait with their next
 /// order.
@@ -216,6 +236,10 @@ pub const RESP_CALLED: usize = 128;
 /// Steps of comparing keys with a pattern after which a scan looks at the time (64 keys with a plain pattern, some
 /// microseconds). Fewer: a scan spends more of its time on looking.
 pub const RESP_STEPS_PER_LOOK: usize = 6_400;
+
+/// Bytes of a command from which on the time to read it is measured (16 KiB: some microseconds). Such a command may work
+/// as long as that in each turn, beyond the share of its client.
+pub const RESP_LONG_COMMAND: usize = 16 * 1024;
 
 /// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.
 pub const RESP_RANDOM_KEYS: usize = 64;

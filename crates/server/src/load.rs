@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use pages::fetch::{Trust, TrustError};
@@ -22,6 +23,7 @@ use self::taken::Taken;
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
+use crate::site_tls::{SiteTls, TlsError};
 
 /// What the command line specified.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +110,7 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store or the access log is in a served directory, so clients could read all of it.
+    /// The store or the access log is in a served directory and not hidden there, so clients could read all of it.
     OwnServed {
         /// Which of them.
         what: &'static str,
@@ -119,6 +121,8 @@ pub enum LoadError {
     },
     /// There are pages that cannot be read or run.
     Pages(PagesError),
+    /// The certificates of a listener cannot be used.
+    Tls(TlsError),
 }
 
 impl fmt::Display for LoadError {
@@ -183,6 +187,7 @@ impl fmt::Display for LoadError {
                 page.display()
             ),
             Self::Pages(error) => error.fmt(formatter),
+            Self::Tls(error) => error.fmt(formatter),
         }
     }
 }
@@ -207,7 +212,8 @@ impl LoadError {
             | Self::ChannelKeys(_)
             | Self::RootInApp { .. }
             | Self::ErrorPage { .. }
-            | Self::Pages(_) => false,
+            | Self::Pages(_)
+            | Self::Tls(_) => false,
         }
     }
 }
@@ -219,6 +225,19 @@ impl Source {
     /// # Errors
     /// Everything that is wrong, with its place.
     pub fn load(&self, generation: u64, before: Before<'_>) -> Result<SiteData, LoadError> {
+        self.load_after(&SiteTls::default(), generation, before)
+    }
+
+    /// The same for a reload: keys of tickets and a certificate made at the start stay.
+    ///
+    /// # Errors
+    /// Everything that is wrong, with its place.
+    pub fn load_after(
+        &self,
+        tls: &SiteTls,
+        generation: u64,
+        before: Before<'_>,
+    ) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
         let mut config = self.read()?;
         own::settle(&mut config)?;
@@ -234,6 +253,7 @@ impl Source {
             .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
+        data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
         }
@@ -299,8 +319,6 @@ fn read_text(path: &Path) -> io::Result<String> {
 
 /// Ensures that neither the store nor the access log is served.
 fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
-    let roots = data.roots.iter().map(|root| &root.path);
-    let roots: Vec<_> = roots.filter_map(|root| Some((root, root.canonicalize().ok()?))).collect();
     let log = match &data.config.log.access {
         AccessLog::File(path) => Some(path.as_path()),
         AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
@@ -308,9 +326,15 @@ fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
         let Some(path) = path else { continue };
         let place = place_of(path);
-        if let Some((root, _)) = roots.iter().find(|(_, root)| place.starts_with(root)) {
-            let root = (*root).clone();
-            return Err(LoadError::OwnServed { what, path: path.to_path_buf(), root });
+        for (root, rules) in data.roots.iter().map(|root| &root.path).zip(&data.rules) {
+            let Ok(served) = root.canonicalize() else { continue };
+            let Ok(inner) = place.strip_prefix(&served) else { continue };
+            // A store is a directory, and what is hidden of it may be a part.
+            let is_hidden = what != "store" && rules.hides(&inner.to_string_lossy());
+            if !is_hidden {
+                let (path, root) = (path.to_path_buf(), root.clone());
+                return Err(LoadError::OwnServed { what, path, root });
+            }
         }
     }
     Ok(())

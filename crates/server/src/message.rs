@@ -15,8 +15,10 @@ use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
 
+use crate::handshakes::Failures;
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
+use crate::site_tls::SiteTls;
 use crate::store_stats::StoreStats;
 
 /// Messages, one type for each kind of receiver.
@@ -59,6 +61,8 @@ pub enum ToScheduler {
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
     Reload(Arc<SiteData>),
+    /// Use new certificates.
+    Certificates(Arc<SiteTls>),
     /// Use edited pages.
     Pages {
         /// The configuration to which their roots belong.
@@ -155,6 +159,8 @@ pub enum ToControl {
     PagesLoaded(Arc<PagesRead>),
     /// The result of the last reload.
     Reloaded(Arc<ReloadReport>),
+    /// The certificates in force.
+    Certificates(Arc<SiteTls>),
     /// The other schedulers have been told to stop.
     Draining,
     /// The others have stopped: finish.
@@ -272,6 +278,8 @@ metric::counted! {
         pub store: StoreStats = Elsewhere("rows of its own"),
         /// The numbers of Redis clients.
         pub resp: RespStats = Elsewhere("rows of its own"),
+        /// Handshakes that failed, by reason.
+        pub handshake_failures: Failures = Elsewhere("with a label"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -22,6 +22,8 @@ pub(crate) struct RespPace {
     used: u64,
     /// When the current run began.
     begun: Option<u64>,
+    /// Ticks that the current run took to read its command.
+    read: u64,
     /// The client that was called from the line and is told so. Its input comes next, and is not put off again.
     granted: Option<ProcessId>,
     /// The clients that wait for a later turn, by their tickets.
@@ -54,6 +56,7 @@ impl RespPace {
             ticks,
             used: 0,
             begun: None,
+            read: 0,
             granted: None,
             line: BTreeMap::new(),
             tickets: HashMap::default(),
@@ -103,10 +106,20 @@ impl RespPace {
         }
     }
 
+    /// A long command was read. It is read again in each turn in which it goes on, so it may then work for as long as
+    /// that took; otherwise most of its time would be spent reading.
+    pub(crate) fn note_read(&mut self) {
+        let now = (self.ticks)();
+        self.read = now.saturating_sub(*self.begun.get_or_insert(now));
+    }
+
     /// Whether the time of this turn is used up, or the client's share of it while others wait.
     pub(crate) fn is_over(&mut self) -> bool {
         let now = (self.ticks)();
         let run = now.saturating_sub(*self.begun.get_or_insert(now));
+        if run < self.read.saturating_mul(2) {
+            return false;
+        }
         let share =
             if self.line.is_empty() { RESP_TURN_TICKS } else { RESP_TURN_TICKS / RESP_SHARES };
         run >= share || self.used + run >= RESP_TURN_TICKS
@@ -127,6 +140,7 @@ impl RespPace {
         if let Some(begun) = self.begun.take() {
             self.used += (self.ticks)().saturating_sub(begun);
         }
+        self.read = 0;
     }
 
     /// The client goes on in a later turn, behind those that wait already. It keeps its place if it has one.
@@ -192,6 +206,28 @@ mod tests {
         pass(1);
         assert!(pace.is_over());
         pace.end_run();
+        assert!(pace.is_over());
+    }
+
+    #[test]
+    fn a_long_command_works_as_long_as_it_was_read() {
+        let mut pace = RespPace::by(|| NOW.get());
+        pace.wait(process(2));
+        turn(&mut pace);
+        for reading in [RESP_TURN_TICKS / RESP_SHARES, RESP_TURN_TICKS * 2] {
+            pace.begin_run();
+            pass(reading);
+            pace.note_read();
+            pass(reading - 1);
+            assert!(!pace.is_over());
+            pass(1);
+            assert!(pace.is_over());
+            pace.end_run();
+            pace.used = 0;
+        }
+        // The next command is a short one.
+        pace.begin_run();
+        pass(RESP_TURN_TICKS / RESP_SHARES);
         assert!(pace.is_over());
     }
 

@@ -22,6 +22,7 @@ use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
+use crate::site_tls::SiteTls;
 
 /// A compiled configuration.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub struct SiteData {
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
+    /// The certificates of listeners, as they were when the configuration was loaded.
+    pub tls: Arc<SiteTls>,
 }
 
 impl SiteData {
@@ -117,6 +120,7 @@ impl SiteData {
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
+            tls: Arc::default(),
         })
     }
 

@@ -15,10 +15,8 @@ use heed::{CompactionOption, Env, WithoutTls};
 use crate::checkpoint::recover;
 use crate::failure::Failure;
 use crate::ffi::{self, Alone, LOCK, MapOptions};
+use crate::file::DATA_FILE;
 use crate::versions::Versions;
-
-/// The file of LMDB's map.
-const DATA: &str = "data.mdb";
 
 /// Offset of the last transaction in LMDB's lock file.
 const LAST_TRANSACTION: u64 = 8;
@@ -36,7 +34,8 @@ impl Draft {
         draft.remove();
         DirBuilder::new().recursive(true).mode(0o700).create(&draft.directory)?;
         // The last commit is read after the copy is made, so the copy has no later one.
-        let copied = map.copy_to_path(draft.directory.join(DATA), CompactionOption::Enabled)?;
+        let copied =
+            map.copy_to_path(draft.directory.join(DATA_FILE), CompactionOption::Enabled)?;
         drop(copied);
         let last = map.info().last_txn_id as u64;
         let of_copy = ffi::open(&draft.directory, &MapOptions::default())?;
@@ -47,7 +46,7 @@ impl Draft {
 
     /// Moves the copy to its final directory. Returns its size in bytes.
     fn put(&self, directory: &Path) -> Result<u64, Failure> {
-        let (from, to) = (self.directory.join(DATA), directory.join(DATA));
+        let (from, to) = (self.directory.join(DATA_FILE), directory.join(DATA_FILE));
         let file = File::open(&from)?;
         file.sync_all()?;
         fs::rename(from, to)?;
@@ -56,7 +55,7 @@ impl Draft {
     }
 
     fn remove(&self) {
-        for name in [DATA, LOCK] {
+        for name in [DATA_FILE, LOCK] {
             let _not_there = fs::remove_file(self.directory.join(name));
         }
         let _not_there = fs::remove_dir(&self.directory);
@@ -76,7 +75,7 @@ pub(crate) fn copy(
     directory: &Path,
 ) -> Result<u64, Failure> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let file = directory.join(DATA);
+    let file = directory.join(DATA_FILE);
     if file.exists() {
         return Err(Failure::Storage(format!("`{}` is there already", file.display())));
     }
@@ -89,7 +88,7 @@ pub(crate) fn copy(
 /// # Errors
 /// If there is no store, a program has it open, or the copy fails. The store is unchanged then.
 pub fn compact(directory: &Path) -> Result<(u64, u64), Failure> {
-    let before = match fs::metadata(directory.join(DATA)) {
+    let before = match fs::metadata(directory.join(DATA_FILE)) {
         Ok(found) => found.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let text = format!("there is no store in `{}`", directory.display());

@@ -1,4 +1,4 @@
-//! Opens the files next to `data.mdb` and adds their names to errors.
+//! The name of the store's file. Opens the files next to it and adds their names to errors.
 //!
 //! Owns their permissions. Never reads or writes one.
 
@@ -13,6 +13,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::failure::Failure;
+
+/// The file in the directory of a store that contains its records: LMDB gives it this name.
+pub const DATA_FILE: &str = "data.mdb";
 
 /// Opens a file for reading and writing. A missing file is created, with access for the user of this process only.
 ///

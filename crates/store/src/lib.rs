@@ -58,6 +58,7 @@ pub use change::{Change, Expiry, ExpiryOnly, Old, Only, Pair, Source};
 pub use checkpoint::{Checkpoint, MadeCheckpoint};
 pub use copies::compact;
 pub use failure::{Failure, Misuse};
+pub use file::DATA_FILE;
 pub use lending::LentValue;
 pub use load::{LoadFailure, Row};
 pub use order::{Condition, Database, Executed, Order, Step};

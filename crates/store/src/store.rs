@@ -16,6 +16,7 @@ use crate::copies::copy;
 use crate::facts::Fact;
 use crate::failure::Failure;
 use crate::ffi::{Commits, MapOptions, open};
+use crate::file::DATA_FILE;
 use crate::limits::{
     CHECKPOINTS, DATABASE_NAME_SIZE, DATABASES, HELD_SNAPSHOTS, LENT_SNAPSHOTS, MARGIN,
     OTHER_READERS, SIZE,
@@ -164,7 +165,7 @@ impl Store {
             lock,
             versions,
             log,
-            seed: std::fs::metadata(settings.directory.join("data.mdb"))?.ino(),
+            seed: std::fs::metadata(settings.directory.join(DATA_FILE))?.ino(),
         })
     }
 
@@ -228,7 +229,7 @@ impl Store {
     /// # Errors
     /// If there is no store in that directory, or it cannot be read.
     pub fn databases_in(directory: &Path) -> Result<Vec<String>, Failure> {
-        if !directory.join("data.mdb").is_file() {
+        if !directory.join(DATA_FILE).is_file() {
             let text = format!("there is no store in `{}`", directory.display());
             return Err(Failure::Storage(text));
         }

@@ -170,6 +170,14 @@ impl Table {
         Ok(())
     }
 
+    /// Makes a transaction one that has something to commit, and changes nothing.
+    pub(crate) fn dirty(&self, transaction: &mut RwTxn<'_>) -> Result<(), Failure> {
+        // No expiry of a key is so short.
+        self.expiries.put(transaction, b"-", &[])?;
+        self.expiries.delete(transaction, b"-")?;
+        Ok(())
+    }
+
     pub(crate) fn clear(&self, transaction: &mut RwTxn<'_>) -> Result<(), Failure> {
         self.records.clear(transaction)?;
         self.expiries.clear(transaction)?;

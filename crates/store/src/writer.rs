@@ -3,6 +3,8 @@
 //! Owns when it commits, and how it handles failures. The version of a change is the number of its
 //! transaction and its position in it.
 
+mod full_disk;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,6 +51,8 @@ pub struct Writer {
     checkpoint_size: u64,
     /// Whether the last orders found the store full.
     is_full: bool,
+    /// The last commit whose freed pages can be reused, if the disk was full then.
+    settled: u64,
 }
 
 /// Does a part of an order. A panic is a defect of this crate, and fails that order only: its transaction is not
@@ -81,6 +85,7 @@ impl Writer {
             keeper,
             checkpoint_size: 0,
             is_full: false,
+            settled: 0,
         }
     }
 
@@ -147,26 +152,6 @@ impl Writer {
         let executed = self.commit(std::slice::from_ref(order), &[None], now_ms);
         let mut executed = executed.map_err(|(_, failure)| failure)?;
         Ok(executed.pop().unwrap_or(Ok(Executed::Refused)))
-    }
-
-    /// The result of an order whose transaction failed: a full disk does not prevent an order that only deletes.
-    fn after_failure(&mut self, order: &Order, failure: Failure, now_ms: u64) -> Done {
-        if failure == Failure::DiskFull && order.growth() == 0 && self.keeper.is_some() {
-            return self.delete_without_log(order, now_ms);
-        }
-        Err(failure)
-    }
-
-    /// Deletes on a full disk, where the log cannot grow: a checkpoint makes the change durable instead of an entry. Another one before it frees the
-    /// pages of the last one, which the transaction needs.
-    pub(crate) fn delete_without_log(&mut self, order: &Order, now_ms: u64) -> Done {
-        self.sync()?;
-        let log = self.log.take();
-        let executed = self.try_one(order, now_ms);
-        self.log = log;
-        let executed = executed?;
-        self.sync()?;
-        executed
     }
 
     /// Executes the orders that have not failed yet, as far as there is room in one transaction. The error names the order that failed, or none if the transaction did.

@@ -71,6 +71,11 @@ impl Certificate {
         })
     }
 
+    /// The fingerprint in hexadecimal, as `openssl x509 -fingerprint -sha256` shows it, without colons.
+    pub fn fingerprint_text(&self) -> String {
+        self.fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// Whether it is for this host name. A wildcard stands for one label (RFC 6125 section 6.4.3).
     pub fn is_for(&self, host: &str) -> bool {
         self.names.iter().any(|name| matches(name, host))

@@ -25,7 +25,8 @@ use crate::pem::{PemError, read_certificates};
 use crate::provider::{provider, tickets};
 use crate::session::{Session, Unbuffered};
 
-/// The keys of session tickets. All listeners and schedulers share them, also over a reload; they are made anew every
+/// The keys of session tickets. A resumed session is as good as its first handshake: listeners may share these only if
+/// they take the same certificates of clients. All schedulers share them, also over a reload; they are made anew every
 /// six hours, and a ticket lives for at most twelve.
 #[derive(Clone, Debug)]
 pub struct Tickets(Arc<dyn ProducesTickets>);
@@ -141,7 +142,9 @@ impl Acceptor {
         config.send_tls13_tickets = TICKETS;
         config.max_early_data_size = 0;
         let has_slow_keys = identities.iter().any(Identity::is_slow);
-        Ok(Self { config: Arc::new(config), held_max, has_slow_keys })
+        let acceptor = Self { config: Arc::new(config), held_max, has_slow_keys };
+        acceptor.session().map_err(|error| refused(&error))?;
+        Ok(acceptor)
     }
 
     /// Whether a handshake may need a signature that takes a millisecond.
@@ -149,11 +152,18 @@ impl Acceptor {
         self.has_slow_keys
     }
 
-    /// The transport of a connection that was accepted; `None` if the system gives no random bytes.
-    pub fn accept(&self) -> Option<Box<dyn Transport>> {
-        let connection = UnbufferedServerConnection::new(Arc::clone(&self.config)).ok()?;
-        let session = Session::new(ServerSide(connection), self.held_max);
-        Some(Box::new(Accepted { session, asked: None, agreed: None }))
+    /// The transport of a connection that was accepted.
+    ///
+    /// # Panics
+    /// Never: settings that the library refuses are refused by [`Acceptor::new`].
+    pub fn accept(&self) -> Box<dyn Transport> {
+        let session = self.session().expect("the settings were tried when they were made");
+        Box::new(Accepted { session, asked: None, agreed: None })
+    }
+
+    fn session(&self) -> Result<Session<ServerSide>, rustls::Error> {
+        let connection = UnbufferedServerConnection::new(Arc::clone(&self.config))?;
+        Ok(Session::new(ServerSide(connection), self.held_max))
     }
 }
 

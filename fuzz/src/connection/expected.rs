@@ -6,6 +6,7 @@
 use http::{BodyPolicy, Method, Status, Version};
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{self, FieldSlots, Framing, Head, HeadLimits, Target};
+use wire::http::url::Scheme;
 
 /// Bytes of an unwanted body that are read nevertheless.
 pub(super) const IGNORED_MAX: u64 = 100;
@@ -80,14 +81,15 @@ pub(super) fn converse(stream: &[u8]) -> Conversation<'_> {
     let mut rest = stream;
     while !rest.is_empty() {
         let mut slots = FieldSlots::new();
-        let (request, length) = match head::parse(rest, &HeadLimits::default(), &mut slots) {
-            Ok(Head::Complete { request, length }) => (request, length),
-            Ok(Head::Partial) => return said,
-            Err(refusal) => {
-                said.end = End::Refused(refusal.status());
-                return said;
-            }
-        };
+        let (request, length) =
+            match head::parse(rest, Scheme::Http, &HeadLimits::default(), &mut slots) {
+                Ok(Head::Complete { request, length }) => (request, length),
+                Ok(Head::Partial) => return said,
+                Err(refusal) => {
+                    said.end = End::Refused(refusal.status());
+                    return said;
+                }
+            };
         let target = match request.target {
             Target::Origin(target) => target,
             Target::Asterisk => b"*",

@@ -50,10 +50,12 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-profile", "velodrome-sys", Use::Always),
     // Requests of `https`: the transport of their connections.
     ("velodrome-client", "velodrome-tls", Use::Always),
-    // The certificates that fetches trust and show are read from files.
+    // The certificates that fetches trust and show are read from files; pages see that of a client.
     ("velodrome-pages", "velodrome-tls", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
+    // Listeners that encrypt.
+    ("velodrome-server", "velodrome-tls", Use::Always),
     // Clients of Redis read and write the store.
     ("velodrome-server", "velodrome-store", Use::Always),
     // The library: services written by others.

@@ -2,13 +2,15 @@
 //!
 //! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
 
+use std::time::Duration;
+
 use ahash::HashMap;
 use wire::http::fields::FieldList;
 
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
-use super::{HostId, RuleId};
-use crate::{Config, ErrorPage, Header, Host, Method, Place, Route, RouteAction};
+use super::{HostHttps, HostId, RuleId};
+use crate::{Config, ErrorPage, Header, Host, Https, Method, Place, Route, RouteAction};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug)]
@@ -34,6 +36,7 @@ pub(super) struct HostTable {
     /// The answer if no route matches the request; the last rule of the host.
     pub(super) files: RuleId,
     error_pages: Vec<ErrorPage>,
+    pub(super) https: HostHttps,
 }
 
 impl Table {
@@ -64,6 +67,7 @@ impl Table {
             place: host.place,
             first: RuleId(number(self.rules.len())),
             error_pages: host.error_pages.clone(),
+            https: https_of(&host.https),
             ..HostTable::default()
         };
         let host_headers = merged(&config.headers, &host.headers);
@@ -161,6 +165,14 @@ fn merged(base: &[Header], own: &[Header]) -> Vec<Header> {
 }
 
 /// Fields that were checked when they were read; together they fit, because each table of them is bounded.
+fn https_of(https: &Https) -> HostHttps {
+    let strict = |time: Duration| {
+        FieldList::of(&[("Strict-Transport-Security", &*format!("max-age={}", time.as_secs()))])
+    };
+    let fields = https.strict_for.map_or_else(FieldList::new, strict);
+    HostHttps { redirect: https.redirect, fields }
+}
+
 fn list(headers: &[Header]) -> FieldList {
     let mut list = FieldList::new();
     for header in headers {

@@ -63,6 +63,8 @@ pub struct Found<'a> {
     pub location: Cow<'a, str>,
     /// The fields to add, of route, host and server together, each name once.
     pub headers: &'a FieldList,
+    /// How the host's clients come to encrypted connections.
+    pub https: &'a HostHttps,
     /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
     /// The largest body the request may have, in bytes.
@@ -73,6 +75,15 @@ pub struct Found<'a> {
     pub rule: RuleId,
     /// The host it belongs to.
     pub host: HostId,
+}
+
+/// How the clients of a host come to encrypted connections, and stay there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostHttps {
+    /// Whether requests over plain connections are redirected.
+    pub redirect: bool,
+    /// The field of answers over encrypted connections: `Strict-Transport-Security`, or none.
+    pub fields: FieldList,
 }
 
 /// Why no rule answers a request.

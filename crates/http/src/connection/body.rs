@@ -26,7 +26,8 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         let available = head.len() + body.len();
-        let asked = self.asked(request, &[]);
+        let secured = self.secured(context);
+        let asked = self.asked(request, &[], secured.as_ref());
         let plan = http.plan_body(&asked);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
@@ -49,7 +50,7 @@ impl Connection {
             }
         };
         if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(request.framing, body)) {
-            let asked = self.asked(request, body);
+            let asked = self.asked(request, body, secured.as_ref());
             let next = http.answer(&asked, None, context);
             let consumed = head.len() + body.len();
             return self.after_answer(http, next, &asked, (consumed, available), context);

@@ -9,11 +9,16 @@ mod probe;
 mod refusal;
 mod underway;
 
+use std::net::IpAddr;
+use std::rc::Rc;
+
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
+use wire::http::url::Scheme;
 use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
@@ -49,6 +54,8 @@ pub struct Connection {
     requests: u32,
     phase: Phase,
     lead: Lead,
+    /// Whether its transport encrypts.
+    scheme: Scheme,
 }
 
 // An idle connection costs its slot and nothing else. The whole slot is checked where the runtime's part is known.
@@ -73,7 +80,15 @@ impl Connection {
             _ => return None,
         };
         context.set_deadline_after_ms(http.settings().header_deadline_ms);
-        Some(Self { underway: None, peer, listener, requests: 0, phase, lead: Lead::Unsent })
+        Some(Self {
+            underway: None,
+            peer,
+            listener,
+            requests: 0,
+            phase,
+            lead: Lead::Unsent,
+            scheme: Scheme::Http,
+        })
     }
 
     /// Whether it is between requests.
@@ -81,9 +96,33 @@ impl Connection {
         matches!(self.phase, Phase::Idle | Phase::Over)
     }
 
+    /// Bytes of memory that the request holds that is not answered yet: its head, and what has arrived of its body.
+    /// For [`runtime::service::Service::held_bytes`].
+    #[inline]
+    pub fn held_bytes(&self) -> usize {
+        self.underway.as_ref().map_or(0, |underway| underway.held_bytes())
+    }
+
+    /// The address of the client: [`runtime::service::Service::client`].
+    pub fn client(&self) -> IpAddr {
+        self.peer.address
+    }
+
     /// Whether a head has begun and is incomplete.
     pub fn is_beginning(&self) -> bool {
         matches!(self.phase, Phase::Proxy | Phase::Head(_))
+    }
+
+    /// The handshake of its transport is over, which encrypts. Called from
+    /// [`runtime::service::Service::on_agreed`] of its process.
+    pub fn on_agreed<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        self.scheme = Scheme::Https;
+        context.set_deadline_after_ms(http.settings().header_deadline_ms);
+        Next::Read
     }
 
     /// Handles received bytes: as many requests as they contain. Called from [`runtime::service::Service::on_input`] of its process.
@@ -167,10 +206,11 @@ impl Connection {
             }
         }
         // Used in place, because moving a parsed head out would copy it.
-        match &head::parse(input, limits, slots) {
+        match &head::parse(input, self.scheme, limits, slots) {
             Ok(Head::Complete { request, length }) => match request.framing {
                 Framing::None => {
-                    let asked = self.asked(request, &[]);
+                    let secured = self.secured(context);
+                    let asked = self.asked(request, &[], secured.as_ref());
                     let next = http.answer(&asked, None, context);
                     self.after_answer(http, next, &asked, (*length, input.len()), context)
                 }
@@ -193,10 +233,21 @@ impl Connection {
     }
 
     #[inline]
-    fn asked<'r>(&self, head: &'r head::Request<'r, 'r>, body: &'r [u8]) -> Asked<'r> {
-        let request = Request { head, body, peer: self.peer, listener: self.listener };
+    fn asked<'r>(
+        &self,
+        head: &'r head::Request<'r, 'r>,
+        body: &'r [u8],
+        secured: Option<&'r Rc<Agreed>>,
+    ) -> Asked<'r> {
+        let request = Request { head, body, peer: self.peer, listener: self.listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
         Asked { request, way, rest: BodyRest::Read }
+    }
+
+    /// What its transport agreed on, if it encrypts.
+    #[inline]
+    fn secured<M>(&self, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
+        if self.scheme == Scheme::Http { None } else { context.agreed() }
     }
 
     /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of

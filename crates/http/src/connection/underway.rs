@@ -26,6 +26,10 @@ impl Underway {
         Box::new(Self { exchange, decoder })
     }
 
+    pub(super) fn held_bytes(&self) -> usize {
+        self.exchange.held_bytes()
+    }
+
     /// Decodes the next piece of the body.
     fn next_piece<'b>(
         &mut self,

@@ -74,6 +74,8 @@ impl<A: Application> Http<A> {
 pub(super) struct Intaken {
     /// The bytes that are kept.
     bytes: Vec<u8>,
+    /// Bytes that the application keeps of those that were handed over to it.
+    handed: usize,
     /// When it began to arrive; a pause of the application does not count.
     began_ns: u64,
     /// Bytes received, with their framing.
@@ -85,11 +87,27 @@ pub(super) struct Intaken {
 
 impl Intaken {
     pub(super) fn new(now: Now) -> Self {
-        Self { bytes: Vec::new(), began_ns: now.monotonic_ns, received: 0, content: 0, limit: 0 }
+        let began_ns = now.monotonic_ns;
+        Self { bytes: Vec::new(), handed: 0, began_ns, received: 0, content: 0, limit: 0 }
     }
 
     pub(super) fn kept(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Bytes of memory that hold it.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.bytes.capacity() + self.handed
+    }
+
+    /// Keeps a piece of a body of at most this length. The memory grows with what has arrived, and not beyond that length.
+    fn add(&mut self, piece: &[u8], most: usize) {
+        let (held, needed) = (self.bytes.capacity(), self.bytes.len() + piece.len());
+        if needed > held {
+            let grown = held.saturating_mul(2).min(most).max(needed);
+            self.bytes.reserve_exact(grown - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(piece);
     }
 
     /// Keeps a whole body.
@@ -118,6 +136,7 @@ impl Exchange {
             BodyPlan::HandOver { .. } => {
                 exchange.state = State::HandingOver;
                 let intake = http.begin_body(&asked.request, context);
+                exchange.body.handed = http.application().kept_of_body(exchange.process);
                 exchange.kept = http.kept.take();
                 intake
             }
@@ -151,7 +170,11 @@ impl Exchange {
             return Step::Refuse(Status::CONTENT_TOO_LARGE);
         }
         if self.state == State::Collecting {
-            self.body.bytes.extend_from_slice(piece);
+            let length = match self.head.request().framing {
+                Framing::Length(length) => length,
+                Framing::None | Framing::Chunked => self.body.limit,
+            };
+            self.body.add(piece, usize::try_from(length).unwrap_or(usize::MAX));
             return Step::More;
         }
         self.hand_over(http, piece, context)
@@ -165,6 +188,7 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let intake = http.hand_over(piece, context);
+        self.body.handed = http.application().kept_of_body(self.process);
         self.kept = http.kept.take();
         self.after_intake(http, intake, context)
     }

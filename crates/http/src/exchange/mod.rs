@@ -9,9 +9,12 @@
 mod intake;
 
 use std::any::Any;
+use std::net::IpAddr;
+use std::rc::Rc;
 
 use runtime::service::{CloseReason, Context, Event, Next};
 use runtime::slots::ProcessId;
+use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
@@ -33,6 +36,7 @@ pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
     listener: runtime::service::ListenerIndex,
+    secured: Option<Rc<Agreed>>,
     head: KeptHead,
     way: Way,
     rest: BodyRest,
@@ -86,6 +90,7 @@ impl Exchange {
             process: context.id,
             peer: request.peer,
             listener: request.listener,
+            secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
             way: asked.way,
             rest: asked.rest,
@@ -117,7 +122,8 @@ impl Exchange {
         http.kept = self.kept.take();
         let head = self.head.request();
         let (peer, listener) = (self.peer, self.listener);
-        let request = Request { head: &head, body: self.body.kept(), peer, listener };
+        let secured = self.secured.as_ref();
+        let request = Request { head: &head, body: self.body.kept(), peer, listener, secured };
         let asked = Asked { request, way: self.way, rest: self.rest };
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {
@@ -178,8 +184,19 @@ impl Exchange {
                 http.stats_mut().waits_expired += 1;
                 Some(Step::Refuse(Status::GATEWAY_TIMEOUT))
             }
+            (Event::Overloaded, _) => Some(Step::Refuse(Status::SERVICE_UNAVAILABLE)),
             _ => None,
         }
+    }
+
+    /// Bytes of memory that it holds: the head and what is kept of the body.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.head.held_bytes() + self.body.held_bytes()
+    }
+
+    /// The address of the client.
+    pub(super) fn client(&self) -> IpAddr {
+        self.peer.address
     }
 
     /// Whether the application has to be asked again.

@@ -47,7 +47,7 @@ impl<A: Application<Message = ()>> Carrier<A> {
         let Some(head) = std::str::from_utf8(&input[..end]).ok().and_then(head_of) else {
             return Progress { consumed: input.len(), next: Next::Abort };
         };
-        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0)));
+        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0), None));
         let Process::Open(stream) = process else { unreachable!("it was just made") };
         let (mut consumed, mut next) = (end + 1, alone(stream.begin(&mut self.0, context)));
         if next == Next::Read && consumed < input.len() {
@@ -74,6 +74,13 @@ impl<A: Application<Message = ()>> Service for Carrier<A> {
 
     fn is_idle(_: &Process) -> bool {
         false
+    }
+
+    fn held_bytes(process: &Process) -> usize {
+        match process {
+            Process::Opening(_) => 0,
+            Process::Open(stream) => stream.held_bytes(),
+        }
     }
 
     fn on_accept(

@@ -92,6 +92,10 @@ impl Application for Wild {
         self.intake()
     }
 
+    fn kept_of_body(&self, process: ProcessId) -> usize {
+        [0, 70, 300_000][process.index() % 3]
+    }
+
     fn on_body(&mut self, _: &[u8], context: &mut AnswerContext<'_, ()>) -> Intake {
         self.told_too_much += u32::from(!self.open.contains(&context.id));
         assert!(!self.chance(40), "at a piece of a body");

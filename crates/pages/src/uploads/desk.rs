@@ -172,6 +172,11 @@ impl Desk {
         self.held.get(&process).map(|held| &held.form)
     }
 
+    /// Bytes of memory that the form of a request holds.
+    pub fn held_bytes(&self, process: ProcessId) -> usize {
+        self.form(process).map_or(0, Form::held_bytes)
+    }
+
     /// A page requests an operation on a file. It is answered later ([`on_report`](Self::on_report)), or refused now.
     pub fn wish<M: Send + From<Box<Order>> + TryInto<Box<Order>>>(
         &mut self,

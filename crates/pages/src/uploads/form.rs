@@ -14,7 +14,7 @@ use super::order::{Act, After, FormId};
 use crate::limits::{UPLOAD_BLOCK_SIZE, UPLOAD_BLOCKS};
 
 /// Bytes charged for a part in addition to its names and its value.
-const PART_COST: u64 = 64;
+const PART_COST: usize = 64;
 
 /// Whether files can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Form {
     storage: Storage,
     /// Bytes that fields and names may still take.
     allowance: u64,
+    /// Bytes that they have taken.
+    spent: usize,
     fields: Vec<(Vec<u8>, Vec<u8>)>,
     files: Vec<FormFile>,
     open: Open,
@@ -90,6 +92,7 @@ impl Form {
             decoder: boundary.ok().map(MultipartDecoder::new),
             storage,
             allowance,
+            spent: 0,
             fields: Vec::new(),
             files: Vec::new(),
             open: Open::Nothing,
@@ -123,6 +126,12 @@ impl Form {
     /// Why it is refused.
     pub(super) fn fault(&self) -> Option<Fault> {
         self.fault
+    }
+
+    /// Bytes of memory that it holds: fields, names, and blocks of a file, also those that are being written.
+    pub(super) fn held_bytes(&self) -> usize {
+        let blocks = self.acts.len() + self.with_helper + self.spare.len();
+        self.block.capacity() + blocks * UPLOAD_BLOCK_SIZE + self.spent
     }
 
     /// Takes the next bytes of the body.
@@ -208,7 +217,7 @@ impl Form {
     fn begin_part(&mut self, head: &PartHead<'_>) -> Result<(), Fault> {
         let file_name = head.file_name.unwrap_or_default();
         let names = head.name.len() + file_name.len() + head.media_type.len();
-        self.spend(names as u64 + PART_COST)?;
+        self.spend(names + PART_COST)?;
         if head.file_name.is_none() {
             self.fields.push((head.name.to_vec(), Vec::new()));
             self.open = Open::Field;
@@ -233,7 +242,7 @@ impl Form {
         match self.open {
             Open::Nothing => Ok(()),
             Open::Field => {
-                self.spend(data.len() as u64)?;
+                self.spend(data.len())?;
                 if let Some((_, value)) = self.fields.last_mut() {
                     value.extend_from_slice(data);
                 }
@@ -277,8 +286,9 @@ impl Form {
         self.acts.push_back(Act::Write { file, bytes, after });
     }
 
-    fn spend(&mut self, bytes: u64) -> Result<(), Fault> {
-        self.allowance = self.allowance.checked_sub(bytes).ok_or(Fault::FieldsTooLarge)?;
+    fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.allowance = self.allowance.checked_sub(bytes as u64).ok_or(Fault::FieldsTooLarge)?;
+        self.spent += bytes;
         Ok(())
     }
 

@@ -167,6 +167,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         let deadline = context.deadline;
         let kind = S::kind(&state);
+        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.flags.set(Flags::READABLE);
@@ -181,6 +182,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             return None;
         };
         debug_assert_eq!(inserted, id, "the name that was announced");
+        self.executor.count_input(inserted, 0, held_bytes);
         self.executor.stats.count_open(kind, self.table.len());
         Some(id)
     }

@@ -64,6 +64,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let deadline = context.deadline;
         let Some(extra) = self.executor.extras.begin(stream, id) else { return };
         let kind = S::kind(&state);
+        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(None, state);
         process.extra = Some(extra);
         process.deadline = deadline;
@@ -71,6 +72,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         // There is nothing to watch.
         process.flags.set(Flags::WATCHED.and(Flags::ROOM_REPORTED));
         let Ok(inserted) = self.table.insert(process) else { return };
+        self.executor.count_input(inserted, 0, held_bytes);
         debug_assert_eq!(inserted, id, "the name that was announced");
         self.executor.stats.streams += 1;
         self.executor.stats.count_open(kind, self.table.len());
@@ -149,7 +151,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                         None => process.inbox = Some(input),
                     }
                     let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-                    self.stats.count_buffered(before, after);
+                    self.count_input(id, before, after);
                     process.flags.take(Flags::END_TOLD);
                     match process.mode {
                         Mode::Reading => self.run_inbox(id, process)?,

@@ -52,6 +52,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         };
         self.executor.stats.connects += 1;
         let kind = S::kind(&state);
+        let held_bytes = S::held_bytes(&state);
         let mut process = Process::new(Some(socket), state);
         process.deadline = deadline;
         process.mode = Mode::Connecting;
@@ -66,6 +67,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             process.flags.set(Flags::ROOM_REPORTED);
         }
         let Ok(inserted) = self.table.insert(process) else { return };
+        self.executor.count_input(inserted, 0, held_bytes);
         debug_assert_eq!(inserted, id, "the name that was announced");
         self.executor.stats.count_open(kind, self.table.len());
         self.visit(id, |executor, id, process| match connecting {

@@ -46,7 +46,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &ProcessOf<P, S>,
         lent_bytes: usize,
     ) -> (&mut S, Context<'_, S::Message>) {
-        self.running = Some(Running { id, kind: S::kind(&process.state), lent_bytes });
+        self.running = Self::running(id, process, lent_bytes);
         let context = Self::context(
             id,
             process,
@@ -57,6 +57,17 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             &self.drain,
         );
         (&mut self.service, context)
+    }
+
+    /// What a call for a process begins with.
+    #[inline]
+    pub(super) fn running(
+        id: ProcessId,
+        process: &ProcessOf<P, S>,
+        lent_bytes: usize,
+    ) -> Option<Running> {
+        let (kind, held_bytes) = (S::kind(&process.state), S::held_bytes(&process.state));
+        Some(Running { id, kind, lent_bytes, held_bytes })
     }
 
     /// The service and the context for a process that is not in the table yet.

@@ -5,7 +5,7 @@
 use sys::pollset::Pollset;
 
 use super::Scheduler;
-use super::executor::Running;
+use super::executor::{Executor, Running};
 use crate::extras::ExtraIndex;
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
@@ -24,7 +24,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if process.mode == Mode::Connecting {
             self.executor.stats.connects_failed += 1;
         }
-        let buffered = process.buffered_bytes();
+        let buffered = Executor::<P, S>::held_by(&process);
         if buffered > 0 {
             self.executor.stats.count_buffered(buffered, 0);
         }
@@ -61,9 +61,10 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     pub(super) fn end_panicked(&mut self) {
         self.executor.stats.panics += 1;
         self.executor.output.clear();
-        if let Some(Running { id, lent_bytes, .. }) = self.executor.running.take() {
+        if let Some(Running { id, lent_bytes, held_bytes, .. }) = self.executor.running.take() {
             self.executor.stats.count_buffered(lent_bytes, 0);
             if let Some(process) = self.table.lookup(id) {
+                self.executor.stats.count_buffered(held_bytes, S::held_bytes(&process.state));
                 self.executor.reset_on_close(process);
             }
             self.close(id, CloseReason::Panicked);

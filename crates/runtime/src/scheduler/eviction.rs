@@ -87,12 +87,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.evict(found)
     }
 
-    /// Closes the process that has been idle longest. `false` if none is idle.
-    pub(super) fn evict_idle(&mut self) -> bool {
-        let found = self.find_swept(Self::longest_idle);
-        self.evict(found)
-    }
-
     /// Finds a candidate, after another sweep if necessary: those of the last one may have closed or be at work.
     fn find_swept(&mut self, find: impl Fn(&mut Self) -> Option<ProcessId>) -> Option<ProcessId> {
         find(self).or_else(|| {

@@ -40,6 +40,8 @@ pub(super) struct Running {
     pub(super) kind: usize,
     /// Bytes of its inbox, which is lent to the handler during the call.
     pub(super) lent_bytes: usize,
+    /// Bytes that its state held before the call.
+    pub(super) held_bytes: usize,
 }
 
 /// The parts that run processes.
@@ -67,7 +69,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) resumed: VecDeque<ProcessId>,
     /// Processes that were told to wait for memory, since the list was last emptied; some have ended or been read since.
     pub(super) starved: Vec<ProcessId>,
-    /// Processes whose outbox became large since the list was last searched; some have ended or been read since.
+    /// Processes that came to hold much since the list was last searched; some have ended or let go of it since.
     pub(super) large: Vec<ProcessId>,
     pub(super) running: Option<Running>,
     pub(super) spin: Spin,

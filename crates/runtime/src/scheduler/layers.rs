@@ -155,28 +155,34 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         match process.mode {
             Mode::Discarding => return self.discard(process, plain.len()),
             Mode::Collecting => {
-                self.keep(process, plain, 0);
+                self.keep(id, process, plain, 0);
                 return Self::check_inbox(process);
             }
             _ => {}
         }
         if process.inbox.is_some() {
-            self.keep(process, plain, 0);
+            self.keep(id, process, plain, 0);
             return self.run_inbox(id, process);
         }
         let (service, mut context) = self.begin_run(id, process, 0);
         let Progress { consumed, next } = service.on_input(&mut process.state, plain, &mut context);
         (process.deadline, process.extra) = (context.deadline, context.extra);
-        self.keep(process, plain, consumed);
+        self.keep(id, process, plain, consumed);
         self.finish_run(id, process, next)
     }
 
     /// Keeps the unconsumed part of input, and counts it.
-    fn keep(&mut self, process: &mut ProcessOf<P, S>, plain: &[u8], consumed: usize) {
+    fn keep(
+        &mut self,
+        id: ProcessId,
+        process: &mut ProcessOf<P, S>,
+        plain: &[u8],
+        consumed: usize,
+    ) {
         let before = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         process.keep(plain, consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        self.stats.count_buffered(before, after);
+        self.count_input(id, before, after);
     }
 
     /// The handshake is over: tells the process, which may become another kind. Its first input comes after that.
@@ -188,7 +194,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.mode == Mode::Discarding {
             return self.discard(process, plain.len());
         }
-        self.keep(process, plain, 0);
+        self.keep(id, process, plain, 0);
         self.run(id, process, |service, state, context| service.on_agreed(state, context))?;
         if process.inbox.is_some() && process.mode == Mode::Reading {
             self.queue(id, process);

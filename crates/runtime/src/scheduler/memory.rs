@@ -1,17 +1,19 @@
 //! Memory: what a scheduler does when its processes' queues are nearly full.
 //!
 //! Owns the thresholds, the list of connections that are not read meanwhile, and the list of those
-//! with much unsent output: the process that holds most gives it back, before others notice. Connections
-//! without queued bytes are always read below the limit itself; otherwise a few that fill the
-//! queues would stop all others.
+//! that hold much, in either direction: the client that holds most gives it back, before others notice. Connections
+//! without unsent output are always read below the limit itself; otherwise a few that fill the
+//! queues would stop all others, and none could send the rest of what it has begun.
 
 use sys::pollset::Pollset;
 
 use super::Scheduler;
 use super::executor::{Executor, Lives, ProcessOf};
+use super::holders::{self, Holder};
 use crate::limits::{
-    LARGE_OUTBOXES, MEMORY_PERCENT_OF_GIVE_BACK, MEMORY_PERCENT_OF_NO_CONNECTION,
+    LARGE_HOLDERS, MEMORY_PERCENT_OF_GIVE_BACK, MEMORY_PERCENT_OF_NO_CONNECTION,
     MEMORY_PERCENT_OF_NO_READ, MEMORY_PERCENT_OF_READ_AGAIN, MEMORY_PERCENT_OF_SMALL_OUTPUT,
+    SWEEP_REST_NS, TICK_MS,
 };
 use crate::process::Flags;
 use crate::service::{CloseReason, Event, Service};
@@ -25,7 +27,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.buffered_bytes >= limit.saturating_mul(percent) / 100
     }
 
-    /// Whether a process must wait for memory before it may receive. A process with queued bytes waits early; the
+    /// Whether a process must wait for memory before it may receive. A process with unsent output waits early; the
     /// others only at the limit.
     #[inline]
     pub(super) fn is_starving(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> bool {
@@ -34,7 +36,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             return false;
         }
         let none_left = self.holds_percent(100);
-        let holds = process.inbox.is_some() || process.outbox.is_some();
+        let holds = process.outbox.is_some();
         // A connection whose peer has ended is read to its end, because that releases its memory.
         let ended = process.flags.has(Flags::ENDED) && process.outbox.is_none();
         if ended || !(short && holds || none_left) {
@@ -48,9 +50,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         true
     }
 
-    /// Bytes of unsent output from which on a process holds much.
-    fn large_outbox_bytes(&self) -> usize {
-        self.settings.buffered_bytes / LARGE_OUTBOXES
+    /// Bytes from which on a process holds much.
+    fn large_bytes(&self) -> usize {
+        self.settings.buffered_bytes / LARGE_HOLDERS
+    }
+
+    /// All bytes of memory that are counted for a process.
+    pub(super) fn held_by(process: &ProcessOf<P, S>) -> usize {
+        process.buffered_bytes() + S::held_bytes(&process.state)
     }
 
     /// Whether an outbox of this many bytes may stay when the queues grow by `more` bytes. A small one may go beyond
@@ -60,18 +67,32 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let held = self.stats.buffered_bytes.saturating_add(more as u64);
         let limit = self.settings.buffered_bytes as u64;
         held <= limit
-            || outbox_bytes < self.large_outbox_bytes()
+            || outbox_bytes < self.large_bytes()
                 && held <= limit.saturating_mul(MEMORY_PERCENT_OF_SMALL_OUTPUT) / 100
     }
 
     /// Lists a process whose output has grown and has to wait, once it holds much of it.
     #[inline]
-    pub(super) fn note_outbox(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
-        let large = self.large_outbox_bytes();
+    pub(super) fn note_output(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) {
+        let large = self.large_bytes();
         if let Some(outbox) = &mut process.outbox
             && outbox.queued_bytes() >= large
             && outbox.is_newly_large()
         {
+            self.large.push(id);
+        }
+    }
+
+    /// Counts input that a process came to hold, in its inbox or in its state, or let go, and lists the process once it
+    /// holds much.
+    #[inline]
+    pub(super) fn count_input(&mut self, id: ProcessId, before: usize, after: usize) {
+        if before == after {
+            return;
+        }
+        self.stats.count_buffered(before, after);
+        let large = self.large_bytes();
+        if before < large && after >= large {
             self.large.push(id);
         }
     }
@@ -84,20 +105,37 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// Lets a new process answer that there is no memory for it, and nothing more.
     pub(super) fn turn_away(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.stats.accepts_overloaded += 1;
+        self.tell_overloaded(id, process)
+    }
+
+    fn tell_overloaded(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         self.tell(id, process, Event::Overloaded)?;
         if process.mode.goes_on() { Err(CloseReason::Aborted) } else { Ok(()) }
+    }
+
+    /// Ends a process that holds most: it says so to its peer, unless the peer has output to read first.
+    fn end_for_want_of_memory(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
+        self.stats.ended_for_memory += 1;
+        if process.outbox.is_some() || !process.mode.goes_on() {
+            return Err(self.cut_for_want_of_memory(process));
+        }
+        self.tell_overloaded(id, process)?;
+        // It reads no more.
+        let unread = process.inbox.take().map_or(0, |inbox| inbox.capacity());
+        self.count_input(id, unread, 0);
+        Ok(())
     }
 }
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
-    /// Lets waiting processes receive again once there is room, and closes idle connections before there is none.
+    /// Lets waiting processes receive again once there is room, and ends those that hold most before there is none.
     #[inline]
     pub(super) fn relieve_memory(&mut self) {
         if !self.executor.starved.is_empty() {
             self.relieve_starved();
         }
         // Limit: processes that hold little by now are removed from the list before they outnumber the others.
-        if self.executor.large.len() > 2 * LARGE_OUTBOXES {
+        if self.executor.large.len() > 2 * LARGE_HOLDERS {
             self.find_large();
         }
         if self.executor.holds_percent(MEMORY_PERCENT_OF_GIVE_BACK) {
@@ -121,55 +159,63 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Closes the processes that hold most. If none holds much, one idle connection per tick: a client that fills a few
-    /// queues must not be able to close everyone's.
+    /// Ends the processes that hold most: among those that hold much, or if they hold the smaller part, among all. To find
+    /// these takes a look at the whole table, so it is done seldom.
     fn give_back(&mut self) {
-        let tick = self.executor.clock.now().tick();
-        if self.shed == tick {
-            return;
+        let large = self.find_large();
+        let held: usize = large.iter().map(|holder| holder.bytes).sum();
+        if held as u64 >= self.executor.stats.buffered_bytes / 2 {
+            return self.end_largest(large);
         }
-        if !self.close_largest() {
-            self.shed = tick;
-            self.evict_idle();
+        let now_ns = self.executor.clock.now().monotonic_ns;
+        if now_ns >= self.sweeps_ns {
+            let rest_ns = (self.table.len() as u64 * SWEEP_REST_NS).max(TICK_MS * 1_000_000);
+            self.sweeps_ns = now_ns + rest_ns;
+            let all = self.find_all();
+            self.end_largest(all);
         }
     }
 
-    /// Closes the processes with the most unsent output, until the queues hold less. `false` if unsent output is not
-    /// what fills them.
-    fn close_largest(&mut self) -> bool {
-        let mut holders = self.find_large();
-        let unsent: usize = holders.iter().map(|(bytes, _)| bytes).sum();
-        if (unsent as u64) < self.executor.stats.buffered_bytes / 2 || holders.is_empty() {
-            return false;
-        }
-        holders.sort_unstable_by(|one, other| other.cmp(one));
-        for (_, id) in holders {
-            if let Some(process) = self.table.lookup(id) {
-                let reason = self.executor.cut_for_want_of_memory(process);
-                self.close(id, reason);
-            }
+    /// Ends these processes, those of the client that holds most first, until less is held.
+    fn end_largest(&mut self, holders: Vec<Holder>) {
+        for id in holders::by_size(holders) {
+            self.guarded(|scheduler| scheduler.visit(id, Executor::end_for_want_of_memory));
             if !self.executor.holds_percent(MEMORY_PERCENT_OF_GIVE_BACK) {
                 break;
             }
         }
-        true
     }
 
-    /// The processes with much unsent output, and how much. The list keeps no others.
-    fn find_large(&mut self) -> Vec<(usize, ProcessId)> {
-        let large = self.executor.large_outbox_bytes();
+    /// All processes that hold anything, and how much. That of a stream has input that it has not read, too.
+    fn find_all(&mut self) -> Vec<Holder> {
+        let mut found = Vec::new();
+        for (id, process) in self.table.iter() {
+            let carriage = self.executor.extras.carriage(process.extra);
+            let unread = carriage.map_or(0, |carriage| carriage.input_capacity());
+            let bytes = Executor::<P, S>::held_by(process) + unread;
+            if bytes > 0 {
+                found.push(Holder { id, bytes, client: S::client(&process.state) });
+            }
+        }
+        found
+    }
+
+    /// The processes that hold much, and how much. The list keeps no others.
+    fn find_large(&mut self) -> Vec<Holder> {
+        let large = self.executor.large_bytes();
         let mut found = Vec::new();
         self.executor.large.sort_unstable();
         self.executor.large.dedup();
         self.executor.large.retain(|id| {
-            let outbox = self.table.lookup(*id).and_then(|process| process.outbox.as_mut());
-            let Some(outbox) = outbox else { return false };
-            let bytes = outbox.queued_bytes();
+            let Some(process) = self.table.lookup(*id) else { return false };
+            let bytes = Executor::<P, S>::held_by(process);
             if bytes < large {
-                outbox.note_small();
+                if let Some(outbox) = &mut process.outbox {
+                    outbox.note_small();
+                }
                 return false;
             }
-            found.push((bytes, *id));
+            found.push(Holder { id: *id, bytes, client: S::client(&process.state) });
             true
         });
         found

@@ -17,6 +17,7 @@ mod end;
 mod eviction;
 mod executor;
 mod handshakes;
+mod holders;
 mod layers;
 mod memory;
 mod run;
@@ -39,7 +40,7 @@ use crate::pulse::Pulse;
 use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
-use crate::timer::{Tick, Wheel};
+use crate::timer::Wheel;
 
 pub use settings::{Punctuality, Settings};
 
@@ -63,8 +64,8 @@ pub struct Scheduler<P: Pollset, S: Service> {
     wheel: Wheel,
     gates: Vec<Gate<P::Listener>>,
     idlers: Idlers,
-    /// When an idle process was last closed for lack of memory.
-    shed: Tick,
+    /// When all processes may be looked at again for those that hold most memory.
+    sweeps_ns: u64,
     commands: Vec<Command>,
     /// Connections to begin.
     connects: VecDeque<Connect>,
@@ -91,7 +92,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             wheel: Wheel::new(),
             gates: Vec::new(),
             idlers: Idlers::new(),
-            shed: Tick::NEVER,
+            sweeps_ns: 0,
             commands: Vec::new(),
             connects: VecDeque::new(),
             recalled: false,

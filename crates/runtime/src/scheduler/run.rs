@@ -67,7 +67,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                     if self.is_starving(id, process) {
                         break;
                     }
-                    self.collect_once(process)?;
+                    self.collect_once(id, process)?;
                 }
                 Mode::Discarding => self.discard_once(process)?,
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,
@@ -105,9 +105,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         } else if rest == Rest::No {
             process.flags.take(Flags::READABLE);
         }
-        let kind = S::kind(&process.state);
         let before = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        self.running = Some(Running { id, kind, lent_bytes: before });
+        self.running = Self::running(id, process, before);
         let mut context = Self::context(
             id,
             process,
@@ -131,14 +130,12 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             progress
         };
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        if before != after {
-            self.stats.count_buffered(before, after);
-        }
+        self.count_input(id, before, after);
         self.finish_run(id, process, progress.next)
     }
 
     /// One receive, kept for later.
-    fn collect_once(&mut self, process: &mut ProcessOf<P, S>) -> Lives {
+    fn collect_once(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>) -> Lives {
         let Some(socket) = &process.socket else { return Ok(()) };
         let (bytes, rest) = match self.pollset.receive(socket) {
             Received::Bytes(bytes, rest) => (bytes, rest),
@@ -161,7 +158,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let before = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
         process.keep(bytes, 0);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        self.stats.count_buffered(before, after);
+        self.count_input(id, before, after);
         Self::check_inbox(process)
     }
 
@@ -189,7 +186,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let _was_told = consumed > 0 && process.flags.take(Flags::END_TOLD);
         process.consume(consumed);
         let after = process.inbox.as_ref().map_or(0, |inbox| inbox.capacity());
-        self.stats.count_buffered(before, after);
+        self.count_input(id, before, after);
         self.finish_run(id, process, next)
     }
 
@@ -225,7 +222,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &mut ProcessOf<P, S>,
         next: Next,
     ) -> Lives {
-        let Some(Running { kind, .. }) = self.running.take() else { return Ok(()) };
+        let Some(Running { kind, held_bytes, .. }) = self.running.take() else { return Ok(()) };
+        self.count_input(id, held_bytes, S::held_bytes(&process.state));
         self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
         let tick = self.pollset.tick_counter();
         if self.sampler.end_run(kind, tick) > GROUP_RUN_TICKS {

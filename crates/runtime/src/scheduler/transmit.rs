@@ -102,7 +102,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.output.clear();
         self.stats.count_buffered(0, outbox.queued_bytes());
         process.outbox = Some(outbox);
-        self.note_outbox(id, process);
+        self.note_output(id, process);
         self.wait_for_room(id, process)
     }
 
@@ -112,7 +112,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if !self.has_room_for(outbox.queued_bytes(), 0) {
             return Err(self.cut_for_want_of_memory(process));
         }
-        self.note_outbox(id, process);
+        self.note_output(id, process);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 //! Owns the properties that hold whatever a service does: each process that began ends once, the queues are empty when all have ended, and a
 //! turn ends: it has no more runs than its processes can have reasons for.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use proptest::prelude::*;
@@ -19,8 +20,18 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
 use world::{ClientId, Faults, Random, Sim, Stall, World};
 
+/// What a process says when it panics.
+const PANIC: &str = "it panics at random";
+
 /// Most runs of one process in a turn: for input, the rest of its input, and messages.
 const RUNS_PER_PROCESS: u64 = 40;
+
+/// The state of a process.
+struct State {
+    kind: u8,
+    /// Bytes that it says it holds.
+    held: usize,
+}
 
 struct Anything {
     random: Random,
@@ -51,9 +62,26 @@ impl Anything {
         }
     }
 
-    fn run(&mut self, kind: &mut u8, context: &mut Context<'_, ()>) -> Next {
+    /// A state that may hold anything.
+    fn state(&mut self, kind: u8) -> State {
+        State { kind, held: self.held() }
+    }
+
+    fn held(&mut self) -> usize {
+        match self.random.below(6) {
+            0..4 => 0,
+            4 => 300,
+            _ => self.random.index(1_000_000),
+        }
+    }
+
+    fn run(&mut self, state: &mut State, context: &mut Context<'_, ()>) -> Next {
         self.runs += 1;
         self.output(context);
+        if self.random.below(2) == 0 {
+            state.held = self.held();
+        }
+        assert!(self.is_over || self.random.below(500) != 0, "{PANIC}");
         match self.random.below(3) {
             0 => context.set_deadline_after_ms(self.random.below(3_000)),
             1 => context.clear_deadline(),
@@ -64,7 +92,7 @@ impl Anything {
             1 => Next::Linger,
             2 => Next::Abort,
             3..6 => {
-                *kind = 1 - *kind;
+                state.kind = 1 - state.kind;
                 Next::Changed
             }
             6..20 => Next::Park,
@@ -76,20 +104,28 @@ impl Anything {
 }
 
 impl Service for Anything {
-    type Process = u8;
+    type Process = State;
     type Message = ();
     const KINDS: &'static [&'static str] = &["one", "other"];
 
-    fn kind(kind: &u8) -> usize {
-        usize::from(*kind)
+    fn kind(state: &State) -> usize {
+        usize::from(state.kind)
     }
 
-    fn is_idle(kind: &u8) -> bool {
-        *kind == 0
+    fn is_idle(state: &State) -> bool {
+        state.kind == 0
     }
 
-    fn is_beginning(kind: &u8) -> bool {
-        *kind == 1
+    fn is_beginning(state: &State) -> bool {
+        state.kind == 1
+    }
+
+    fn held_bytes(state: &State) -> usize {
+        state.held
+    }
+
+    fn client(state: &State) -> Option<IpAddr> {
+        (state.held.is_multiple_of(2)).then_some(IpAddr::from([192, 0, 2, state.kind]))
     }
 
     fn on_accept(
@@ -97,14 +133,14 @@ impl Service for Anything {
         _: ListenerIndex,
         _: Peer,
         context: &mut Context<'_, ()>,
-    ) -> Option<u8> {
+    ) -> Option<State> {
         self.output(context);
         if self.random.below(20) == 0 {
             return None;
         }
         self.begun += 1;
         self.ids.push(context.id);
-        Some(0)
+        Some(self.state(0))
     }
 
     fn on_connect(
@@ -112,26 +148,31 @@ impl Service for Anything {
         _: u64,
         begun: Result<(), std::io::ErrorKind>,
         context: &mut Context<'_, ()>,
-    ) -> Option<u8> {
+    ) -> Option<State> {
         begun.ok()?;
         self.begun += 1;
         self.ids.push(context.id);
         self.outbound.push(context.id);
         context.set_deadline_after_ms(1_000);
-        Some(1)
+        Some(self.state(1))
     }
 
-    fn on_input(&mut self, kind: &mut u8, input: &[u8], context: &mut Context<'_, ()>) -> Progress {
+    fn on_input(
+        &mut self,
+        state: &mut State,
+        input: &[u8],
+        context: &mut Context<'_, ()>,
+    ) -> Progress {
         let all = input.len();
         let consumed = if self.random.below(2) == 0 { all } else { self.random.index(all + 1) };
-        Progress { consumed, next: self.run(kind, context) }
+        Progress { consumed, next: self.run(state, context) }
     }
 
-    fn on_event(&mut self, kind: &mut u8, _: Event, context: &mut Context<'_, ()>) -> Next {
-        self.run(kind, context)
+    fn on_event(&mut self, state: &mut State, _: Event, context: &mut Context<'_, ()>) -> Next {
+        self.run(state, context)
     }
 
-    fn on_close(&mut self, _: u8, _: CloseReason) {
+    fn on_close(&mut self, _: State, _: CloseReason) {
         self.ended += 1;
     }
 
@@ -267,7 +308,6 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(scheduler.processes(), 0, "processes that are left");
     prop_assert_eq!(scheduler.stats().buffered_bytes, 0, "bytes that are left");
-    prop_assert_eq!(scheduler.stats().panics, 0);
     let service = scheduler.service();
     prop_assert_eq!(service.begun, service.ended, "each process ends once");
     Ok(())

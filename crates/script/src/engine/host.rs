@@ -117,6 +117,10 @@ pub enum Part {
     Files,
     /// `request.peer`: text, an address.
     Peer,
+    /// `request.scheme`: text, `http` or `https`.
+    Scheme,
+    /// `request.tls`: fields about the encrypted connection; nothing if it is plain.
+    Tls,
     /// `request.channel`: text, the channel about which a module is asked.
     Channel,
     /// `request.message`: the message that a client wants to publish, as a single field `text` or `json`.
@@ -127,7 +131,7 @@ pub enum Part {
 
 impl Part {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, Part); 17] = [
+    pub const ALL: [(&'static str, Part); 19] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
@@ -142,6 +146,8 @@ impl Part {
         ("form_lists", Part::FormLists),
         ("files", Part::Files),
         ("peer", Part::Peer),
+        ("scheme", Part::Scheme),
+        ("tls", Part::Tls),
         ("channel", Part::Channel),
         ("message", Part::Message),
         ("claims", Part::Claims),

@@ -11,6 +11,7 @@ local type, tostring, tonumber, pairs = type, tostring, tonumber, pairs
 local setmetatable, rawset = setmetatable, rawset
 local concat, find, match, format = table.concat, string.find, string.match, string.format
 local ceil, floor, min = math.ceil, math.floor, math.min
+local current = kit.current
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
@@ -149,7 +150,7 @@ function kit.cookie_line(name, value, options)
   add("SameSite", same_site)
   local secure = options.secure
   if secure == nil then
-    secure = is_secure
+    secure = is_secure or current[1].request.scheme == "https"
   end
   if same_site == "None" and not secure then
     fail("same_site None takes secure = true: browsers drop the cookie '" .. name .. "' without it")

@@ -176,6 +176,17 @@ fn cookies_are_for_tls_alone_where_it_is_configured() {
     assert!(value.contains(".1000000005."), "{value}");
 }
 
+#[test]
+fn cookies_of_an_encrypted_request_are_for_tls_alone() {
+    let mut stage = stage();
+    let code = "response:cookie('rider', 'Ada')";
+    assert_eq!(set(&mut stage, code).2, "Path=/; SameSite=Lax; HttpOnly");
+    stage.desk.scheme = "https";
+    assert_eq!(set(&mut stage, code).2, "Path=/; SameSite=Lax; HttpOnly; Secure");
+    let code = "response:cookie('rider', 'Ada', { secure = false })";
+    assert_eq!(set(&mut stage, code).2, "Path=/; SameSite=Lax; HttpOnly");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 

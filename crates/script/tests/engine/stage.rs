@@ -25,6 +25,7 @@ pub(crate) struct Desk {
     pub(crate) method: Option<&'static str>,
     /// The rest of the path for a module.
     pub(crate) rest: String,
+    pub(crate) scheme: &'static str,
     /// Values of the store: kind, bytes, version, expiry. Keys that begin with `broken` cannot be read.
     pub(crate) records: BTreeMap<Vec<u8>, [&'static [u8]; 4]>,
 }
@@ -82,7 +83,8 @@ impl Host for Desk {
                 }
             }
             Part::Rest => answer.text(self.rest.as_bytes()),
-            Part::QueryText | Part::Peer => {}
+            Part::Scheme => answer.text(self.scheme.as_bytes()),
+            Part::QueryText | Part::Peer | Part::Tls => {}
             Part::Channel => answer.text(b"room.1"),
             Part::Message => answer.field(b"json", br#"{"a":[1,2]}"#),
             Part::Claims => answer.text(br#"{"sub":"ann"}"#),

@@ -16,6 +16,7 @@ use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
+use crate::site_tls::SiteTls;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// The endpoints that the control scheduler talks to.
@@ -40,6 +41,7 @@ pub struct Admin {
     reloading: Vec<(ProcessId, u64)>,
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
+    certificates: Arc<SiteTls>,
     phase: Phase,
     has_control: HasControl,
 }
@@ -64,6 +66,7 @@ impl Admin {
             reloading: Vec::new(),
             last_reload: Arc::default(),
             pages: Arc::default(),
+            certificates: Arc::default(),
             phase: Phase::Serving,
             has_control,
         }
@@ -124,7 +127,9 @@ impl Admin {
             (Method::Get, "/status") if self.has_answers(Inquiry::Counters, context) => {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
-                let known = status::Known { facts: &self.facts, phase: self.phase, reload, pages };
+                let certificates = self.certificates.shown();
+                let (facts, phase) = (&*self.facts, self.phase);
+                let known = status::Known { facts, phase, reload, pages, certificates };
                 reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
@@ -161,7 +166,7 @@ impl Admin {
                 if !self.has_answers(Inquiry::Counters, context) {
                     return Answer::Wait;
                 }
-                let text = metrics::write(&self.facts, &self.round);
+                let text = metrics::write(&self.facts, &self.round, self.certificates.shown());
                 reply.send(Status::OK, metrics::MEDIA_TYPE, text.as_bytes());
             }
             (Method::Get | Method::Head, "/health") => reply.text("ok\n"),
@@ -219,6 +224,7 @@ impl Application for Admin {
                 }
             }
             ToControl::PagesLoaded(report) => admin.pages = report,
+            ToControl::Certificates(tls) => admin.certificates = tls,
             ToControl::Draining => admin.phase = Phase::Draining,
             ToControl::Stop => {
                 context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });

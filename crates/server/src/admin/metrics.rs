@@ -14,12 +14,13 @@ use super::numbers::{
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
+use crate::site_tls::Shown;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all metrics.
-pub(super) fn write(facts: &Facts, round: &Round) -> String {
+pub(super) fn write(facts: &Facts, round: &Round, certificates: &[Shown]) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
     each(&mut out, round, |report| {
@@ -34,8 +35,24 @@ pub(super) fn write(facts: &Facts, round: &Round) -> String {
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
+    ends_of(&mut out, certificates);
     process(&mut out, facts, round);
     out
+}
+
+/// The ends of certificates, in seconds since 1970 as Prometheus has times.
+fn ends_of(out: &mut String, certificates: &[Shown]) {
+    if certificates.is_empty() {
+        return;
+    }
+    let name = "velodrome_certificate_not_after_seconds";
+    head(out, name, Kind::Gauge, "When a certificate of a listener ends, in seconds since 1970.");
+    for shown in certificates {
+        let names = shown.names().join(",");
+        let fingerprint = shown.certificate.fingerprint_text();
+        let labels = format!("names=\"{names}\",fingerprint=\"{fingerprint}\"");
+        line(out, name, &labels, shown.certificate.not_after as f64);
+    }
 }
 
 /// Writes numbers that every scheduler has.

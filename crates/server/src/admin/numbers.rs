@@ -95,6 +95,17 @@ pub(super) const LABELLED: &[Labelled] = &[
     Labelled {
         label: "reason",
         metric: Metric {
+            stats: "handshake_failures",
+            name: "handshake_failures",
+            kind: Kind::Counter,
+            unit: Unit::Count,
+            help: "TLS handshakes of clients that failed, by reason; alerts are those of clients.",
+        },
+        read: |_, report| report.handshake_failures.iter().collect(),
+    },
+    Labelled {
+        label: "reason",
+        metric: Metric {
             stats: "closed",
             name: "closed",
             kind: Kind::Counter,

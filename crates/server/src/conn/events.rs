@@ -3,6 +3,8 @@
 //! Owns its session: a subscription, and a comment from time to time, so that proxies do not
 //! consider the connection dead.
 
+use std::net::IpAddr;
+
 use channels::{Format, Position, Refusal, Subscriber, Subscription};
 use runtime::service::{Context, Event, Next, Progress};
 
@@ -34,6 +36,10 @@ impl EventStream {
         let subscription = site.channels.subscribe(&name, subscriber, since, out)?;
         context.set_deadline_after_ms(lease.quiet_ms(context.now));
         Ok(Self { name, subscription: Some(subscription), lease })
+    }
+
+    pub(super) fn client(&self) -> IpAddr {
+        self.lease.address()
     }
 
     /// Input from the client has no meaning.

@@ -33,7 +33,9 @@ impl Connections {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
                 self.client.set_trust(&data.trust);
+                self.set_tls(&data.tls);
             }
+            ToScheduler::Certificates(tls) => self.set_tls(&tls),
             ToScheduler::Resolved((name, found)) => {
                 self.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
@@ -74,6 +76,7 @@ impl Connections {
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
             pages: site.pages_report(),
+            handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),
             native_code: match question {

@@ -3,15 +3,18 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
 //! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
+mod door;
 mod events;
 mod lease;
 mod log;
 mod message;
 mod process;
+mod proxy_lead;
 mod resp;
 mod socket;
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
@@ -29,13 +32,17 @@ use config::{Authentication, Protocol};
 
 pub use self::process::Process;
 
+use self::door::Door;
 use self::log::When;
+use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
+use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
 use crate::site::Site;
 use crate::site_data::SiteData;
+use crate::site_tls::SiteTls;
 use http::{AccessLog, Connection, Http};
 use pages::fetch::Client;
 
@@ -52,6 +59,9 @@ pub struct Connections {
     listeners: Vec<usize>,
     /// The protocol of each configured listener, and whether clients must authenticate.
     protocols: Arc<[(Protocol, Authentication)]>,
+    /// The certificates of listeners.
+    tls: Arc<SiteTls>,
+    handshakes: Handshakes,
 }
 
 impl Connections {
@@ -72,7 +82,21 @@ impl Connections {
                 .iter()
                 .map(|listener| (listener.protocol, listener.authentication))
                 .collect(),
+            tls: Arc::clone(&data.tls),
+            handshakes: Handshakes::default(),
         }
+    }
+
+    /// Whether a connection would begin one handshake more than its address may have.
+    fn is_beyond_share(&self, listener: ListenerIndex, peer: Peer) -> bool {
+        self.tls.acceptor(usize::from(listener.0)).is_some()
+            && !self.http.expects_proxy_header(listener)
+            && !self.handshakes.may_begin(peer.address)
+    }
+
+    /// New connections get these certificates.
+    fn set_tls(&mut self, tls: &Arc<SiteTls>) {
+        self.tls = Arc::clone(tls);
     }
 
     /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one exactly once.
@@ -132,6 +156,15 @@ impl Service for Connections {
         process.inbox_bytes()
     }
 
+    #[inline]
+    fn held_bytes(process: &Process) -> usize {
+        process.held_bytes()
+    }
+
+    fn client(process: &Process) -> Option<IpAddr> {
+        process.client()
+    }
+
     fn is_beginning(process: &Process) -> bool {
         process.is_beginning()
     }
@@ -143,6 +176,10 @@ impl Service for Connections {
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
         let listener = self.configured(listener);
+        if self.is_beyond_share(listener, peer) {
+            self.handshakes.note_refusal();
+            return None;
+        }
         let (protocol, authentication) =
             self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
         match protocol {
@@ -154,6 +191,49 @@ impl Service for Connections {
                 let session = Session::new(authentication, peer, &mut self.clients, context);
                 Some(Process::Resp(Box::new(session)))
             }
+        }
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        let (listener, peer) = match beginning {
+            Beginning::Accepted { listener, peer } => (listener, peer),
+            Beginning::Connecting { ticket } => return self.client.exchanges().transport(ticket),
+        };
+        let listener = self.configured(listener);
+        let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
+        if self.http.expects_proxy_header(listener) {
+            return Some(Box::new(ProxyLead::before(Box::new(Door::before(transport, None)))));
+        }
+        let under_way = Some(self.handshakes.begin(peer.address));
+        Some(Box::new(Door::before(transport, under_way)))
+    }
+
+    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
+        process.on_agreed(self, context)
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        match process {
+            Process::Outbound(outbound) => {
+                outbound.on_handshake_failed(self.client.exchanges(), why);
+            }
+            _ => self.handshakes.note_failure(why),
+        }
+    }
+
+    fn on_transport_failed(
+        &mut self,
+        process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        if let Process::Outbound(outbound) = process {
+            outbound.on_transport_failed(self.client.exchanges(), why);
         }
     }
 
@@ -169,35 +249,6 @@ impl Service for Connections {
     ) -> Option<Process> {
         let outbound = self.client.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
-    }
-
-    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
-        match beginning {
-            Beginning::Accepted { .. } => None,
-            Beginning::Connecting { ticket } => self.client.exchanges().transport(ticket),
-        }
-    }
-
-    fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {
-        process.on_agreed(self, context)
-    }
-
-    fn on_handshake_failed(
-        &mut self,
-        process: &mut Process,
-        why: Violation,
-        _context: &mut Context<'_, Message>,
-    ) {
-        process.on_handshake_failed(self, why);
-    }
-
-    fn on_transport_failed(
-        &mut self,
-        process: &mut Process,
-        why: Violation,
-        _context: &mut Context<'_, Message>,
-    ) {
-        process.on_transport_failed(self, why);
     }
 
     #[inline]

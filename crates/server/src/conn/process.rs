@@ -3,11 +3,12 @@
 //! Owns the dispatch of events to processes, and what an HTTP connection can become. Knows nothing
 //! of protocols.
 
+use std::net::IpAddr;
+
 use client::Outbound;
 use http::{Connection, Stream};
 use runtime::limits::INBOX_BYTES;
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
-use runtime::transport::Violation;
 use wire::websocket::CloseCode;
 
 use super::Connections;
@@ -75,34 +76,45 @@ impl Process {
         }
     }
 
+    /// Bytes of memory in which it keeps input beyond its inbox. What a Redis client has sent stays in the inbox, and a connection to another
+    /// server passes on what it receives.
+    #[inline]
+    pub(super) fn held_bytes(&self) -> usize {
+        match self {
+            Self::Http(connection) => connection.held_bytes(),
+            Self::Stream(stream) => stream.held_bytes(),
+            Self::Socket(socket) => socket.held_bytes(),
+            Self::Outbound(_) | Self::Events(_) | Self::Resp(_) => 0,
+        }
+    }
+
+    /// The address of the client, if it has one.
+    pub(super) fn client(&self) -> Option<IpAddr> {
+        match self {
+            Self::Http(connection) => Some(connection.client()),
+            Self::Stream(stream) => stream.client(),
+            Self::Socket(socket) => Some(socket.client()),
+            Self::Events(stream) => Some(stream.client()),
+            Self::Resp(session) => Some(session.client()),
+            Self::Outbound(_) => None,
+        }
+    }
+
     /// Whether the client has begun something that is incomplete.
     pub(super) fn is_beginning(&self) -> bool {
         matches!(self, Self::Http(connection) if connection.is_beginning())
     }
 
-    /// The handshake of a transport is over.
+    /// The handshake of its transport is over.
     pub(super) fn on_agreed(
         &mut self,
         connections: &mut Connections,
         context: &mut Context<'_, Message>,
     ) -> Next {
         match self {
+            Self::Http(connection) => connection.on_agreed(&connections.http, context),
             Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),
-            _ => Next::Read,
-        }
-    }
-
-    /// The handshake of a transport failed.
-    pub(super) fn on_handshake_failed(&mut self, connections: &mut Connections, why: Violation) {
-        if let Self::Outbound(outbound) = self {
-            outbound.on_handshake_failed(connections.client.exchanges(), why);
-        }
-    }
-
-    /// A transport failed after its handshake.
-    pub(super) fn on_transport_failed(&mut self, connections: &mut Connections, why: Violation) {
-        if let Self::Outbound(outbound) = self {
-            outbound.on_transport_failed(connections.client.exchanges(), why);
+            Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Resp(_) => Next::Read,
         }
     }
 
@@ -164,8 +176,7 @@ impl Process {
                 outbound.on_event(connections.client.exchanges(), event, context)
             }
             Self::Socket(socket) => {
-                let site = connections.http.application_mut();
-                socket.on_event(&mut connections.sockets, site, event, context)
+                socket.on_event(connections.http.application_mut(), event, context)
             }
             Self::Events(stream) => {
                 stream.on_event(connections.http.application_mut(), event, context)
@@ -237,12 +248,12 @@ impl Process {
     }
 
     pub(super) fn on_close(self, connections: &mut Connections, reason: CloseReason) {
-        let Connections { http, client, sockets, .. } = connections;
+        let Connections { http, client, .. } = connections;
         match self {
             Self::Http(connection) => connection.on_close(http, reason),
             Self::Stream(stream) => stream.on_close(http, reason),
             Self::Outbound(outbound) => outbound.on_close(client.exchanges(), reason),
-            Self::Socket(socket) => socket.on_close(sockets, http.application_mut()),
+            Self::Socket(socket) => socket.on_close(http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),
             Self::Resp(session) => session.on_close(http.application_mut()),
         }

@@ -9,6 +9,8 @@ mod orders;
 mod pace;
 mod talk;
 
+use std::net::IpAddr;
+
 use channels::{Format, Refusal, Subscriber, Subscription};
 use runtime::service::{Command, Context, Event, Next, Progress, ServiceContext};
 use runtime::slots::ProcessId;
@@ -20,7 +22,7 @@ use wire::websocket::{
 use self::endings::{EXPIRED, TOO_SLOW};
 use self::pace::{After, Held};
 use super::lease::Lease;
-use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS, SOCKETS_PARTIAL_BYTES};
+use crate::limits::{INFLATED_PER_TURN, PING_TIMEOUT_MS};
 use crate::message::Message;
 use crate::site::{Site, Verdict, wish_of};
 
@@ -29,8 +31,6 @@ use crate::site::{Site, Verdict, wish_of};
 pub(super) struct Sockets {
     /// The buffer in which payload is unmasked.
     scratch: Vec<u8>,
-    /// Bytes of incomplete messages.
-    partial_bytes: usize,
     /// Bytes of messages in this turn that were, or may have been, compressed.
     inflated_bytes: usize,
     /// Sockets that continue in the next turn.
@@ -173,27 +173,19 @@ impl Socket {
         if self.is_busy(site) {
             return Progress { consumed: 0, next: Next::Park };
         }
-        let held = self.held_bytes();
         let mut scratch = std::mem::take(&mut sockets.scratch);
         let progress = self.take_frames(sockets, site, (input, &mut scratch), context);
         sockets.scratch = scratch;
-        sockets.partial_bytes = sockets.partial_bytes + self.held_bytes() - held;
-        if sockets.partial_bytes > SOCKETS_PARTIAL_BYTES && self.held_bytes() > held {
-            return Progress {
-                consumed: input.len(),
-                next: close(
-                    CloseCode::TRY_AGAIN_LATER,
-                    "too many messages have come in part",
-                    context,
-                ),
-            };
-        }
         progress
     }
 
-    /// Bytes of input that are kept.
-    fn held_bytes(&self) -> usize {
+    /// Bytes of memory that hold input: an incomplete message, or one about which a module is being asked.
+    pub(super) fn held_bytes(&self) -> usize {
         self.reader.held_bytes() + self.held.as_ref().map_or(0, |held| held.bytes.len())
+    }
+
+    pub(super) fn client(&self) -> IpAddr {
+        self.lease.address()
     }
 
     fn take_frames(
@@ -259,7 +251,6 @@ impl Socket {
 
     pub(super) fn on_event(
         &mut self,
-        sockets: &mut Sockets,
         site: &mut Site,
         event: Event,
         context: &mut Context<'_, Message>,
@@ -268,9 +259,9 @@ impl Socket {
             Event::InputEnded => Next::Finish,
             Event::OutputDrained => {
                 site.channels.on_drained(&self.subscriptions);
-                self.take_held(sockets, site, context)
+                self.take_held(site, context)
             }
-            Event::Resumed => self.on_resumed(sockets, site, context),
+            Event::Resumed => self.on_resumed(site, context),
             Event::DeadlineReached if self.sign == Sign::Asked => {
                 close(CloseCode::GOING_AWAY, "no answer to a ping", context)
             }
@@ -289,7 +280,11 @@ impl Socket {
                 self.end = CloseCode::GOING_AWAY.number();
                 close(CloseCode::GOING_AWAY, "the server stops", context)
             }
-            Event::Overloaded => close(CloseCode::TRY_AGAIN_LATER, "no memory", context),
+            Event::Overloaded => {
+                self.end = CloseCode::TRY_AGAIN_LATER.number();
+                self.reader = Reader::new(self.reader.extension());
+                close(CloseCode::TRY_AGAIN_LATER, "no memory", context)
+            }
             // The client can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1), so the module's answer is not needed.
             Event::PeerFinished if self.is_busy(site) => Next::Finish,
             Event::PeerFinished => self.unchanged(site, context),
@@ -297,8 +292,7 @@ impl Socket {
         }
     }
 
-    pub(super) fn on_close(mut self, sockets: &mut Sockets, site: &mut Site) {
-        sockets.partial_bytes -= self.held_bytes();
+    pub(super) fn on_close(mut self, site: &mut Site) {
         if let Some(asked) = &self.asked {
             site.channels.forget(asked.process);
         }
@@ -312,12 +306,7 @@ impl Socket {
     }
 
     /// Something has arrived for the process from another part of the server.
-    fn on_resumed(
-        &mut self,
-        sockets: &mut Sockets,
-        site: &mut Site,
-        context: &mut Context<'_, Message>,
-    ) -> Next {
+    fn on_resumed(&mut self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
         if site.channels.is_too_slow(&self.subscriptions) {
             return self.next(After::Close(TOO_SLOW, "too slow for the channel"), context);
         }
@@ -327,7 +316,7 @@ impl Socket {
             return self.next(After::Close(code, why), context);
         }
         self.tell_members(site, context);
-        self.take_held(sockets, site, context)
+        self.take_held(site, context)
     }
 
     /// Handles a message of the client.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use config::{AccessLog, Address, Config, RouteAction};
 
 use super::place_of;
+use crate::control_path::control_path;
 use crate::site_data::SiteData;
 
 /// Why a directory cannot be used for uploads.
@@ -51,9 +52,9 @@ impl Taken {
         let below = |path: &Path| place_of(path).starts_with(&place);
         // For a link, the directory of the link counts too, because the link could be replaced there.
         let lies_below = |path: &Path| below(path) || path.parent().is_some_and(below);
-        if let Some(file) =
-            config.into_iter().chain(own_files(&data.config)).find(|path| lies_below(path))
-        {
+        let control = control_path(&data.config);
+        let mut own = config.into_iter().chain(own_files(&data.config)).chain([&*control]);
+        if let Some(file) = own.find(|path| lies_below(path)) {
             return Some(Self::Own(file.to_path_buf()));
         }
         let directories = [
@@ -82,7 +83,7 @@ impl Taken {
     }
 }
 
-/// Every file and socket that the configuration names for the server itself.
+/// Every file and socket that the configuration names for the server itself, except the control socket.
 fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
     let keys = &config.channel_settings.keys;
     let files = [
@@ -92,7 +93,6 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         config.pages.fetch_key.as_deref(),
         keys.token_keys.as_deref(),
         keys.api_keys.as_deref(),
-        config.admin.socket.as_deref(),
         match &config.log.access {
             AccessLog::File(path) => Some(path.as_path()),
             AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,

@@ -6,12 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use client::NameHelper;
 use config::StoreSettings;
 use pages::uploads::{Room, UploadWriter};
-use runtime::helper;
+use runtime::helper::{self, HelperThread};
 use runtime::mailbox::{Endpoint, Role, Seat, Waking, mesh};
 use store::Store;
 use sys::log_file::LogFile;
@@ -120,7 +119,7 @@ impl Crew {
             let _detached = helper::spawn(&format!("names-{number}"), seat, || NameHelper)
                 .map_err(ServeError::Thread)?;
         }
-        let mut writer: Option<JoinHandle<()>> = None;
+        let mut writer: Option<HelperThread> = None;
         if let (Some(endpoint), Some((target, log))) = (self.log, log) {
             let seat = self.take(usize::from(endpoint.0))?;
             let spawned = helper::spawn("log", seat, move || LogWriter::new(target, log));

@@ -10,7 +10,16 @@ use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
 use crate::limits;
-use config::{Address, Config, Protocol};
+use config::{Address, Config, Listener, Protocol};
+
+/// Whether connections of a listener are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// No.
+    None,
+    /// By TLS.
+    Tls,
+}
 
 /// The first descriptor that systemd passes (sd_listen_fds(3)).
 const FIRST_INHERITED: RawFd = 3;
@@ -59,12 +68,14 @@ impl DataListeners {
         &self.opened
     }
 
-    /// The protocol of each.
-    pub(super) fn protocols(&self, config: &Config) -> Vec<Protocol> {
-        let protocol = |place: &usize| {
-            config.listeners.get(*place).map(|listener| listener.protocol).unwrap_or_default()
+    /// The protocol of each, and whether it is encrypted.
+    pub(super) fn protocols(&self, config: &Config) -> Vec<(Protocol, Security)> {
+        let configured = self.configured.iter().filter_map(|place| config.listeners.get(*place));
+        let protocol = |listener: &Listener| {
+            let security = if listener.tls.is_some() { Security::Tls } else { Security::None };
+            (listener.protocol, security)
         };
-        self.configured.iter().map(protocol).collect()
+        configured.map(protocol).collect()
     }
 
     /// The configured index of each listener that a scheduler opens. Only the first scheduler opens Unix sockets.

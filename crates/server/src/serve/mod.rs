@@ -4,6 +4,7 @@
 //! -> control scheduler -> helpers -> user -> turn. `signals` is what the main thread does from
 //! then on; `paths` chooses the control socket; `listeners` opens the configured addresses.
 
+mod certificates;
 mod crew;
 mod edit;
 mod error;
@@ -12,7 +13,6 @@ mod live_pages;
 mod memory;
 mod notify;
 mod openings;
-mod paths;
 mod post;
 mod requirements;
 mod settings;
@@ -41,6 +41,7 @@ use self::settings::{level_of, scheduler_settings};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::conn::Connections;
+use crate::control_path::control_socket;
 use crate::limits;
 use crate::load::Source;
 use crate::resp_stats::RespCounts;
@@ -52,8 +53,10 @@ use http::{AccessLog, Http};
 use pages::AtWork;
 use pages::uploads::Room;
 
+pub use listeners::Security;
+
+pub use crate::control_path::{control_directory, control_sockets};
 pub use error::{ControlPlace, ServeError};
-pub use paths::{control_directory, control_sockets};
 pub use requirements::check;
 
 /// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
@@ -80,7 +83,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
-    let control_path = paths::control_socket(config);
+    let control_path = control_socket(config);
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
@@ -132,8 +135,8 @@ pub struct Started {
     pub directory: String,
     /// The addresses of the listeners.
     pub addresses: Vec<String>,
-    /// The protocol of each.
-    pub protocols: Vec<Protocol>,
+    /// The protocol of each, and whether it is encrypted.
+    pub protocols: Vec<(Protocol, Security)>,
     /// The number of schedulers.
     pub schedulers: usize,
     facts: Facts,
@@ -143,7 +146,7 @@ impl Started {
     fn of(
         data: &SiteData,
         launched: &Launched,
-        protocols: Vec<Protocol>,
+        protocols: Vec<(Protocol, Security)>,
         sandbox: Sandbox,
     ) -> Self {
         let addresses: Vec<String> = launched.addresses.iter().map(ToString::to_string).collect();

@@ -23,6 +23,7 @@ use crate::load::Source;
 use crate::log_writer::LogTarget;
 use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
+use crate::site_tls;
 
 /// Takes the lock on the upload directory, and removes leftovers from it.
 pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
@@ -173,6 +174,9 @@ pub(super) fn of(
     ];
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
+    }
+    for file in site_tls::files_of(&data.config) {
+        openings.read.extend(directories_of(file));
     }
     if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));

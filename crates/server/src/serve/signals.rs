@@ -4,17 +4,18 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 
+use runtime::helper::HelperThread;
 use runtime::launch::Launched;
 use runtime::mailbox::{Endpoint, Seat};
 use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
+use super::certificates::Certificates;
 use super::error::ServeError;
 use super::live_pages::LivePages;
 use super::memory::Memory;
@@ -32,7 +33,7 @@ use store::Store;
 /// The writer of the store.
 pub(super) struct StoreHelper {
     pub(super) endpoint: Endpoint,
-    pub(super) writer: JoinHandle<()>,
+    pub(super) writer: HelperThread,
     pub(super) store: Store,
 }
 
@@ -40,7 +41,7 @@ pub(super) struct StoreHelper {
 pub(super) struct Helpers {
     pub(super) store: Option<StoreHelper>,
     /// The log writer.
-    pub(super) log: Option<(Endpoint, JoinHandle<()>)>,
+    pub(super) log: Option<(Endpoint, HelperThread)>,
     /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
     pub(super) control: usize,
 }
@@ -63,6 +64,7 @@ pub(super) fn run(
     let mut data = Arc::clone(data);
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     let mut memory = Memory::begin();
+    let mut certificates = Certificates::of(&data, &mut post);
     pages.begin(&data, &mut post);
     notify::tell(State::Ready);
     loop {
@@ -70,6 +72,7 @@ pub(super) fn run(
         let arrival = inbox.wait(pages.descriptor(), Some(due_in));
         watch.look(pages.sets());
         memory.look(&mut post);
+        certificates.look(&data, &mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -86,7 +89,8 @@ pub(super) fn run(
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
                 notify::tell(State::Reloading);
-                reload(source, (&mut data, &mut pages), &mut reloads, &mut post);
+                let live = (&mut data, &mut pages, &mut certificates);
+                reload(source, live, &mut reloads, &mut post);
                 notify::tell(State::Ready);
             }
             Signal::User1 => {
@@ -104,13 +108,13 @@ pub(super) fn run(
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
-    (data, pages): (&mut Arc<SiteData>, &mut LivePages),
+    (data, pages, certificates): (&mut Arc<SiteData>, &mut LivePages, &mut Certificates),
     reloads: &mut ReloadReport,
     post: &mut Post,
 ) {
     reloads.number += 1;
     reloads.problems.clear();
-    match source.load(data.generation + 1, pages.before(data)) {
+    match source.load_after(certificates.current(), data.generation + 1, pages.before(data)) {
         Ok(new) => {
             let fixed: Vec<String> = config::needs_restart(&data.config, &new.config)
                 .iter()
@@ -123,6 +127,7 @@ fn reload(
                     post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }
                 pages.adopt(data, post);
+                certificates.adopt(data, post);
                 diagnostic::write(
                     Level::Info,
                     format_args!("reloaded: configuration {} is in force", data.generation),
@@ -191,17 +196,11 @@ fn end_control(control: Launched) -> Result<(), ServeError> {
 }
 
 /// Waits for the log writer. It gives up a reader in time, but may wait for a disk.
-fn end_log(writer: JoinHandle<()>) -> Result<(), ServeError> {
-    let most = limits::THREAD_END_WAIT.saturating_add(limits::LOG_END_MAX);
-    let late_ns = monotonic_ns().saturating_add(nanoseconds(most));
-    while !writer.is_finished() {
-        if monotonic_ns() >= late_ns {
-            let line = "the access log does not take its last lines: ended without them";
-            diagnostic::write(Level::Error, format_args!("{line}"));
-            return Ok(());
-        }
-        // Not on a scheduler: the main thread, after they have ended.
-        thread::sleep(limits::THREAD_END_LOOK);
+fn end_log(writer: HelperThread) -> Result<(), ServeError> {
+    if !writer.wait(limits::THREAD_END_WAIT.saturating_add(limits::LOG_END_MAX)) {
+        let line = "the access log does not take its last lines: ended without them";
+        diagnostic::write(Level::Error, format_args!("{line}"));
+        return Ok(());
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the log writer panicked"));
     writer.join().map_err(panicked)
@@ -212,7 +211,7 @@ fn end_log(writer: JoinHandle<()>) -> Result<(), ServeError> {
 fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), ServeError> {
     let began_ns = monotonic_ns();
     let is_late = |most| monotonic_ns() >= began_ns.saturating_add(nanoseconds(most));
-    while !writer.is_finished() {
+    while !writer.wait(limits::STORE_END_LOOK) {
         let reason = if store.waits_for_another_program() && is_late(limits::STORE_END_WAIT) {
             Some(
                 "another program still writes into the store: ended without waiting for it; nothing that was answered is lost",
@@ -226,8 +225,6 @@ fn end_store(StoreHelper { writer, store, .. }: StoreHelper) -> Result<(), Serve
             diagnostic::write(Level::Warn, format_args!("{reason}"));
             return Ok(());
         }
-        // Not on a scheduler: the main thread, after they have ended.
-        thread::sleep(limits::THREAD_END_LOOK);
     }
     let panicked = |_| ServeError::Thread(io::Error::other("the writer of the store panicked"));
     writer.join().map_err(panicked)

@@ -115,6 +115,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(answer) = self.redirect_to_https(path, found, exchange) {
+            return answer;
+        }
         let request = exchange.request;
         let query = request.head.split_target().1;
         // The end of a chunked body is known once the body is complete.

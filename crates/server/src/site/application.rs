@@ -214,6 +214,10 @@ impl Application for Site {
         self.uploads.take(context.id, piece, context.mail)
     }
 
+    fn kept_of_body(&self, process: ProcessId) -> usize {
+        self.uploads.held_bytes(process)
+    }
+
     #[inline]
     fn on_request(
         &mut self,

@@ -56,11 +56,15 @@ impl<'a> Asked<'a> {
     }
 }
 
+static NO_FIELDS: FieldList = FieldList::new();
+
 /// What every step after the route needs.
 pub(super) struct Exchange<'a, 'r> {
     pub(super) request: &'a Request<'a>,
     pub(super) reply: &'a mut Reply<'r>,
     pub(super) headers: &'a FieldList,
+    /// Fields for encrypted connections only; empty for others.
+    secure_fields: &'a FieldList,
     pub(super) cache_control: Option<&'a str>,
     /// How far the answer has come.
     pub(super) place: AnswerPlace,
@@ -75,12 +79,15 @@ impl<'a, 'r> Exchange<'a, 'r> {
         place: AnswerPlace,
     ) -> Self {
         let (headers, cache_control) = (found.headers, found.cache_control);
-        Self { request, reply, headers, cache_control, place }
+        let secure_fields =
+            if request.secured.is_some() { &found.https.fields } else { &NO_FIELDS };
+        Self { request, reply, headers, secure_fields, cache_control, place }
     }
 
     /// Adds the fields that the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
         self.reply.fields(self.headers.fields());
+        self.reply.fields(self.secure_fields.fields());
         self.cache_control_but(|_| false);
     }
 
@@ -92,6 +99,9 @@ impl<'a, 'r> Exchange<'a, 'r> {
                 // Checked when the configuration was loaded.
                 let _valid = self.reply.field(name, value);
             }
+        }
+        if !is_set("Strict-Transport-Security") {
+            self.reply.fields(self.secure_fields.fields());
         }
         self.cache_control_but(is_set);
     }

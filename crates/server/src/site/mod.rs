@@ -22,6 +22,7 @@ mod gathering;
 mod given;
 mod held_replies;
 mod http_lists;
+mod https;
 mod json_checks;
 mod look;
 mod orders;

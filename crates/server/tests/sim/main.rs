@@ -28,6 +28,7 @@ mod mux_frames;
 mod mux_small;
 mod mux_worlds;
 mod panics;
+mod partial;
 mod parts;
 mod publisher;
 mod refusals;

@@ -28,7 +28,7 @@ impl OnStreams for SmallOnStreams {
         peer: Peer,
         _: &mut Context<'_, Order>,
     ) -> Option<Stream> {
-        Some(Stream::new(head, peer, ListenerIndex(0)))
+        Some(Stream::new(head, peer, ListenerIndex(0), None))
     }
 
     fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, Order>) -> bool {

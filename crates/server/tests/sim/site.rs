@@ -141,7 +141,7 @@ impl OnStreams for Connections {
         peer: Peer,
         _: &mut Context<'_, Message>,
     ) -> Option<Process> {
-        Some(Process::Stream(Stream::new(head, peer, ListenerIndex(0))))
+        Some(Process::Stream(Stream::new(head, peer, ListenerIndex(0), None)))
     }
 
     fn warm(&mut self, region: &FileRegion, context: &mut Context<'_, Message>) -> bool {

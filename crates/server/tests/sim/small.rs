@@ -148,6 +148,11 @@ impl Application for Small {
         Intake::Pause
     }
 
+    fn kept_of_body(&self, process: ProcessId) -> usize {
+        let taken = self.taken.iter().find(|taken| taken.id == process);
+        taken.map_or(0, |taken| taken.body.capacity())
+    }
+
     fn on_request(
         &mut self,
         request: &Request<'_>,

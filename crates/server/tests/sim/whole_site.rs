@@ -69,7 +69,7 @@ fn root() -> &'static Path {
     })
 }
 
-fn data() -> Arc<SiteData> {
+pub(crate) fn data() -> Arc<SiteData> {
     static DATA: OnceLock<Arc<SiteData>> = OnceLock::new();
     let load = || {
         let source = Source { directory: root().to_owned(), ..Source::default() };

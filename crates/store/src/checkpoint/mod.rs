@@ -42,14 +42,13 @@ use self::pieces::write_pieces;
 use self::record::{BOOT, Meta, Record, Saved};
 pub(crate) use self::write_lock::WriteLock;
 use crate::failure::Failure;
-use crate::file::open;
+use crate::file::{DATA_FILE, open};
 use crate::limits::FULL_DISK;
 use crate::log::{clear, has_entries, replay};
 use crate::readers::{LockFile, Reader};
 
-/// The file of the records, and LMDB's file.
+/// The file of the records.
 const RECORDS: &str = "checkpoint";
-const DATA: &str = "data.mdb";
 
 /// The kernel's boot id (random(4)).
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
@@ -91,7 +90,7 @@ impl Checkpoints {
     /// Called before the map is opened: restores the store after a power failure. Creates missing files.
     pub(crate) fn open(directory: &Path, role: Role) -> Result<Self, Failure> {
         let (own, records) = (File::open(directory)?, open(&directory.join(RECORDS))?);
-        let data = Arc::new(open(&directory.join(DATA))?);
+        let data = Arc::new(open(&directory.join(DATA_FILE))?);
         let mut opened = Self {
             directory: own,
             records,
@@ -133,7 +132,7 @@ impl Checkpoints {
         directory: &Path,
         lock_file: &Arc<LockFile>,
     ) -> Result<Self, Failure> {
-        self.data = Arc::new(open(&directory.join(DATA))?);
+        self.data = Arc::new(open(&directory.join(DATA_FILE))?);
         self.lock_file = Some(Arc::clone(lock_file));
         Ok(self)
     }
@@ -234,7 +233,7 @@ impl Checkpoints {
         if has_history && Meta::of(&self.data)? == [None, None] {
             let directory = directory.display();
             return Err(Failure::Storage(format!(
-                "`{DATA}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the store \
+                "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the store \
                  that was there: restore a backup, or delete them to begin a new store"
             )));
         }
@@ -257,8 +256,8 @@ impl Checkpoints {
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
             return Err(Failure::Storage(format!(
-                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA}`, which was copied while it was open or when its power failed: open the \
-                 store where it was, or take a backup; delete `{RECORDS}` if you know that `{DATA}` is whole"
+                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was copied while it was open or when its power failed: open the \
+                 store where it was, or take a backup; delete `{RECORDS}` if you know that `{DATA_FILE}` is whole"
             )));
         }
         saved.meta.restore(&self.data)?;

@@ -145,7 +145,7 @@ fn a_backup_that_was_put_in_its_place_is_taken_as_it_is() {
     let place = Place::killed(3);
     let other = Place::killed(1);
     place.start_kernel();
-    fs::copy(other.path(DATA), place.path(DATA)).unwrap();
+    fs::copy(other.path(DATA_FILE), place.path(DATA_FILE)).unwrap();
     assert_eq!(place.keys(), ["0", "late"]);
 }
 
@@ -153,8 +153,8 @@ fn a_backup_that_was_put_in_its_place_is_taken_as_it_is() {
 fn a_copy_of_a_store_that_was_not_closed_is_refused() {
     let place = Place::killed(2);
     place.start_kernel();
-    fs::copy(place.path(DATA), place.path("copy")).unwrap();
-    fs::rename(place.path("copy"), place.path(DATA)).unwrap();
+    fs::copy(place.path(DATA_FILE), place.path("copy")).unwrap();
+    fs::rename(place.path("copy"), place.path(DATA_FILE)).unwrap();
     let refused = Store::open(&place.0).unwrap_err().to_string();
     assert!(refused.contains("`checkpoint`") && refused.contains("delete"), "{refused}");
     fs::remove_file(place.path(RECORDS)).unwrap();
@@ -179,7 +179,7 @@ fn while_there_is_a_keeper_nobody_else_becomes_one() {
 fn while_a_program_writes_the_others_wait_for_its_lock() {
     let place = Place::new();
     let store = place.open();
-    let data = open(&place.path(DATA)).unwrap();
+    let data = open(&place.path(DATA_FILE)).unwrap();
     let take = || flock(&data, FlockOperation::NonBlockingLockExclusive);
     let row = Row { key: b"key"[..].into(), value: Value::bytes(b"value"), expiry_ms: None };
     let rows = std::iter::once_with(|| take().map(|()| row.clone()));
@@ -274,7 +274,7 @@ fn a_file_that_is_written_over_and_over_grows_no_more_than_the_bound() {
             writer.end_checkpoint(begun.wait()).unwrap();
         }
     }
-    let size = fs::metadata(place.path(DATA)).unwrap().len();
+    let size = fs::metadata(place.path(DATA_FILE)).unwrap().len();
     // The pages of the last two checkpoints.
     let most = 2 * CHECKPOINT_GROWTH + 2 * VALUE_SIZE as u64;
     assert!(size < most, "{size}");
@@ -351,11 +351,11 @@ fn a_file_that_lost_its_end_is_damaged_and_ends_nobody() {
     }
     writer.finish().unwrap();
     drop((store, writer));
-    let size = fs::metadata(place.path(DATA)).unwrap().len();
+    let size = fs::metadata(place.path(DATA_FILE)).unwrap().len();
     let mut refused = 0;
     for eighth in 1..8 {
-        let file = open(&place.path(DATA)).unwrap();
-        let whole = fs::read(place.path(DATA)).unwrap();
+        let file = open(&place.path(DATA_FILE)).unwrap();
+        let whole = fs::read(place.path(DATA_FILE)).unwrap();
         file.set_len(size / 8 * eighth).unwrap();
         let checked = Store::open(&place.0).and_then(|store| store.writer().check(Database(0)));
         match checked {
@@ -366,7 +366,7 @@ fn a_file_that_lost_its_end_is_damaged_and_ends_nobody() {
                 refused += 1;
             }
         }
-        fs::write(place.path(DATA), whole).unwrap();
+        fs::write(place.path(DATA_FILE), whole).unwrap();
     }
     assert!(refused > 0);
     assert_eq!(place.open().writer().check(Database(0)), Ok(Ok(500)));

@@ -42,7 +42,7 @@ fn a_copy_never_uses_a_version_again() {
         assert!(versions.insert(version(&copy, "a")), "{number}");
     }
     let refused = copy.copy_to(&target.settings.directory);
-    let there = target.settings.directory.join("data.mdb");
+    let there = target.settings.directory.join(store::DATA_FILE);
     assert_eq!(refused, Err(Failure::Storage(format!("`{}` is there already", there.display()))));
     let names: Vec<_> = std::fs::read_dir(&last.settings.directory)
         .unwrap()

@@ -92,7 +92,7 @@ fn a_store_whose_file_is_gone_is_not_begun_anew() {
     let store = place.open();
     change(&mut store.writer(), put("a", "1"), 0);
     drop(store);
-    let data = directory.join("data.mdb");
+    let data = directory.join(store::DATA_FILE);
     std::fs::remove_file(&data).unwrap();
     for of_it in ["missing", "empty", "missing and its checkpoint, too"] {
         let failure = Store::open(&place.settings).map(drop).unwrap_err().to_string();

@@ -86,18 +86,16 @@ fn of_two_kinds_of_key_a_client_gets_the_one_that_it_can_check() {
     let rsa = Identity::read(&rsa, &rsa_key).unwrap();
     let server = acceptor(&[rsa.clone(), authority.identity(&[NAME])]);
     assert!(server.has_slow_keys());
-    let mut pair =
-        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept());
     let shown = pair.agree().0.peer_certificate.clone().unwrap();
     let shown = Certificate::read(&shown).unwrap();
     assert_ne!(&shown, rsa.certificate(), "ECDSA, though RSA is first in the list");
     let server = acceptor(&[rsa]);
-    let mut pair =
-        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept());
     pair.agree();
     // A name of another server is refused by the client, whatever the key.
     let other = connector(&authority).connect("other.example").unwrap();
-    let mut pair = Pair::new(other, server.accept().unwrap());
+    let mut pair = Pair::new(other, server.accept());
     let fault = Violation::Certificate(CertificateFault::WrongName);
     assert_eq!(pair.run(usize::MAX), Err(("client", fault)));
 }

@@ -33,8 +33,7 @@ fn connector(authority: &Authority) -> Connector {
 fn agreed_pair() -> Pair {
     let authority = Authority::new("Test");
     let server = acceptor(&[authority.identity(&[NAME])]);
-    let mut pair =
-        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept());
     pair.agree();
     pair
 }
@@ -45,7 +44,7 @@ fn both_sides_agree_on_version_protocol_and_name_and_understand_each_other() {
     let server = acceptor(&[authority.identity(&[NAME])]);
     for piece in [1, 7, 1000, usize::MAX] {
         let client = connector(&authority).connect(NAME).unwrap();
-        let mut pair = Pair::new(client, server.accept().unwrap());
+        let mut pair = Pair::new(client, server.accept());
         assert!(pair.agreed().is_none());
         pair.run(piece).unwrap();
         let (client, server) = pair.agreed().unwrap();
@@ -76,7 +75,7 @@ fn a_session_is_resumed_with_a_ticket_also_by_another_listener_with_the_same_key
     };
     let client = connector(&authority);
     let shake = |client: &Connector, server: &Acceptor| -> Rc<Agreed> {
-        let mut pair = Pair::new(client.connect(NAME).unwrap(), server.accept().unwrap());
+        let mut pair = Pair::new(client.connect(NAME).unwrap(), server.accept());
         pair.agree().1
     };
     assert_eq!(shake(&client, &server(&tickets)).resumption, Resumption::None);
@@ -110,7 +109,7 @@ fn a_name_chooses_its_certificate_and_another_one_the_first() {
         ("127.0.0.1", 0),
     ] {
         let client = anyone.without_resumption().connect(asked).unwrap();
-        let mut pair = Pair::new(client, server.accept().unwrap());
+        let mut pair = Pair::new(client, server.accept());
         let (client, _) = pair.agree();
         let shown = client.peer_certificate.as_deref().unwrap();
         let shown = tls::Certificate::read(shown).unwrap();

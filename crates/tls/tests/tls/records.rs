@@ -56,7 +56,7 @@ fn an_end_is_announced_and_nothing_behind_it_counts() {
 fn before_the_handshake_is_over_nothing_can_be_said() {
     let authority = Authority::new("Test");
     let server = acceptor(&[authority.identity(&[NAME])]);
-    let mut server = server.accept().unwrap();
+    let mut server = server.accept();
     let mut wire = Vec::new();
     server.end(&mut wire);
     assert_eq!(server.seal(b"early", &mut wire), Err(Violation::Protocol));
@@ -67,8 +67,7 @@ fn before_the_handshake_is_over_nothing_can_be_said() {
 fn an_end_may_be_wanted_while_a_message_has_come_in_part() {
     let authority = Authority::new("Test");
     let server = acceptor(&[authority.identity(&[NAME])]);
-    let mut pair =
-        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept());
     let hello = pair.up.split_off(5);
     // A record with ten bytes of the hello, then one with the rest (RFC 8446 section 5.1).
     let record =
@@ -122,7 +121,7 @@ fn other_protocols_and_endless_messages_are_refused() {
         (&[23, 3, 3, 0, 5, 1, 2, 3, 4, 5], Violation::Protocol),
         (&endless, Violation::Protocol),
     ] {
-        let mut server = server.accept().unwrap();
+        let mut server = server.accept();
         let (mut plain, mut wire) = (Vec::new(), Vec::new());
         let opened = text
             .to_vec()
@@ -138,8 +137,7 @@ fn other_protocols_and_endless_messages_are_refused() {
 fn a_peer_that_sends_an_alert_is_named_by_its_number() {
     let authority = Authority::new("Test");
     let server = acceptor(&[authority.identity(&[NAME])]);
-    let mut pair =
-        Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector(&authority).connect(NAME).unwrap(), server.accept());
     // handshake_failure (RFC 8446 section 6.2), not encrypted.
     pair.up = vec![21, 3, 3, 0, 2, 2, 40];
     assert_eq!(pair.run(usize::MAX), Err(("server", Violation::Alert(40))));

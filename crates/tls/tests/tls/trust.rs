@@ -10,7 +10,7 @@ use crate::authority::Authority;
 
 /// The failure of a client that connects to this name.
 fn failure(connector: &Connector, server: &Acceptor, name: &str) -> Violation {
-    let mut pair = Pair::new(connector.connect(name).unwrap(), server.accept().unwrap());
+    let mut pair = Pair::new(connector.connect(name).unwrap(), server.accept());
     let (side, violation) = pair.run(usize::MAX).unwrap_err();
     assert_eq!(side, "client");
     // The alert tells the other side.
@@ -47,7 +47,7 @@ fn a_client_names_what_is_wrong_with_a_certificate() {
     assert!(matches!(failure(&client, &own, NAME), Violation::Certificate(_)));
     for server in [old, early, good, stranger, own] {
         let anyone = Connector::new(&Peers::Any, &[], None).unwrap();
-        let mut pair = Pair::new(anyone.connect("x.example").unwrap(), server.accept().unwrap());
+        let mut pair = Pair::new(anyone.connect("x.example").unwrap(), server.accept());
         pair.agree();
     }
 }
@@ -64,7 +64,7 @@ fn clients_show_certificates_where_they_are_asked_for() {
     let stranger = authority.identity(&["bob"]);
     let shake = |server: &Acceptor, own: Option<&Identity>| {
         let client = Connector::new(&peers, &[], own).unwrap();
-        let mut pair = Pair::new(client.connect(NAME).unwrap(), server.accept().unwrap());
+        let mut pair = Pair::new(client.connect(NAME).unwrap(), server.accept());
         pair.run(usize::MAX)?;
         let (_, agreed) = pair.agreed().unwrap();
         let shown = agreed.peer_certificate.as_deref();

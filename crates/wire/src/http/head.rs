@@ -163,17 +163,18 @@ pub fn may_complete(new_bytes: &[u8]) -> bool {
     memchr::memchr(b'\n', new_bytes).is_some()
 }
 
-/// Parses the head at the start of `input`. More bytes may follow it.
+/// Parses the head at the start of `input`, which came over a connection of this scheme. More bytes may follow it.
 #[inline]
 pub fn parse<'b, 's>(
     input: &'b [u8],
+    scheme: Scheme,
     limits: &HeadLimits,
     slots: &'s mut FieldSlots,
 ) -> Result<Head<'b, 's>, Refusal> {
     let bound = limits.head_size.min(limits::HEAD_SIZE_MAX);
     // Bytes beyond the limit are never read, so the result does not depend on how many there are.
     let window = input.get(..bound).unwrap_or(input);
-    let (input, line, fields, conclusion) = match read(window, limits, slots) {
+    let (input, line, fields, conclusion) = match read(window, scheme, limits, slots) {
         Ok(read) => read,
         Err(Stop::Refused(reason)) => return Err(reason.into()),
         Err(Stop::Partial) if window.len() == bound => return Err(Reason::HeadTooLarge.into()),
@@ -185,7 +186,7 @@ pub fn parse<'b, 's>(
             method: line.method,
             target: line.target,
             path_size: line.path_size,
-            scheme: Scheme::Http,
+            scheme,
             version: line.version,
             fields: slots.fields(input, fields.count, fields.initials),
             host: conclusion.host,
@@ -204,14 +205,15 @@ type Read<'b> = (&'b [u8], RequestLine<'b>, FieldLines<'b>, Conclusion<'b>);
 #[inline(always)]
 fn read<'b>(
     input: &'b [u8],
+    scheme: Scheme,
     limits: &HeadLimits,
     slots: &mut FieldSlots,
 ) -> Result<Read<'b>, Stop> {
     let input = skip_empty_lines(input)?;
-    let line = request_line::read(input, limits.target_size)?;
+    let line = request_line::read(input, scheme, limits.target_size)?;
     let mut meaning = Meaning::new(line.version);
     let fields = read_fields(input, line.rest, limits, slots, &mut meaning)?;
-    let conclusion = meaning.conclude(&line, &fields)?;
+    let conclusion = meaning.conclude(scheme, &line, &fields)?;
     Ok((input, line, fields, conclusion))
 }
 

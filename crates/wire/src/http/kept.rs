@@ -98,6 +98,12 @@ impl KeptHead {
         }
     }
 
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len() + size_of_val(&*self.slots)
+    }
+
     /// The request.
     #[must_use]
     pub fn request(&self) -> Request<'_, '_> {

@@ -57,6 +57,7 @@ reasons! {
     InvalidTargetForm BAD_REQUEST "the target is neither a path, an absolute URI nor an asterisk for OPTIONS",
     InvalidTargetAuthority BAD_REQUEST "the authority of the target is invalid",
     SecureTarget MISDIRECTED_REQUEST "an https target on an unencrypted connection",
+    PlainTarget MISDIRECTED_REQUEST "an http target on an encrypted connection",
     TargetTooLong URI_TOO_LONG "the target is too long",
     MissingVersion BAD_REQUEST "the request line has no version (HTTP/0.9)",
     InvalidVersion BAD_REQUEST "the version is not HTTP/ and two digits around a dot",

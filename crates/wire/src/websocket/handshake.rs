@@ -69,10 +69,11 @@ pub fn accept_token(key: &[u8]) -> [u8; 28] {
 mod tests {
     use super::*;
     use crate::http::head::{FieldSlots, Head, HeadLimits, parse};
+    use crate::http::url::Scheme;
 
     fn checked(head: &str) -> Result<String, Problem> {
         let mut slots = FieldSlots::new();
-        match parse(head.as_bytes(), &HeadLimits::default(), &mut slots) {
+        match parse(head.as_bytes(), Scheme::Http, &HeadLimits::default(), &mut slots) {
             Ok(Head::Complete { request, .. }) => {
                 check(&request).map(|token| String::from_utf8_lossy(&token).into_owned())
             }

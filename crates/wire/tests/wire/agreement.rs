@@ -6,12 +6,13 @@
 use proptest::prelude::*;
 use wire::http::head::{FieldSlots, Head, HeadLimits, Target, Version, parse};
 use wire::http::refusal::Reason;
+use wire::http::url::Scheme;
 
 fn compare(input: &[u8]) -> Result<(), TestCaseError> {
     let mut headers = [httparse::EMPTY_HEADER; 100];
     let mut theirs = httparse::Request::new(&mut headers);
     let status = theirs.parse(input);
-    match parse(input, &HeadLimits::default(), &mut FieldSlots::new()) {
+    match parse(input, Scheme::Http, &HeadLimits::default(), &mut FieldSlots::new()) {
         Ok(Head::Complete { request, length }) => {
             // httparse knows no minor versions other than 0 and 1.
             if status == Err(httparse::Error::Version) {

@@ -12,6 +12,7 @@ use http_desync_guardian::request_analyzer::HttpRequestData;
 use proptest::prelude::*;
 use wire::http::head::{FieldSlots, Head, HeadLimits, parse};
 use wire::http::refusal::Reason;
+use wire::http::url::Scheme;
 
 /// What this server does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ enum Verdict {
 }
 
 fn verdict(input: &[u8]) -> Verdict {
-    match parse(input, &HeadLimits::default(), &mut FieldSlots::new()) {
+    match parse(input, Scheme::Http, &HeadLimits::default(), &mut FieldSlots::new()) {
         Ok(Head::Complete { request, .. }) => Verdict::Accepted { persistent: request.persistent },
         Ok(Head::Partial) => Verdict::Partial,
         Err(refusal) => Verdict::Refused(refusal.reason()),

@@ -16,7 +16,8 @@ fn told(request: &Request<'_, '_>) -> String {
 /// A kept head says what the parsed one says.
 fn check(input: &[u8]) -> bool {
     let mut slots = FieldSlots::new();
-    let Ok(Head::Complete { request, .. }) = parse(input, &HeadLimits::default(), &mut slots)
+    let Ok(Head::Complete { request, .. }) =
+        parse(input, Scheme::Http, &HeadLimits::default(), &mut slots)
     else {
         return false;
     };
@@ -48,7 +49,7 @@ fn a_kept_head_says_what_was_parsed() {
 fn the_line_of_a_request_is_the_one_that_was_sent() {
     let input = b"\r\n\r\nGET /a?b HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut slots = FieldSlots::new();
-    let parsed = parse(input, &HeadLimits::default(), &mut slots);
+    let parsed = parse(input, Scheme::Http, &HeadLimits::default(), &mut slots);
     let Ok(Head::Complete { request, .. }) = parsed else { panic!("{parsed:?}") };
     assert_eq!(request.line(), b"GET /a?b HTTP/1.1");
 }

@@ -5,6 +5,7 @@ use proptest::sample::Index;
 use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk, write_last_chunk};
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, Target, parse};
 use wire::http::method::Method;
+use wire::http::url::Scheme;
 
 /// What was sent, and must be found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +71,12 @@ impl Connection {
     }
 
     fn read_head(&mut self, slots: &mut FieldSlots) -> Option<usize> {
-        let (request, length) = match parse(&self.waiting, &HeadLimits::default(), slots) {
-            Ok(Head::Partial) => return None,
-            Ok(Head::Complete { request, length }) => (request, length),
-            Err(refusal) => panic!("{refusal:?}"),
-        };
+        let (request, length) =
+            match parse(&self.waiting, Scheme::Http, &HeadLimits::default(), slots) {
+                Ok(Head::Partial) => return None,
+                Ok(Head::Complete { request, length }) => (request, length),
+                Err(refusal) => panic!("{refusal:?}"),
+            };
         let Target::Origin(path) = request.target else { panic!("{:?}", request.target) };
         // A body of GET ends the connection, because parsers disagree about its meaning.
         assert_eq!(
@@ -136,7 +138,7 @@ fn sixteen_requests_in_one_read() {
     let mut at = 0;
     for _ in 0..16 {
         let Ok(Head::Complete { request, length }) =
-            parse(&input[at..], &HeadLimits::default(), &mut slots)
+            parse(&input[at..], Scheme::Http, &HeadLimits::default(), &mut slots)
         else {
             panic!("not a request at {at}");
         };

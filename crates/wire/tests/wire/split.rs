@@ -5,10 +5,11 @@ use proptest::sample::Index;
 use wire::http::body::{BodyDecoder, BodyLimits, Piece};
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, may_complete, parse};
 use wire::http::refusal::Reason;
+use wire::http::url::Scheme;
 
 /// The result for a head; `None` if it is incomplete.
 fn answer(input: &[u8], limits: &HeadLimits) -> Option<Result<(String, usize), Reason>> {
-    match parse(input, limits, &mut FieldSlots::new()) {
+    match parse(input, Scheme::Http, limits, &mut FieldSlots::new()) {
         Ok(Head::Partial) => None,
         Ok(Head::Complete { request, length }) => Some(Ok((format!("{request:?}"), length))),
         Err(refusal) => Some(Err(refusal.reason())),

@@ -1,6 +1,6 @@
 //! A scheduler in a world of its own, and a small line-based service.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use runtime::mailbox::{Endpoint, Mailbox, Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
@@ -26,13 +26,27 @@ pub(crate) struct Lines {
     most_at_once: usize,
 }
 
+/// The state of a connection.
+pub(crate) struct Talk {
+    client: IpAddr,
+    /// Bytes that it says it holds, as a line has asked for.
+    held: usize,
+    /// Whether it goes on when there is no memory for it.
+    is_stubborn: bool,
+}
+
+impl Talk {
+    /// Holds as many bytes as a line says, if it says so. Returns the answer.
+    fn hold(&mut self, line: &[u8]) -> Option<&'static [u8]> {
+        self.held = std::str::from_utf8(line.strip_prefix(b"hold ")?).ok()?.parse().ok()?;
+        Some(b"held")
+    }
+}
+
 pub(crate) const LONG_ANSWER: usize = 60_000;
 
-/// The message upon which every process is told to drain.
-pub(crate) const DRAIN: u32 = u32::MAX;
-
 /// The message upon which the process that parked last is resumed.
-pub(crate) const RESUME: u32 = u32::MAX - 1;
+pub(crate) const RESUME: u32 = u32::MAX;
 
 /// Why a process ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,22 +56,35 @@ pub(crate) enum Ran {
 }
 
 impl Service for Lines {
-    type Process = u32;
+    type Process = Talk;
     type Message = u32;
 
     const KINDS: &'static [&'static str] = &["lines"];
 
-    fn kind(_: &u32) -> usize {
+    fn kind(_: &Talk) -> usize {
         0
     }
 
-    fn on_accept(&mut self, _: ListenerIndex, _: Peer, _: &mut Context<'_, u32>) -> Option<u32> {
-        Some(0)
+    fn on_accept(
+        &mut self,
+        _: ListenerIndex,
+        peer: Peer,
+        _: &mut Context<'_, u32>,
+    ) -> Option<Talk> {
+        Some(Talk { client: peer.address, held: 0, is_stubborn: false })
+    }
+
+    fn held_bytes(talk: &Talk) -> usize {
+        talk.held
+    }
+
+    fn client(talk: &Talk) -> Option<IpAddr> {
+        Some(talk.client)
     }
 
     fn on_input(
         &mut self,
-        lines: &mut u32,
+        talk: &mut Talk,
         input: &[u8],
         context: &mut Context<'_, u32>,
     ) -> Progress {
@@ -69,7 +96,6 @@ impl Service for Lines {
             }
             let line = &input[consumed..consumed + length];
             consumed += length + 1;
-            *lines += 1;
             match line {
                 b"panic" => panic!("the line says so"),
                 b"long" => context.output.put(&[b'x'; LONG_ANSWER]),
@@ -93,6 +119,8 @@ impl Service for Lines {
                     }
                 }
                 line => {
+                    talk.is_stubborn |= line == b"keep on";
+                    let line = talk.hold(line).unwrap_or(line);
                     context.output.put(line);
                     context.output.put(b"\n");
                 }
@@ -101,13 +129,15 @@ impl Service for Lines {
         Progress { consumed, next: Next::Read }
     }
 
-    fn on_event(&mut self, _: &mut u32, event: Event, context: &mut Context<'_, u32>) -> Next {
+    fn on_event(&mut self, talk: &mut Talk, event: Event, context: &mut Context<'_, u32>) -> Next {
         if event == Event::Resumed {
             self.ran.push(Ran::Resumed);
         }
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
+            Event::Overloaded if talk.is_stubborn => Next::Read,
             Event::Overloaded => {
+                talk.held = 0;
                 context.output.put(b"later\n");
                 Next::Linger
             }
@@ -120,18 +150,14 @@ impl Service for Lines {
         }
     }
 
-    fn is_idle(_: &u32) -> bool {
+    fn is_idle(_: &Talk) -> bool {
         true
     }
 
     fn on_message(&mut self, _: Endpoint, message: u32, context: &mut ServiceContext<'_, u32>) {
         assert!(message != 13, "a message that panics");
-        match (message, self.parked) {
-            (DRAIN, _) => {
-                context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
-            }
-            (RESUME, Some(parked)) => context.command(Command::Resume(parked)),
-            _ => {}
+        if let (RESUME, Some(parked)) = (message, self.parked) {
+            context.command(Command::Resume(parked));
         }
         self.messages += 1;
     }
@@ -148,7 +174,7 @@ pub(crate) struct Bench {
     pub(crate) sender: Mailbox<u32>,
 }
 
-fn address() -> ListenAddress {
+pub(crate) fn address() -> ListenAddress {
     ListenAddress::Tcp(SocketAddr::from(([10, 0, 0, 1], 7)))
 }
 

@@ -6,7 +6,9 @@
 
 mod bench;
 mod fast_peers;
+mod filled;
 mod grouped;
+mod holders;
 mod memory;
 
 use runtime::limits::{EVICTION_CANDIDATES, MESSAGES_PER_TURN, OUTBOX_HIGH_WATER_BYTES, TICK_MS};

@@ -12,6 +12,8 @@ mod listening;
 mod pubsub;
 mod wording;
 
+use std::net::IpAddr;
+
 use channels::Rights;
 use config::Authentication;
 use http::limits::DRAIN_IDLE_GRACE;
@@ -27,6 +29,7 @@ use self::client::{About, Replies};
 use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
+use crate::limits::RESP_LONG_COMMAND;
 use crate::message::Message;
 use crate::resp_pace::Entry;
 use crate::site::Site;
@@ -118,6 +121,10 @@ impl Session {
         self.listening.len() == 0
     }
 
+    pub(super) fn client(&self) -> IpAddr {
+        self.lease.address()
+    }
+
     pub(super) fn on_input(
         &mut self,
         clients: &mut Clients,
@@ -170,6 +177,9 @@ impl Session {
                 }
             };
             let length = command.length;
+            if length >= RESP_LONG_COMMAND {
+                site.resp_pace.note_read();
+            }
             match self.run(&command, site, context) {
                 After::More => {
                     consumed += length;

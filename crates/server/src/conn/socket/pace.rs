@@ -6,7 +6,7 @@
 use runtime::service::{Context, Next};
 use wire::websocket::{CloseCode, Kind};
 
-use super::{Socket, Sockets, Speaks, close};
+use super::{Socket, Speaks, close};
 use crate::message::Message;
 use crate::site::Site;
 
@@ -35,7 +35,6 @@ impl Socket {
     /// Returns the held message if the module asked about it may have answered.
     pub(super) fn take_held(
         &mut self,
-        sockets: &mut Sockets,
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) -> Next {
@@ -49,10 +48,7 @@ impl Socket {
                 self.held = Some(held);
                 Next::Park
             }
-            after => {
-                sockets.partial_bytes -= held.bytes.len();
-                self.next(after, context)
-            }
+            after => self.next(after, context),
         }
     }
 

@@ -167,6 +167,7 @@ impl<'b> Meaning<'b> {
     #[inline(always)]
     pub(super) fn conclude(
         &self,
+        scheme: Scheme,
         line: &RequestLine<'b>,
         fields: &FieldLines<'b>,
     ) -> Result<Conclusion<'b>, Reason> {
@@ -175,7 +176,7 @@ impl<'b> Meaning<'b> {
             return Err(Reason::MissingHost);
         }
         if let (Some(authority), Some(host)) = (line.authority, fields.host)
-            && !is_same_authority(Scheme::Http, authority, host)
+            && !is_same_authority(scheme, authority, host)
         {
             return Err(Reason::HostMismatch);
         }

@@ -23,7 +23,11 @@ pub(super) struct RequestLine<'b> {
 
 /// Reads the line at the start of `input`.
 #[inline(always)]
-pub(super) fn read(input: &[u8], target_size: usize) -> Result<RequestLine<'_>, Stop> {
+pub(super) fn read(
+    input: &[u8],
+    carried: Scheme,
+    target_size: usize,
+) -> Result<RequestLine<'_>, Stop> {
     let (method, rest) = method_token::read(input)?;
     let (size, path_size) = scan::target(rest);
     if size > target_size {
@@ -36,7 +40,7 @@ pub(super) fn read(input: &[u8], target_size: usize) -> Result<RequestLine<'_>, 
     }
     let (target, authority, path_size) = match bytes.first() {
         Some(b'/') => (Target::Origin(bytes), None, path_size),
-        _ => other_form(method, bytes)?,
+        _ => other_form(method, carried, bytes)?,
     };
     let (version, rest) = match usual {
         Some(rest) => (Version::Http11, rest),
@@ -64,7 +68,7 @@ type Form<'b> = (Target<'b>, Option<&'b [u8]>, usize);
 
 /// The asterisk form and the absolute form (RFC 9112, 3.2.2 and 3.2.4). CONNECT is refused before this.
 #[inline(never)]
-fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
+fn other_form(method: Method, carried: Scheme, bytes: &[u8]) -> Result<Form<'_>, Reason> {
     if bytes.is_empty() {
         return Err(Reason::MissingTarget);
     }
@@ -72,9 +76,10 @@ fn other_form(method: Method, bytes: &[u8]) -> Result<Form<'_>, Reason> {
         return Ok((Target::Asterisk, None, bytes.len()));
     }
     let rest = match url::scheme(bytes) {
-        Some((Scheme::Http, rest)) => rest,
+        Some((scheme, rest)) if scheme == carried => rest,
         // RFC 9110, 7.4: a request for https must not be answered over an unencrypted connection.
         Some((Scheme::Https, _)) => return Err(Reason::SecureTarget),
+        Some((Scheme::Http, _)) => return Err(Reason::PlainTarget),
         None => return Err(Reason::InvalidTargetForm),
     };
     let (authority, path) = url::split_authority(rest);

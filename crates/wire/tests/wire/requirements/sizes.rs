@@ -2,6 +2,7 @@
 
 use wire::http::head::{FieldSlots, Head, HeadLimits, parse};
 use wire::http::refusal::Reason;
+use wire::http::url::Scheme;
 
 use crate::requirements::verdict::{accepted, partial, refused, refused_within};
 
@@ -9,7 +10,10 @@ use crate::requirements::verdict::{accepted, partial, refused, refused_within};
 fn a_target_too_long_is_414_though_it_is_not_over() {
     let limits = HeadLimits { target_size: 10, ..HeadLimits::default() };
     let fits = b"GET /123456789 HTTP/1.1\r\nHost: a\r\n\r\n";
-    assert!(matches!(parse(fits, &limits, &mut FieldSlots::new()), Ok(Head::Complete { .. })));
+    assert!(matches!(
+        parse(fits, Scheme::Http, &limits, &mut FieldSlots::new()),
+        Ok(Head::Complete { .. })
+    ));
     refused_within(&limits, b"GET /1234567890", Reason::TargetTooLong);
     refused(format!("GET /{}", "a".repeat(8192)).as_bytes(), Reason::TargetTooLong);
     assert_eq!(Reason::TargetTooLong.status().code(), 414);
@@ -20,7 +24,7 @@ fn a_head_too_large_is_431_though_it_is_not_over() {
     let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let limits = |head_size| HeadLimits { head_size, ..HeadLimits::default() };
     let mut slots = FieldSlots::new();
-    let answer = parse(request, &limits(request.len()), &mut slots);
+    let answer = parse(request, Scheme::Http, &limits(request.len()), &mut slots);
     assert!(matches!(answer, Ok(Head::Complete { .. })));
     refused_within(&limits(request.len() - 1), request, Reason::HeadTooLarge);
     refused_within(&limits(20), &request[..20], Reason::HeadTooLarge);

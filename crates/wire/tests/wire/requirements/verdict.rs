@@ -2,11 +2,12 @@
 
 use wire::http::head::{FieldSlots, Head, HeadLimits, Request, parse};
 use wire::http::refusal::Reason;
+use wire::http::url::Scheme;
 
 /// Reads a whole request, hands it over, and gives its length.
 #[track_caller]
 pub(crate) fn accepted(input: &[u8], look: impl FnOnce(Request<'_, '_>)) -> usize {
-    match parse(input, &HeadLimits::default(), &mut FieldSlots::new()) {
+    match parse(input, Scheme::Http, &HeadLimits::default(), &mut FieldSlots::new()) {
         Ok(Head::Complete { request, length }) => {
             look(request);
             length
@@ -22,7 +23,7 @@ pub(crate) fn refused(input: &[u8], reason: Reason) {
 
 #[track_caller]
 pub(crate) fn refused_within(limits: &HeadLimits, input: &[u8], reason: Reason) {
-    match parse(input, limits, &mut FieldSlots::new()) {
+    match parse(input, Scheme::Http, limits, &mut FieldSlots::new()) {
         Err(refusal) => assert_eq!(refusal.reason(), reason, "{}", input.escape_ascii()),
         other => panic!("{}: {other:?}", input.escape_ascii()),
     }
@@ -31,7 +32,7 @@ pub(crate) fn refused_within(limits: &HeadLimits, input: &[u8], reason: Reason) 
 #[track_caller]
 pub(crate) fn partial(input: &[u8]) {
     let mut slots = FieldSlots::new();
-    let answer = parse(input, &HeadLimits::default(), &mut slots);
+    let answer = parse(input, Scheme::Http, &HeadLimits::default(), &mut slots);
     assert!(matches!(answer, Ok(Head::Partial)), "{}: {answer:?}", input.escape_ascii());
 }
 

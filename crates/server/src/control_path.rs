@@ -1,4 +1,6 @@
-//! The default path of the control socket.
+//! The path of the control socket: the configured one, or the default.
+//!
+//! Owns where control sockets of servers are found. Opens none.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -27,19 +29,28 @@ pub fn control_sockets(directory: &Path) -> Vec<PathBuf> {
     sockets
 }
 
-/// The configured control socket, or one named after the first address. `None` if its directory cannot be created.
-pub(super) fn control_socket(config: &Config) -> Option<PathBuf> {
+/// The configured control socket, or one named after the first address.
+pub(crate) fn control_path(config: &Config) -> PathBuf {
     if let Some(path) = &config.admin.socket {
-        return Some(path.clone());
+        return path.clone();
     }
     let name = match config.listeners.first().map(|listener| &listener.address) {
         Some(Address::Tcp(address)) if address.port() > 0 => address.port().to_string(),
         _ => format!("pid-{}", std::process::id()),
     };
+    control_directory().join(format!("{name}.sock"))
+}
+
+/// The same, in a directory that exists. `None` if the directory of the default one cannot be created.
+pub(crate) fn control_socket(config: &Config) -> Option<PathBuf> {
+    let path = control_path(config);
+    if config.admin.socket.is_some() {
+        return Some(path);
+    }
     let directory = control_directory();
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
     match made {
-        Ok(()) => Some(directory.join(format!("{name}.sock"))),
+        Ok(()) => Some(path),
         Err(error) => {
             diagnostic::write(
                 Level::Warn,

@@ -1,0 +1,36 @@
+//! What a page sees of an encrypted connection: `request.tls`.
+//!
+//! Owns the names of these facts. Never decides what a certificate is worth: the handshake has.
+
+use std::rc::Rc;
+
+use runtime::transport::{Agreed, Resumption};
+use script::engine::Answer;
+use tls::Certificate;
+
+/// The scheme of a request over such a connection.
+pub(super) fn scheme_of(secured: Option<&Rc<Agreed>>) -> &'static [u8] {
+    if secured.is_some() { b"https" } else { b"http" }
+}
+
+/// Answers with what was agreed on; with nothing for a plain connection.
+pub(super) fn tell(secured: Option<&Rc<Agreed>>, answer: &mut Answer) {
+    let Some(agreed) = secured else { return };
+    answer.field(b"version", agreed.version.as_bytes());
+    answer.field(b"cipher", agreed.cipher.as_bytes());
+    if let Some(name) = &agreed.server_name {
+        answer.field(b"server_name", name.as_bytes());
+    }
+    if let Some(protocol) = &agreed.protocol {
+        answer.field(b"protocol", protocol);
+    }
+    if agreed.resumption == Resumption::Resumed {
+        answer.field(b"resumed", b"true");
+    }
+    let shown = agreed.peer_certificate.as_deref().map(Certificate::read);
+    if let Some(Ok(certificate)) = shown {
+        answer.field(b"subject", certificate.subject.as_bytes());
+        answer.field(b"issuer", certificate.issuer.as_bytes());
+        answer.field(b"fingerprint", certificate.fingerprint_text().as_bytes());
+    }
+}

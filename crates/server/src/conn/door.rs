@@ -1,0 +1,82 @@
+//! The door of an encrypted connection: what is seen of it before its handshake is over.
+//!
+//! Owns the look at the first byte, and the place in the share of its address. A client that speaks HTTP without
+//! encryption is told so in words that it understands: it cannot read an alert.
+
+use std::rc::Rc;
+
+use runtime::transport::{Agreed, Transport, Violation};
+
+use crate::handshakes::UnderWay;
+
+/// What it is told.
+const ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+     This port takes encrypted connections only: use https:// in place of http://.\n";
+
+/// A transport before which a client may forget to encrypt.
+pub(super) struct Door {
+    behind: Box<dyn Transport>,
+    stage: Stage,
+    /// Until the handshake is over.
+    under_way: Option<UnderWay>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing has come.
+    New,
+    /// It encrypts, or fails in its own way.
+    Passed,
+}
+
+impl Door {
+    /// Before a transport that counts in the share of its address, if it has one.
+    pub(super) fn before(behind: Box<dyn Transport>, under_way: Option<UnderWay>) -> Self {
+        Self { behind, stage: Stage::New, under_way }
+    }
+}
+
+impl Transport for Door {
+    fn open(
+        &mut self,
+        bytes: &mut [u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<(), Violation> {
+        if self.stage == Stage::New
+            && let Some(first) = bytes.first()
+        {
+            self.stage = Stage::Passed;
+            // A record begins with its kind, at most 24; a method is in capital letters.
+            if first.is_ascii_uppercase() {
+                wire.extend_from_slice(ANSWER.as_bytes());
+                return Err(Violation::Protocol);
+            }
+        }
+        self.behind.open(bytes, plain, wire)?;
+        if self.under_way.is_some() && self.behind.agreed().is_some() {
+            self.under_way = None;
+        }
+        Ok(())
+    }
+
+    fn agreed(&self) -> Option<&Rc<Agreed>> {
+        self.behind.agreed()
+    }
+
+    fn seal(&mut self, bytes: &[u8], wire: &mut Vec<u8>) -> Result<(), Violation> {
+        self.behind.seal(bytes, wire)
+    }
+
+    fn end(&mut self, wire: &mut Vec<u8>) {
+        self.behind.end(wire);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.behind.has_ended()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.behind.held_bytes()
+    }
+}

@@ -1,0 +1,197 @@
+//! Handshakes of clients: how many one address may have under way, and why some failed.
+//!
+//! Owns these counts. Never ends a connection.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use ahash::HashMap;
+use runtime::transport::{CertificateFault, Violation};
+
+use crate::limits::HANDSHAKES_PER_ADDRESS;
+
+/// Room for addresses that is kept when none has a handshake under way; more is given back.
+const SPARE_ADDRESSES: usize = 64;
+
+/// The handshakes of one scheduler.
+#[derive(Debug, Default)]
+pub(crate) struct Handshakes {
+    /// Under way, by address; IPv6 by network, as one client has all of it.
+    under_way: Rc<RefCell<HashMap<IpAddr, u32>>>,
+    failures: Failures,
+}
+
+/// A handshake that is under way: it counts until this is dropped.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    all: Rc<RefCell<HashMap<IpAddr, u32>>>,
+    network: IpAddr,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut all = self.all.borrow_mut();
+        if let Some(count) = all.get_mut(&self.network) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.network);
+            }
+        }
+        if all.is_empty() && all.capacity() > SPARE_ADDRESSES {
+            *all = HashMap::default();
+        }
+    }
+}
+
+/// Handshakes that failed, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures(Vec<(&'static str, u64)>);
+
+impl Handshakes {
+    /// Whether one more of this address may begin.
+    pub(crate) fn may_begin(&self, address: IpAddr) -> bool {
+        let under_way = self.under_way.borrow();
+        let of_address = under_way.get(&network_of(address));
+        of_address.is_none_or(|count| *count < HANDSHAKES_PER_ADDRESS)
+    }
+
+    /// One begins.
+    pub(crate) fn begin(&self, address: IpAddr) -> UnderWay {
+        let network = network_of(address);
+        *self.under_way.borrow_mut().entry(network).or_default() += 1;
+        UnderWay { all: Rc::clone(&self.under_way), network }
+    }
+
+    /// One failed.
+    pub(crate) fn note_failure(&mut self, why: Violation) {
+        self.failures.add(reason(why));
+    }
+
+    /// One was not begun because of its address.
+    pub(crate) fn note_refusal(&mut self) {
+        self.failures.add("too_many_of_one_address");
+    }
+
+    /// Those that failed, by reason.
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
+    }
+}
+
+impl Failures {
+    fn add(&mut self, reason: &'static str) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((reason, 1)),
+        }
+    }
+
+    /// The reasons so far and their counts.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// One address, or the network of 64 bits that one subscriber has (RFC 6177).
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+/// The name of a reason in statistics.
+fn reason(why: Violation) -> &'static str {
+    match why {
+        Violation::Protocol => "protocol",
+        Violation::OtherProtocol => "other_protocol",
+        Violation::NothingInCommon => "nothing_in_common",
+        Violation::UnknownName => "unknown_name",
+        Violation::Cut => "cut",
+        Violation::Certificate(fault) => match fault {
+            CertificateFault::Missing => "certificate_missing",
+            CertificateFault::Expired => "certificate_expired",
+            CertificateFault::NotYetValid => "certificate_not_yet_valid",
+            CertificateFault::WrongName => "certificate_wrong_name",
+            CertificateFault::UnknownAuthority => "certificate_unknown_authority",
+            CertificateFault::Revoked => "certificate_revoked",
+            CertificateFault::Invalid => "certificate_invalid",
+        },
+        Violation::Alert(number) => alert(number),
+    }
+}
+
+/// The alerts of a client (RFC 8446 section 6, and the registry of IANA).
+fn alert(number: u8) -> &'static str {
+    match number {
+        0 => "alert_close_notify",
+        10 => "alert_unexpected_message",
+        20 => "alert_bad_record_mac",
+        22 => "alert_record_overflow",
+        40 => "alert_handshake_failure",
+        42 => "alert_bad_certificate",
+        43 => "alert_unsupported_certificate",
+        44 => "alert_certificate_revoked",
+        45 => "alert_certificate_expired",
+        46 => "alert_certificate_unknown",
+        47 => "alert_illegal_parameter",
+        48 => "alert_unknown_ca",
+        49 => "alert_access_denied",
+        50 => "alert_decode_error",
+        51 => "alert_decrypt_error",
+        70 => "alert_protocol_version",
+        71 => "alert_insufficient_security",
+        80 => "alert_internal_error",
+        86 => "alert_inappropriate_fallback",
+        90 => "alert_user_canceled",
+        109 => "alert_missing_extension",
+        110 => "alert_unsupported_extension",
+        112 => "alert_unrecognized_name",
+        113 => "alert_bad_certificate_status_response",
+        115 => "alert_unknown_psk_identity",
+        116 => "alert_certificate_required",
+        120 => "alert_no_application_protocol",
+        _ => "alert_other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_share_and_gets_it_back() {
+        let handshakes = Handshakes::default();
+        let (one, other): (IpAddr, IpAddr) =
+            ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let mut held = Vec::new();
+        for _ in 0..HANDSHAKES_PER_ADDRESS {
+            assert!(handshakes.may_begin(one));
+            held.push(handshakes.begin(one));
+        }
+        assert!(!handshakes.may_begin(one));
+        assert!(!handshakes.may_begin("::ffff:10.0.0.1".parse().unwrap()), "the same client");
+        assert!(handshakes.may_begin(other));
+        held.pop();
+        assert!(handshakes.may_begin(one));
+        let (near, far): (IpAddr, IpAddr) =
+            ("2001:db8::1".parse().unwrap(), "2001:db8:0:1::1".parse().unwrap());
+        held.extend((0..HANDSHAKES_PER_ADDRESS).map(|_| handshakes.begin(near)));
+        assert!(!handshakes.may_begin("2001:db8::2".parse().unwrap()));
+        assert!(handshakes.may_begin(far));
+        held.clear();
+        assert!(handshakes.may_begin(near));
+        assert!(handshakes.under_way.borrow().is_empty(), "nothing is kept");
+    }
+
+    #[test]
+    fn failures_are_counted_by_reason() {
+        let mut handshakes = Handshakes::default();
+        handshakes.note_failure(Violation::Alert(48));
+        handshakes.note_failure(Violation::Cut);
+        handshakes.note_failure(Violation::Alert(48));
+        let counted: Vec<_> = handshakes.failures().iter().collect();
+        assert_eq!(counted, [("alert_unknown_ca", 2), ("cut", 1)]);
+    }
+}

@@ -1,0 +1,151 @@
+//! The certificates while the server runs: files that change are read again, and an end that comes near is told.
+//!
+//! Owns when the files are looked at, and what was told. Broken files never replace working ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use runtime::clock::nanoseconds;
+use runtime::diagnostic::{self, Level};
+use sys::clock::monotonic_ns;
+
+use super::post::Post;
+use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
+use crate::message::{ToControl, ToScheduler};
+use crate::site_data::SiteData;
+use crate::site_tls::{Shown, SiteTls, files_of};
+
+/// The certificates in force, and the files they came from.
+pub(super) struct Certificates {
+    current: Arc<SiteTls>,
+    files: Vec<(PathBuf, Stamp)>,
+    /// The files have changed, and may go on changing: they are read when they have been the same twice.
+    has_changed: bool,
+    looked_ns: u64,
+    told: Vec<(Shown, Nearness)>,
+}
+
+/// What tells that a file was replaced or written.
+type Stamp = Option<(SystemTime, u64)>;
+
+/// How near the end of a certificate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    Far,
+    /// Less than a third of its life is left.
+    Third,
+    /// Less than a week is left.
+    Soon,
+    Over,
+}
+
+impl Certificates {
+    /// Those of a configuration in force.
+    pub(super) fn of(data: &SiteData, post: &mut Post) -> Self {
+        let mut certificates = Self {
+            current: Arc::clone(&data.tls),
+            files: Vec::new(),
+            has_changed: false,
+            looked_ns: monotonic_ns(),
+            told: Vec::new(),
+        };
+        certificates.adopt(data, post);
+        certificates
+    }
+
+    /// Those in force, from which a reload takes what stays.
+    pub(super) fn current(&self) -> &Arc<SiteTls> {
+        &self.current
+    }
+
+    /// A configuration has come into force.
+    pub(super) fn adopt(&mut self, data: &SiteData, post: &mut Post) {
+        self.current = Arc::clone(&data.tls);
+        let files = files_of(&data.config);
+        self.files = files.iter().map(|file| (file.to_path_buf(), stamp_of(file))).collect();
+        self.has_changed = false;
+        post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
+        self.tell_of_ends();
+    }
+
+    /// Looks at the files, every [`CERTIFICATE_LOOK`].
+    pub(super) fn look(&mut self, data: &SiteData, post: &mut Post) {
+        let now_ns = monotonic_ns();
+        if now_ns.saturating_sub(self.looked_ns) < nanoseconds(CERTIFICATE_LOOK) {
+            return;
+        }
+        self.looked_ns = now_ns;
+        self.tell_of_ends();
+        let mut changes = false;
+        for (file, known) in &mut self.files {
+            let stamp = stamp_of(file);
+            changes |= stamp != *known;
+            *known = stamp;
+        }
+        if changes || !self.has_changed {
+            self.has_changed |= changes;
+            return;
+        }
+        self.has_changed = false;
+        match SiteTls::load(&data.config, &self.current) {
+            Ok(read) => {
+                self.current = Arc::new(read);
+                for scheduler in post.schedulers() {
+                    post.send(scheduler, ToScheduler::Certificates(Arc::clone(&self.current)));
+                }
+                post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
+                for shown in self.current.shown() {
+                    let line = format_args!("certificate read again: {}", shown.summary());
+                    diagnostic::write(Level::Info, line);
+                }
+                self.tell_of_ends();
+            }
+            Err(error) => diagnostic::write(
+                Level::Error,
+                format_args!("changed certificates are not used, the old ones stay: {error}"),
+            ),
+        }
+    }
+
+    /// Tells of each certificate whose end comes near, once for each step.
+    fn tell_of_ends(&mut self) {
+        let now = sys::clock::realtime().0;
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        self.told.retain(|(told, _)| self.current.shown().contains(told));
+        for shown in self.current.shown() {
+            let nearness = nearness_of(shown, now);
+            let before = self.told.iter_mut().find(|(told, _)| told == shown);
+            let known = before.as_ref().map_or(Nearness::Far, |(_, known)| *known);
+            if nearness <= known {
+                continue;
+            }
+            match before {
+                Some((_, known)) => *known = nearness,
+                None => self.told.push((shown.clone(), nearness)),
+            }
+            let (level, what) = match nearness {
+                Nearness::Over => (Level::Error, "has expired: clients refuse it"),
+                _ => (Level::Warn, "expires soon"),
+            };
+            diagnostic::write(level, format_args!("a certificate {what}: {}", shown.summary()));
+        }
+    }
+}
+
+fn nearness_of(shown: &Shown, now: i64) -> Nearness {
+    let life = shown.certificate.not_after.saturating_sub(shown.certificate.not_before);
+    let left = shown.certificate.not_after.saturating_sub(now);
+    let soon = i64::try_from(CERTIFICATE_SOON.as_secs()).unwrap_or(i64::MAX);
+    match left {
+        ..0 => Nearness::Over,
+        left if left < life / 3 && left < soon => Nearness::Soon,
+        left if left < life / 3 => Nearness::Third,
+        _ => Nearness::Far,
+    }
+}
+
+fn stamp_of(file: &Path) -> Stamp {
+    let found = std::fs::metadata(file).ok()?;
+    Some((found.modified().ok()?, found.len()))
+}

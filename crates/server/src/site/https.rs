@@ -1,0 +1,66 @@
+//! The way of a host's clients from plain to encrypted connections.
+//!
+//! Owns which requests are redirected, and where to. Never looks at an encrypted connection.
+
+use config::route::Found;
+use http::Answer;
+use wire::http::status::Status;
+
+use super::exchange::Exchange;
+use super::state::Site;
+
+/// Where an authority that issues certificates looks for the answers to its challenges (RFC 8555 section 8.3). It may
+/// follow redirects, but others look here too, before there is a certificate.
+const CHALLENGES: &str = "/.well-known/acme-challenge/";
+
+/// The port that a URL with `https:` has anyway.
+const DEFAULT_PORT: u16 = 443;
+
+impl Site {
+    /// Redirects a request over a plain connection, if its host wants that.
+    pub(super) fn redirect_to_https(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Option<Answer> {
+        if !found.https.redirect || exchange.request.secured.is_some() {
+            return None;
+        }
+        if path.starts_with(CHALLENGES) || exchange.reply.is_begun() {
+            return None;
+        }
+        // Old clients without Host cannot be told where.
+        let host = host_without_port(exchange.request.host()?);
+        let target = str::from_utf8(exchange.request.target()).ok()?;
+        let location = match self.data.tls.https_port() {
+            None | Some(DEFAULT_PORT) => format!("https://{host}{target}"),
+            Some(port) => format!("https://{host}:{port}{target}"),
+        };
+        Some(self.redirect(Status::PERMANENT_REDIRECT, &location, exchange))
+    }
+}
+
+/// The name or address of an authority, which may be in brackets.
+fn host_without_port(authority: &str) -> &str {
+    let port = authority.rfind(':').filter(|colon| !authority[*colon..].contains(']'));
+    port.map_or(authority, |colon| &authority[..colon])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_without_port;
+
+    #[test]
+    fn a_port_is_what_follows_the_last_colon_outside_brackets() {
+        for (authority, host) in [
+            ("example.org", "example.org"),
+            ("example.org:8080", "example.org"),
+            ("example.org:", "example.org"),
+            ("[::1]", "[::1]"),
+            ("[::1]:8080", "[::1]"),
+        ] {
+            assert_eq!(host_without_port(authority), host);
+        }
+    }
+}

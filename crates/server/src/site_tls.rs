@@ -1,0 +1,263 @@
+//! The certificates of all listeners, read and checked: a part of the site that is replaced on its own when files change.
+//!
+//! Owns which files are read, and the keys of tickets, which outlive a reload. Runs on the main thread, where it may
+//! block. Knows no connection.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use config::{Address, Certificates, ClientCertificates, Config, Listener, Protocol};
+use tls::{
+    Acceptor, AcceptorError, Certificate, ClientAuthorities, Identity, IdentityError, PemError,
+    SelfSignedError, Tickets,
+};
+
+use crate::limits::SELF_SIGNED_NAMES;
+
+/// The encryption of all listeners.
+#[derive(Debug)]
+pub struct SiteTls {
+    /// By configured listener; `None`: it is plain.
+    acceptors: Vec<Option<Acceptor>>,
+    shown: Vec<Shown>,
+    https_port: Option<u16>,
+    kept: Kept,
+}
+
+/// A certificate that is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its file; `None`: it was made at the start.
+    pub file: Option<PathBuf>,
+    /// What it says.
+    pub certificate: Certificate,
+    /// What is not right about it, though it can be used.
+    pub flaws: Vec<String>,
+}
+
+impl Shown {
+    /// One line: names, issuer, days left, file.
+    pub fn summary(&self) -> String {
+        let names = self.names().join(", ");
+        let place = match &self.file {
+            Some(file) => file.display().to_string(),
+            None => "made at the start".to_owned(),
+        };
+        let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
+        format!("{names} by {}, {days} days left ({place})", self.certificate.issuer)
+    }
+
+    /// The host names and addresses that it is for.
+    pub fn names(&self) -> Vec<String> {
+        let Certificate { names, addresses, .. } = &self.certificate;
+        names.iter().cloned().chain(addresses.iter().map(ToString::to_string)).collect()
+    }
+
+    /// Whole days until its end, at this time in seconds since 1970; negative behind it.
+    pub fn days_left(&self, now: i64) -> i64 {
+        self.certificate.not_after.saturating_sub(now).div_euclid(24 * 3600)
+    }
+}
+
+/// What outlives a reload.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    tickets: Option<Tickets>,
+    self_signed: Option<Identity>,
+}
+
+/// Why listeners cannot encrypt.
+#[derive(Debug)]
+pub struct TlsError {
+    listener: String,
+    why: Why,
+}
+
+#[derive(Debug)]
+enum Why {
+    Identity(IdentityError),
+    SelfSigned(SelfSignedError),
+    Authorities(PemError),
+    Acceptor(AcceptorError),
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`tls` of the listener {}: ", self.listener)?;
+        match &self.why {
+            Why::Identity(error) => error.fmt(formatter),
+            Why::SelfSigned(error) => error.fmt(formatter),
+            Why::Authorities(error) => write!(formatter, "`client_ca`: {error}"),
+            Why::Acceptor(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+impl Default for SiteTls {
+    /// No listener encrypts.
+    fn default() -> Self {
+        Self { acceptors: Vec::new(), shown: Vec::new(), https_port: None, kept: Kept::default() }
+    }
+}
+
+impl SiteTls {
+    /// Reads the certificates of all listeners. What outlives a reload is taken from the one before.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn load(config: &Config, before: &Self) -> Result<Self, TlsError> {
+        let secure =
+            |listener: &&Listener| listener.tls.is_some() && listener.protocol == Protocol::Http;
+        let https_port = match config.listeners.iter().find(secure).map(|one| &one.address) {
+            Some(Address::Tcp(address)) => Some(address.port()).filter(|port| *port != 0),
+            _ => None,
+        };
+        let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
+        for listener in &config.listeners {
+            let acceptor = loaded
+                .acceptor_of(listener, config)
+                .map_err(|why| TlsError { listener: listener.address.to_string(), why })?;
+            loaded.acceptors.push(acceptor);
+        }
+        Ok(loaded)
+    }
+
+    fn acceptor_of(
+        &mut self,
+        listener: &Listener,
+        config: &Config,
+    ) -> Result<Option<Acceptor>, Why> {
+        let Some(tls) = &listener.tls else { return Ok(None) };
+        let identities = match &tls.certificates {
+            Certificates::Files(files) => {
+                let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
+                let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
+                for (file, identity) in files.iter().zip(&read) {
+                    self.show(Some(&file.certificate), identity);
+                }
+                read
+            }
+            Certificates::SelfSigned => vec![self.self_signed(config)?],
+        };
+        let authorities = |path: &Path| ClientAuthorities::read(path).map_err(Why::Authorities);
+        let clients = match &tls.clients {
+            ClientCertificates::Ignored => tls::ClientCertificates::Ignored,
+            ClientCertificates::Asked(path) => tls::ClientCertificates::Asked(authorities(path)?),
+            ClientCertificates::Required(path) => {
+                tls::ClientCertificates::Required(authorities(path)?)
+            }
+        };
+        let protocols: &[&str] = match listener.protocol {
+            Protocol::Http => &["http/1.1"],
+            Protocol::Resp => &[],
+        };
+        // A resumed session shows no certificate again: a ticket of another listener, or of other authorities, must not
+        // open this one.
+        let tickets = match &clients {
+            tls::ClientCertificates::Ignored => self.tickets()?,
+            _ => &Tickets::new().map_err(Why::Acceptor)?,
+        };
+        let acceptor = Acceptor::new(&identities, protocols, &clients, tickets);
+        acceptor.map(Some).map_err(Why::Acceptor)
+    }
+
+    fn tickets(&mut self) -> Result<&Tickets, Why> {
+        if self.kept.tickets.is_none() {
+            self.kept.tickets = Some(Tickets::new().map_err(Why::Acceptor)?);
+        }
+        self.kept.tickets.as_ref().ok_or(Why::Acceptor(AcceptorError::NoCertificate))
+    }
+
+    fn self_signed(&mut self, config: &Config) -> Result<Identity, Why> {
+        let identity = match &self.kept.self_signed {
+            Some(made) => made.clone(),
+            None => {
+                let names = own_names(config);
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                tls::self_signed(&names).map_err(Why::SelfSigned)?
+            }
+        };
+        self.show(None, &identity);
+        self.kept.self_signed = Some(identity.clone());
+        Ok(identity)
+    }
+
+    fn show(&mut self, file: Option<&Path>, identity: &Identity) {
+        let certificate = identity.certificate().clone();
+        if self.shown.iter().any(|shown| shown.certificate == certificate) {
+            return;
+        }
+        let flaws = identity.flaws().iter().map(ToString::to_string).collect();
+        self.shown.push(Shown { file: file.map(Path::to_path_buf), certificate, flaws });
+    }
+
+    /// What a configured listener offers; `None`: it is plain.
+    #[inline]
+    pub fn acceptor(&self, listener: usize) -> Option<&Acceptor> {
+        self.acceptors.get(listener)?.as_ref()
+    }
+
+    /// The port of the first listener of HTTP that encrypts; `None`: there is none, or the port is not known.
+    pub fn https_port(&self) -> Option<u16> {
+        self.https_port
+    }
+
+    /// Whether no listener encrypts.
+    pub fn is_empty(&self) -> bool {
+        self.acceptors.iter().all(Option::is_none)
+    }
+
+    /// What is wrong with certificates that can be used: those that have expired, and chains that clients refuse.
+    pub fn problems(&self) -> Vec<String> {
+        let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
+        let of_one = |shown: &Shown| {
+            let expired = shown.certificate.not_after < now;
+            let expired = expired.then(|| "it has expired: clients refuse it".to_owned());
+            let flaws = shown.flaws.iter().cloned().chain(expired);
+            flaws.map(|flaw| format!("certificate of {}: {flaw}", shown.summary())).collect()
+        };
+        self.shown.iter().flat_map::<Vec<_>, _>(of_one).collect()
+    }
+
+    /// The certificates that are shown.
+    pub fn shown(&self) -> &[Shown] {
+        &self.shown
+    }
+}
+
+/// All files that are read for these listeners.
+pub fn files_of(config: &Config) -> Vec<&Path> {
+    let mut files = Vec::new();
+    for tls in config.listeners.iter().filter_map(|listener| listener.tls.as_ref()) {
+        if let Certificates::Files(pairs) = &tls.certificates {
+            files.extend(pairs.iter().flat_map(|pair| [&*pair.certificate, &*pair.key]));
+        }
+        match &tls.clients {
+            ClientCertificates::Ignored => {}
+            ClientCertificates::Asked(path) | ClientCertificates::Required(path) => {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// The names of a certificate that is made on the spot: this machine's own, and those of the hosts.
+fn own_names(config: &Config) -> Vec<String> {
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    for listener in &config.listeners {
+        if let Address::Tcp(address) = &listener.address
+            && !address.ip().is_unspecified()
+        {
+            names.push(address.ip().to_string());
+        }
+    }
+    let hosts = config.hosts.iter().flat_map(|host| &host.names);
+    names.extend(hosts.map(ToString::to_string));
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(SELF_SIGNED_NAMES);
+    names
+}
