@@ -9,6 +9,7 @@ use ahash::HashMap;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
+use crate::begun::Begun;
 use crate::deadlines::Agenda;
 use crate::exchange::{Exchange, Held, Terms};
 use crate::failure::Failure;
@@ -22,7 +23,6 @@ use crate::outbound::{Outbound, Ticket};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::request::Request;
-use crate::secure::Begun;
 use crate::sessions::Sessions;
 use crate::table::Table;
 

@@ -11,6 +11,7 @@
 //! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a
 //! [`NameHelper`] and its answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
+mod begun;
 mod client;
 mod deadlines;
 mod events;

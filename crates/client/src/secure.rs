@@ -1,10 +1,8 @@
 //! Connections with TLS: the transport of one that begins, and what the end of its handshake means.
 //!
-//! Owns the transport until the scheduler takes it. Nothing of a request is sent before the handshake is over: a
+//! Nothing of a request is sent before the handshake is over: a
 //! service that forgets the transport sends nothing, and its exchanges reach their deadline. Never encrypts: `tls`
 //! does.
-
-use std::fmt;
 
 use runtime::service::{Context, Next};
 use runtime::transport::{Transport, Violation};
@@ -13,29 +11,11 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::outbound::{End, Outbound, Past};
 
-/// The ticket and the transport of a connection that has just begun.
-#[derive(Default)]
-pub(crate) struct Begun(Option<(u64, Box<dyn Transport>)>);
-
-impl fmt::Debug for Begun {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Begun").field(&self.0.as_ref().map(|(ticket, _)| ticket)).finish()
-    }
-}
-
-impl Begun {
-    /// The scheduler asks for it right after this.
-    pub(crate) fn new(ticket: u64, transport: Box<dyn Transport>) -> Self {
-        Self(Some((ticket, transport)))
-    }
-}
-
 impl Client {
     /// The transport of the connection with this ticket, which [`on_connect`](Self::on_connect) has just taken; `None`:
     /// it is plain.
     pub fn transport(&mut self, ticket: u64) -> Option<Box<dyn Transport>> {
-        let (of, transport) = self.begun.0.take()?;
-        (of == ticket).then_some(transport)
+        self.begun.take(ticket)
     }
 }
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use runtime::service::{Command, Connect, Context};
 use sys::connect::RemoteAddress;
 
+use crate::begun::Begun;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::id::ExchangeId;
@@ -16,7 +17,6 @@ use crate::names::Known;
 use crate::origin::{Destination, Host};
 use crate::outbound::{Outbound, Past, Ticket};
 use crate::pool::Place;
-use crate::secure::Begun;
 
 impl Client {
     /// Determines the addresses of an exchange, and connects.

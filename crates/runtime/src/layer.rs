@@ -9,6 +9,8 @@ use std::rc::Rc;
 use sys::file::FileHandle;
 use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
 
+use crate::began::Began;
+use crate::lent::Lent;
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 use crate::outbox::{Outbox, Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
@@ -22,13 +24,6 @@ pub(crate) struct Layer {
     room: Room,
     stage: Stage,
     began: Began,
-}
-
-/// Who began a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Began {
-    Peer,
-    Here,
 }
 
 /// Whether the socket had room at the last send.
@@ -45,15 +40,6 @@ enum Stage {
     Agreed,
     /// Our end of stream has been said.
     Ended,
-}
-
-/// The buffers that a scheduler lends to its layers, one after the other.
-#[derive(Default)]
-pub(crate) struct Lent {
-    /// Encoded bytes that are about to be sent.
-    wire: Vec<u8>,
-    /// Bytes of a file, or of several parts, that are about to be encoded.
-    plain: Vec<u8>,
 }
 
 /// The result of a receive through a layer. The decoded bytes are in the buffer that was given.

@@ -201,19 +201,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::OwnServed { .. }
-            | Self::Own { .. }
-            | Self::Uploads { .. }
-            | Self::UploadsTaken { .. }
-            | Self::Config(_)
-            | Self::Trust(_)
-            | Self::Secret(_)
-            | Self::Zone { .. }
-            | Self::ChannelKeys(_)
-            | Self::RootInApp { .. }
-            | Self::ErrorPage { .. }
-            | Self::Pages(_)
-            | Self::Tls(_) => false,
+            _ => false,
         }
     }
 }

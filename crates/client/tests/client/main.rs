@@ -9,6 +9,7 @@ mod exchanges;
 mod forwarding;
 mod proxy;
 mod secure;
+mod secure_ends;
 mod secure_worlds;
 mod seeds;
 mod tls_server;

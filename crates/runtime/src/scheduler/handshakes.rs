@@ -5,7 +5,7 @@
 //! it waits in the run queue, behind those that came before it, and goes on in the next turn when the share is used up.
 //! Never runs a process.
 
-use crate::layer::Began;
+use crate::began::Began;
 use crate::limits::{HANDSHAKE_TICKS_PER_TURN, HANDSHAKES_MAX};
 
 /// The handshakes of a scheduler.

@@ -5,8 +5,9 @@
 use sys::pollset::{Pollset, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf};
+use crate::began::Began;
 use crate::extras::Extra;
-use crate::layer::{Began, Layer, Opened};
+use crate::layer::{Layer, Opened};
 use crate::limits::RECEIVES_PER_TURN;
 use crate::process::{Flags, Mode};
 use crate::service::{Beginning, CloseReason, Event, Next, Progress, Service};

@@ -5,8 +5,9 @@ use runtime::scheduler::Waiting;
 use runtime::transport::{Transport, Violation};
 use world::{Faults, World};
 
+use crate::layers::client::Client;
 use crate::layers::scramble::{NAME, Scramble};
-use crate::layers::{Client, GREETING, Shout, Stage, address};
+use crate::layers::{GREETING, Shout, Stage, address};
 
 #[test]
 fn a_handshake_that_fails_says_why_to_both_sides() {

@@ -1,5 +1,6 @@
 //! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network does.
 
+mod client;
 mod handshakes;
 mod outbound;
 mod scramble;
@@ -19,6 +20,7 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
+use client::Client;
 use scramble::{NAME, Scramble};
 
 /// The ports: with a layer and a greeting, without a layer, with a layer and silent until it receives something.
@@ -153,47 +155,6 @@ impl Service for Shout {
 struct Stage {
     world: World,
     scheduler: Scheduler<Sim, Shout>,
-}
-
-/// A client that uses its end of the transport.
-struct Client {
-    id: ClientId,
-    transport: Scramble,
-    heard: Vec<u8>,
-    unsaid: Vec<u8>,
-}
-
-impl Client {
-    fn enter(world: &World, port: u16) -> Option<Self> {
-        let id = world.connect(&address(port))?;
-        let transport = Scramble::client(NAME, &["strange", "quiet"]);
-        let mut client = Self { id, transport, heard: Vec::new(), unsaid: Vec::new() };
-        client.step(world);
-        Some(client)
-    }
-
-    fn say(&mut self, world: &World, text: &[u8]) {
-        self.unsaid.extend_from_slice(text);
-        self.step(world);
-    }
-
-    /// Answers the received bytes.
-    fn step(&mut self, world: &World) {
-        let mut bytes = world.client_received(self.id);
-        let mut wire = Vec::new();
-        self.transport.open(&mut bytes, &mut self.heard, &mut wire).unwrap();
-        if self.transport.is_ready() && !self.unsaid.is_empty() {
-            let unsaid = std::mem::take(&mut self.unsaid);
-            self.transport.seal(&unsaid, &mut wire).unwrap();
-        }
-        world.client_send(self.id, &wire);
-    }
-
-    fn end(&mut self, world: &World) {
-        let mut wire = Vec::new();
-        self.transport.end(&mut wire);
-        world.client_send(self.id, &wire);
-    }
 }
 
 impl Stage {
