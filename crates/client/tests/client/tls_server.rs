@@ -51,7 +51,7 @@ impl TlsServer {
     }
 
     pub(crate) fn at(socket: ClientId, acceptor: &Acceptor) -> Self {
-        let transport = acceptor.accept().unwrap();
+        let transport = acceptor.accept();
         Self { socket, transport, heard: Vec::new(), wire: Vec::new(), failure: None }
     }
 
