@@ -34,7 +34,11 @@ enum NoMessage {}
 impl Application for Reflect {
     type Message = NoMessage;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: BODY_BYTES }
     }
 

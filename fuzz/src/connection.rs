@@ -5,7 +5,7 @@
 //! The last byte 0xFF of an input ends the stream; the bytes after it say where the stream is cut.
 
 mod answers;
-mod application;
+pub(crate) mod application;
 mod expected;
 mod stage;
 

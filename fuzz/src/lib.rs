@@ -5,6 +5,7 @@
 //! it a million times.
 #![forbid(unsafe_code)]
 
+pub mod certificate;
 pub mod chunked_body;
 pub mod config_file;
 pub mod connection;
@@ -22,6 +23,7 @@ pub mod range;
 pub mod request_head;
 pub mod resp;
 pub mod response;
+pub mod streams;
 pub mod target_path;
 pub mod template;
 pub mod token;
@@ -71,8 +73,10 @@ targets!(
     response,
     exchange,
     connection,
+    streams,
     template,
     websocket,
     handshake,
     token,
+    certificate,
 );

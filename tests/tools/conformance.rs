@@ -159,7 +159,11 @@ enum NoMessage {}
 impl Application for Echo {
     type Message = NoMessage;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: ECHO_BYTES }
     }
 

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use ahash::HashMap;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
+use wire::http::fields::FieldList;
 
 use crate::begun::Begun;
 use crate::deadlines::Agenda;
 use crate::exchange::{Exchange, Held, Terms};
 use crate::failure::Failure;
-use crate::fields::Fields;
 use crate::id::{ExchangeId, Requester};
 use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
 use crate::names::{Found, Names, Question};
@@ -114,7 +114,7 @@ impl Client {
 
     /// Ends a streamed body, with trailers if it is chunked, or another protocol. A body that is shorter than announced
     /// fails.
-    pub fn end_body(&mut self, id: ExchangeId, trailers: &Fields, now_ns: u64) {
+    pub fn end_body(&mut self, id: ExchangeId, trailers: &FieldList, now_ns: u64) {
         self.feed(id, now_ns, |outgoing| outgoing.finish(trailers));
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Exchange {
 
 // There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
 // is boxed.
-const _: () = assert!(size_of::<Exchange>() <= 544);
+const _: () = assert!(size_of::<Exchange>() <= 504);
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

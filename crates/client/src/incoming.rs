@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use memchr::memchr;
+use wire::http::fields::FieldList;
 use wire::http::head::Version;
 use wire::http::received::{Problem, Receiver, ResponseReader, Then};
 
 use crate::failure::Failure;
-use crate::fields::Fields;
 use crate::limits::{ANSWER_HELD_BYTES, HEAD_BYTES};
 use crate::news::Head;
 use crate::request::AnswerTo;
@@ -51,12 +51,21 @@ pub(crate) struct Incoming {
 /// The heads of an answer, and its trailer section as text.
 #[derive(Debug, Default)]
 struct Heads {
-    /// The one being read.
+    /// The one being read, and the final one until it is taken. Without a status it is none.
     current: Head,
     interim: VecDeque<Head>,
-    last: Option<Head>,
     trailers: Vec<u8>,
     consent: Consent,
+    size: Size,
+}
+
+/// Whether a list held all fields of every head. Each line of a head may be written shorter than a list writes it, so
+/// the reader's limit alone does not say so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Size {
+    #[default]
+    Fits,
+    TooLarge,
 }
 
 /// Whether the other server has said `100 Continue`.
@@ -69,27 +78,31 @@ enum Consent {
 
 impl Receiver for Heads {
     fn begin(&mut self, _version: Version, status: u16) {
-        self.current = Head { status, fields: Fields::default() };
+        self.current = Head { status, fields: FieldList::new() };
     }
 
     fn field(&mut self, name: &[u8], value: &[u8]) {
-        self.current.fields.add(name, value);
+        // The reader has checked that it is a token.
+        let name = str::from_utf8(name).unwrap_or_default();
+        if self.current.fields.add_as_spelt(name, value).is_err() {
+            self.size = Size::TooLarge;
+        }
     }
 
     fn fold(&mut self, more: &[u8]) {
-        self.current.fields.fold(more);
+        if self.current.fields.fold(more).is_err() {
+            self.size = Size::TooLarge;
+        }
     }
 
     fn end(&mut self) {
-        let head = std::mem::take(&mut self.current);
-        match head.status {
-            100 => {
-                self.consent = Consent::Given;
-                self.interim.push_back(head);
-            }
-            102..200 => self.interim.push_back(head),
-            // The reader lets 101 pass only if it was asked for, and then it is the last.
-            _ => self.last = Some(head),
+        let status = self.current.status;
+        if status == 100 {
+            self.consent = Consent::Given;
+        }
+        // The reader lets 101 pass only if it was asked for, and then it is the last.
+        if status < 200 && status != 101 {
+            self.interim.push_back(std::mem::take(&mut self.current));
         }
     }
 
@@ -116,7 +129,7 @@ impl Incoming {
             let step = self.reader.read_to(rest, &mut self.heads).map_err(Failure::NotAnAnswer)?;
             if !had_head {
                 self.head_bytes += step.consumed - step.body.len();
-                if self.head_bytes > HEAD_BYTES {
+                if self.head_bytes > HEAD_BYTES || self.heads.size == Size::TooLarge {
                     return Err(Failure::HeadTooLong);
                 }
             }
@@ -176,7 +189,8 @@ impl Incoming {
 
     /// The head of the final answer, once.
     pub(crate) fn take_head(&mut self) -> Option<Head> {
-        self.heads.last.take()
+        let is_there = self.has_head() && self.heads.current.status != 0;
+        is_there.then(|| std::mem::take(&mut self.heads.current))
     }
 
     /// At most this many bytes of the body, if there are any.
@@ -191,13 +205,16 @@ impl Incoming {
     }
 
     /// The trailers, once, if there are any. The reader has checked their lines.
-    pub(crate) fn take_trailers(&mut self) -> Option<Fields> {
+    pub(crate) fn take_trailers(&mut self) -> Option<FieldList> {
         let text = std::mem::take(&mut self.heads.trailers);
         let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
             let (name, value) = line.split_at_checked(memchr(b':', line)?)?;
-            Some((name, value.get(1..)?.trim_ascii()))
+            Some((str::from_utf8(name).ok()?, value.get(1..)?.trim_ascii()))
         });
-        let fields: Fields = lines.collect();
+        let mut fields = FieldList::new();
+        for (name, value) in lines {
+            fields.add_as_spelt(name, value).ok()?;
+        }
         if fields.is_empty() { None } else { Some(fields) }
     }
 }
@@ -216,9 +233,10 @@ mod tests {
         trailers: String,
     }
 
-    fn lines(fields: &Fields) -> String {
+    fn lines(fields: &FieldList) -> String {
         let text = String::from_utf8_lossy;
-        fields.iter().map(|(name, value)| format!("{}={};", text(name), text(value))).collect()
+        let pairs = fields.fields();
+        pairs.iter().map(|(name, value)| format!("{name}={};", text(value))).collect()
     }
 
     /// Reads an answer that arrives in pieces of `size` bytes, as from a connection, and returns it with the bytes it

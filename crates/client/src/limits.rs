@@ -26,8 +26,6 @@ pub const HEAD_BYTES: usize = wire::limits::RESPONSE_HEAD_SIZE as usize;
 pub const URL_BYTES: usize = 16 * 1024;
 /// 253 bytes of a host name (RFC 1035 section 2.3.4, as text). Beyond: the URL is refused.
 pub const HOST_NAME_BYTES: usize = 253;
-/// 128 KiB of the fields of a request. Beyond: it fails with [`Failure::Field`](crate::Failure::Field).
-pub const FIELDS_BYTES: usize = 128 * 1024;
 /// 32 letters of a method. Beyond: the exchange fails with [`Failure::Method`](crate::Failure::Method).
 pub const METHOD_BYTES: usize = 32;
 /// 32 idle connections to one origin. Beyond: one more is closed after its answer.

@@ -2,8 +2,9 @@
 //!
 //! Owns the closed set.
 
+use wire::http::fields::FieldList;
+
 use crate::failure::Failure;
-use crate::fields::Fields;
 
 /// The head of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub struct Head {
     /// The status, 100 to 999.
     pub status: u16,
     /// The fields, with their names as written.
-    pub fields: Fields,
+    pub fields: FieldList,
 }
 
 /// One thing that happened to an exchange, in this order for each: interim answers, the head, the body, trailers, the
@@ -28,7 +29,7 @@ pub enum News {
     /// A streamed body that could not be sent completely may be sent further.
     Room,
     /// The trailer section, if the answer has one.
-    Trailers(Fields),
+    Trailers(FieldList),
     /// The answer is complete. The exchange is over.
     End,
     /// It failed, after the parts of the body that arrived before. The exchange is over.

@@ -4,9 +4,9 @@
 //! output of a connection, as much as there is room for.
 
 use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::fields::FieldList;
 
 use crate::failure::Failure;
-use crate::fields::Fields;
 use crate::limits::{OUTPUT_BYTES, REQUEST_HELD_BYTES};
 use crate::request::{Body, Request};
 
@@ -132,7 +132,7 @@ impl Outgoing {
     }
 
     /// The requester has sent everything.
-    pub(crate) fn finish(&mut self, trailers: &Fields) -> Result<(), Failure> {
+    pub(crate) fn finish(&mut self, trailers: &FieldList) -> Result<(), Failure> {
         if self.end != End::Coming {
             return Ok(());
         }
@@ -275,16 +275,13 @@ impl Outgoing {
 }
 
 /// The end of a chunked body, with trailers.
-fn last_chunk(trailers: &Fields) -> Result<Box<[u8]>, Failure> {
-    if trailers.bytes() > wire::limits::TRAILER_SIZE as usize {
+fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, Failure> {
+    let trailers = trailers.fields();
+    if trailers.lines().len() > wire::limits::TRAILER_SIZE as usize {
         return Err(Failure::Field);
     }
-    let mut fields = Vec::new();
-    for (name, value) in trailers.iter() {
-        fields.push((str::from_utf8(name).map_err(|_| Failure::Field)?, value));
-    }
     let mut mark = Vec::new();
-    write_last_chunk(&mut mark, &fields).map_err(|_| Failure::Field)?;
+    write_last_chunk(&mut mark, trailers);
     Ok(mark.into())
 }
 
@@ -333,8 +330,7 @@ mod tests {
         assert_eq!(chunked.take(b"abc"), Ok(3));
         assert_eq!(written(&mut chunked, 1000), "head 3\r\nabc\r\n");
         assert_eq!(chunked.take(b"d"), Ok(1));
-        let trailers = [(b"x-sum".as_slice(), b"7".as_slice())].into_iter().collect();
-        assert_eq!(chunked.finish(&trailers), Ok(()));
+        assert_eq!(chunked.finish(&FieldList::of(&[("x-sum", "7")])), Ok(()));
         assert!(!chunked.is_over());
         assert_eq!(written(&mut chunked, 1000), "1\r\nd\r\n0\r\nX-Sum: 7\r\n\r\n");
         assert!(chunked.is_over());
@@ -345,10 +341,11 @@ mod tests {
         let mut counted = outgoing(Body::Streamed(Some(3)), Expectation::Nothing);
         assert_eq!(counted.take(b"abcd"), Err(Failure::RequestLength));
         assert_eq!(counted.take(b"ab"), Ok(2));
-        assert_eq!(counted.finish(&Fields::default()), Err(Failure::RequestLength));
-        let split = [(b"x".as_slice(), b"a\r\nb".as_slice())].into_iter().collect();
+        assert_eq!(counted.finish(&FieldList::new()), Err(Failure::RequestLength));
+        let long = "x".repeat(wire::limits::TRAILER_SIZE as usize - "X: ".len() - 1);
         let mut chunked = outgoing(Body::Streamed(None), Expectation::Nothing);
-        assert_eq!(chunked.finish(&split), Err(Failure::Field));
+        assert_eq!(chunked.finish(&FieldList::of(&[("X", &long)])), Err(Failure::Field));
+        assert_eq!(chunked.finish(&FieldList::of(&[("X", &long[1..])])), Ok(()));
     }
 
     #[test]

@@ -5,14 +5,14 @@
 use std::rc::Rc;
 
 use tls::Connector;
+use wire::http::fields::FieldList;
 use wire::http::method::Method;
 use wire::http::response::append_field_as_spelt;
 
 use crate::deadlines::Deadlines;
 use crate::failure::Failure;
-use crate::fields::Fields;
 use crate::id::Requester;
-use crate::limits::{FIELDS_BYTES, METHOD_BYTES};
+use crate::limits::METHOD_BYTES;
 use crate::origin::{Destination, Transport};
 use crate::reach::Reach;
 use crate::url::{Url, UrlError};
@@ -27,7 +27,7 @@ pub struct Request {
     /// The fields. Those that determine the end of the message or the use of the connection are left out, because the
     /// client sets them (RFC 9110, 7.6.1; RFC 9112, 6). A requester that forwards also leaves out what `Connection`
     /// names.
-    pub fields: Fields,
+    pub fields: FieldList,
     /// The body.
     pub body: Body,
     /// Whether the body waits for the other server's consent.
@@ -101,7 +101,7 @@ impl Request {
         Self {
             method: method.to_owned(),
             url,
-            fields: Fields::default(),
+            fields: FieldList::new(),
             body: Body::None,
             expectation: Expectation::Nothing,
             upgrade: None,
@@ -143,12 +143,10 @@ impl Request {
     /// Writes the head.
     pub(crate) fn head(&self) -> Result<Vec<u8>, Failure> {
         self.check_method()?;
-        if self.fields.bytes() > FIELDS_BYTES
-            || !self.url.target.bytes().all(|byte| byte.is_ascii_graphic())
-        {
+        if !self.url.target.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Failure::Field);
         }
-        let mut out = Vec::with_capacity(256 + self.fields.bytes());
+        let mut out = Vec::with_capacity(256 + self.fields.fields().lines().len());
         for piece in [&*self.method, " ", &self.url.target, " HTTP/1.1\r\n"] {
             out.extend_from_slice(piece.as_bytes());
         }
@@ -169,11 +167,11 @@ impl Request {
     }
 
     fn write_fields(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        if self.fields.first("host").is_none() {
+        let fields = self.fields.fields();
+        if !fields.has("host") {
             write(out, "Host", self.url.authority.as_bytes())?;
         }
-        for (name, value) in self.fields.iter() {
-            let name = str::from_utf8(name).map_err(|_| Failure::Field)?;
+        for (name, value) in fields.iter() {
             if !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
                 write(out, name, value)?;
             }
@@ -235,9 +233,12 @@ mod tests {
 
     fn request(method: &str, fields: &[(&str, &str)], body: Body) -> Request {
         let url = Url::parse(b"http://a.b:81/x?y").unwrap();
-        let pairs = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let plain = Request::new(method, url, Rc::new(Anywhere), Requester::Service);
-        Request { fields: pairs.collect(), body, ..plain }
+        let mut request = Request { body, ..plain };
+        for (name, value) in fields {
+            request.fields.add_as_spelt(name, value.as_bytes()).unwrap();
+        }
+        request
     }
 
     fn sent(request: &Request) -> String {
@@ -289,12 +290,6 @@ mod tests {
 
     #[test]
     fn fields_that_would_change_a_request_are_refused() {
-        let invalid =
-            [("x y", "z"), ("", "z"), ("x:", "z"), ("x\r", "z"), ("x", "a\rb"), ("x", "a\0b")];
-        for field in invalid {
-            let failure = request("GET", &[field], Body::None).head().unwrap_err();
-            assert_eq!(failure, Failure::Field, "{field:?}");
-        }
         let long = "A".repeat(METHOD_BYTES + 1);
         for method in ["", "get", "G T", "CONNECT", "TRACE", "GET / HTTP/1.1\r\nX:", &long] {
             let failure = request(method, &[], Body::None).head().unwrap_err();
@@ -303,8 +298,6 @@ mod tests {
         let upgrade = Some("x".to_owned());
         let with_body = Request { upgrade, ..request("GET", &[], Body::Whole(Vec::new())) };
         assert_eq!(with_body.head(), Err(Failure::Method));
-        let long = request("GET", &[("x", &"y".repeat(FIELDS_BYTES))], Body::None);
-        assert_eq!(long.head(), Err(Failure::Field));
         let mut split = request("GET", &[], Body::None);
         split.url.target = "/ HTTP/1.1\r\nX: y".to_owned();
         assert_eq!(split.head(), Err(Failure::Field));

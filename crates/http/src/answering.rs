@@ -4,14 +4,16 @@
 //! logged, and what they mean for the connection or stream. Never decides the answer.
 
 use runtime::output::FileRegion;
-use runtime::service::{CloseReason, Command, Context, ListenerIndex, Next, ServiceContext};
+use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 use wire::http::head::Version;
+use wire::http::kept::KeptHead;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::application::{Answer, AnswerContext, Application, Intake};
+use super::application::{Answer, AnswerContext, Application, BodyPolicy, Intake};
+use super::asked::{Asked, BodyRest, Way};
 use super::begun::{Begun, CutShort};
 use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
@@ -20,42 +22,27 @@ use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
 
-/// A request, and how it came.
-pub(super) struct Asked<'r> {
-    pub(super) request: Request<'r>,
-    pub(super) way: Way,
-    pub(super) rest: BodyRest,
-}
-
-/// What carries a request and its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// A connection of HTTP/1, on which this is the number of the request, from 1.
-    Connection {
-        /// The number.
-        number: u32,
-    },
-    /// A stream of its own.
-    Stream,
-}
-
-/// Whether the body is read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BodyRest {
-    /// Yes, or there is no body.
-    Read,
-    /// No: the connection ends with the answer.
-    Unread,
-}
-
 /// Why a request is answered without the application, and what is known of it.
 pub(super) struct Refused<'r> {
-    pub(super) status: Status,
-    pub(super) body_use: BodyUse,
-    pub(super) encoder: Encoder,
-    pub(super) peer: Peer,
+    status: Status,
+    body_use: BodyUse,
+    encoder: Encoder,
+    peer: Peer,
     /// The part that was received, for the log.
-    pub(super) seen: &'r [u8],
+    seen: &'r [u8],
+}
+
+impl<'r> Refused<'r> {
+    /// Input of a connection of HTTP/1, perhaps no request.
+    pub(super) fn input(status: Status, body_use: BodyUse, peer: Peer, seen: &'r [u8]) -> Self {
+        Self { status, body_use, encoder: Encoder::LAST_TEXT, peer, seen }
+    }
+
+    /// A request that came this way.
+    pub(super) fn request(status: Status, way: Way, head: &'r KeptHead, peer: Peer) -> Self {
+        let body_use = BodyUse::of_method(head.method());
+        Self { status, body_use, encoder: way.last_encoder(), peer, seen: head.line() }
+    }
 }
 
 impl<A: Application> Http<A> {
@@ -64,6 +51,16 @@ impl<A: Application> Http<A> {
     pub(super) fn begin_event(&mut self, context: &Context<'_, A::Message>) {
         self.last = context.id;
         self.parts.set_second(context.now.unix_seconds);
+    }
+
+    /// Asks the application what to do with a body.
+    pub(super) fn policy_of(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> BodyPolicy {
+        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        self.application.body_policy(request, &mut context)
     }
 
     /// Tells the application that a body will be handed over to it.
@@ -95,11 +92,11 @@ impl<A: Application> Http<A> {
     /// The encoder of the reply to a request.
     #[inline(always)]
     fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
-        let Way::Connection { number } = asked.way else { return Encoder::Blocks };
+        let Way::Connection { number } = asked.way() else { return Encoder::Blocks };
         let full = self.settings.requests_per_connection.is_some_and(|most| number >= most);
-        let version = asked.request.version();
-        let persistence = if asked.rest == BodyRest::Unread
-            || !asked.request.head.persistent
+        let version = asked.request().version();
+        let persistence = if asked.rest() == BodyRest::Unread
+            || !asked.head().persistent
             || full
             || context.is_draining()
         {
@@ -122,10 +119,10 @@ impl<A: Application> Http<A> {
         begun: Option<Begun>,
         context: &mut Context<'_, A::Message>,
     ) -> Next {
-        let request = &asked.request;
+        let request = asked.request();
         let body_use = BodyUse::of_method(request.method());
         let encoder = match begun {
-            Some(begun) => begun.encoder,
+            Some(begun) => begun.encoder(),
             None => self.encoder_of(asked, context),
         };
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
@@ -222,13 +219,11 @@ impl<A: Application> Http<A> {
         for process in self.taken.drain(..) {
             context.command(Command::Resume(process));
         }
-        for CutShort { head, begun, peer } in std::mem::take(&mut self.cut_short) {
-            self.stats.count(begun.status);
-            let Some(log) = &mut self.log else { continue };
-            let head = head.request();
-            let listener = ListenerIndex(0);
-            let request = Request { head: &head, body: &[], peer, listener, secured: None };
-            log.write(&AccessLine::of(&request, begun.status, begun.body_bytes, context.now));
+        for cut in std::mem::take(&mut self.cut_short) {
+            self.stats.count(cut.status());
+            if let Some(log) = &mut self.log {
+                cut.log(log, context.now);
+            }
         }
     }
 

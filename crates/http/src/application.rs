@@ -31,7 +31,11 @@ use super::shared::Http;
 /// impl Application for Later {
 ///     type Message = ();
 ///
-///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///     fn body_policy(
+///         &mut self,
+///         _request: &Request<'_>,
+///         _context: &mut AnswerContext<'_, ()>,
+///     ) -> BodyPolicy {
 ///         BodyPolicy::Ignore
 ///     }
 ///
@@ -118,7 +122,11 @@ pub enum Interest {
 /// impl Application for Length {
 ///     type Message = ();
 ///
-///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///     fn body_policy(
+///         &mut self,
+///         _request: &Request<'_>,
+///         _context: &mut AnswerContext<'_, ()>,
+///     ) -> BodyPolicy {
 ///         BodyPolicy::Stream { limit: 1 << 30 }
 ///     }
 ///
@@ -186,7 +194,11 @@ pub enum Intake {
 /// impl Application for Counter {
 ///     type Message = ();
 ///
-///     fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+///     fn body_policy(
+///         &mut self,
+///         _request: &Request<'_>,
+///         _context: &mut AnswerContext<'_, ()>,
+///     ) -> BodyPolicy {
 ///         BodyPolicy::Ignore
 ///     }
 ///
@@ -212,8 +224,13 @@ pub trait Application: Sized {
     /// Its messages between schedulers: a closed enum.
     type Message: Send;
 
-    /// How to handle the body of this request. Called before the body is read.
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy;
+    /// How to handle the body of this request. Called before the body is read. What `context` keeps, such as the
+    /// request's route, is there in the next call about it.
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy;
 
     /// A body will be handed over ([`BodyPolicy::Stream`]). After this call the request is either answered, or
     /// [`on_gone`](Self::on_gone) is called.

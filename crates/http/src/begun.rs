@@ -2,25 +2,92 @@
 //!
 //! Owns what is kept of it between two calls of the application, and when it is cut. Never writes.
 
+use runtime::clock::Now;
+use runtime::service::{ListenerIndex, Next};
 use sys::socket::Peer;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
 use super::encoder::Encoder;
 use super::framing::StreamFraming;
+use super::log::{AccessLine, AccessLog};
+use super::request::Request;
 
 /// An answer that was begun in an earlier call and is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Begun {
-    pub(super) status: Status,
-    pub(super) body_bytes: u64,
-    pub(super) framing: Option<StreamFraming>,
-    pub(super) encoder: Encoder,
+    status: Status,
+    body_bytes: u64,
+    framing: Option<StreamFraming>,
+    encoder: Encoder,
+}
+
+impl Begun {
+    /// An answer with this status, of whose body so many bytes were written. Without a framing it has a length, or no
+    /// body.
+    pub(super) fn new(
+        status: Status,
+        body_bytes: u64,
+        framing: Option<StreamFraming>,
+        encoder: Encoder,
+    ) -> Self {
+        Self { status, body_bytes, framing, encoder }
+    }
+
+    /// Its status.
+    pub(super) fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Bytes of its body that were written.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// The framing of its parts.
+    pub(super) fn framing(&self) -> Option<StreamFraming> {
+        self.framing
+    }
+
+    /// What renders it.
+    pub(super) fn encoder(&self) -> Encoder {
+        self.encoder
+    }
+
+    /// Bytes that may be sent while it waits: see [`StreamFraming::idle_bytes`].
+    pub(super) fn idle_bytes(&self) -> &'static [u8] {
+        self.framing.map_or(b"", StreamFraming::idle_bytes)
+    }
+
+    /// How its connection ends if the rest does not come.
+    pub(super) fn cut(&self) -> Next {
+        StreamFraming::cut(self.framing)
+    }
 }
 
 /// An answer that was cut off with its connection.
 pub(super) struct CutShort {
-    pub(super) head: KeptHead,
-    pub(super) begun: Begun,
-    pub(super) peer: Peer,
+    head: KeptHead,
+    begun: Begun,
+    peer: Peer,
+}
+
+impl CutShort {
+    /// The answer to this request of a client at this address.
+    pub(super) fn new(begun: Begun, head: KeptHead, peer: Peer) -> Self {
+        Self { head, begun, peer }
+    }
+
+    /// Its status.
+    pub(super) fn status(&self) -> Status {
+        self.begun.status
+    }
+
+    /// Writes its line.
+    pub(super) fn log(&self, log: &mut AccessLog, now: Now) {
+        let (head, peer) = (self.head.request(), self.peer);
+        let listener = ListenerIndex(0);
+        let request = Request { head: &head, body: &[], peer, listener, secured: None };
+        log.write(&AccessLine::of(&request, self.begun.status, self.begun.body_bytes, now));
+    }
 }

@@ -4,7 +4,7 @@
 //! Owns such a body, written in one call ([`BodyWriter`]) or in parts across calls ([`Reply::begin_parts`]). Never
 //! decides when a part is requested, and never knows how its end is marked.
 
-use wire::http::response::InvalidField;
+use wire::http::fields::FieldList;
 use wire::http::status::Status;
 
 use super::framing::StreamFraming;
@@ -21,7 +21,7 @@ impl<'a> Reply<'a> {
         // A media type of the program is a field value.
         let _valid = self.field("Content-Type", content_type.as_bytes());
         self.end_head();
-        BodyWriter { reply: self, framing, ended: false }
+        BodyWriter { reply: self, framing, trailers: FieldList::new() }
     }
 
     /// Begins the head of an answer that is sent in parts. Fields, [`Reply::end_head`] and the first [`Reply::part`]
@@ -44,7 +44,7 @@ impl<'a> Reply<'a> {
     /// Ends the parts, if there were any.
     pub(super) fn end_parts(&mut self) {
         if let Some(framing) = self.framing() {
-            self.end_body(framing, &[]).expect("no trailers, nothing to refuse");
+            self.end_body(framing, &FieldList::new());
         }
     }
 }
@@ -78,7 +78,7 @@ pub enum Added {
 pub struct BodyWriter<'r, 'a> {
     reply: &'r mut Reply<'a>,
     framing: StreamFraming,
-    ended: bool,
+    trailers: FieldList,
 }
 
 impl BodyWriter<'_, '_> {
@@ -88,20 +88,13 @@ impl BodyWriter<'_, '_> {
     }
 
     /// Ends the body with trailers. Only HTTP/1.1 clients get them.
-    ///
-    /// # Errors
-    /// If a trailer cannot be in a head. Then the body is ended without trailers.
-    pub fn end(mut self, trailers: &[(&str, &[u8])]) -> Result<(), InvalidField> {
-        let written = self.reply.end_body(self.framing, trailers);
-        self.ended = written.is_ok();
-        written
+    pub fn end(mut self, trailers: FieldList) {
+        self.trailers = trailers;
     }
 }
 
 impl Drop for BodyWriter<'_, '_> {
     fn drop(&mut self) {
-        if !self.ended {
-            self.reply.end_body(self.framing, &[]).expect("no trailers, nothing to refuse");
-        }
+        self.reply.end_body(self.framing, &self.trailers);
     }
 }

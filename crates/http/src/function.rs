@@ -26,7 +26,11 @@ pub enum NoMessage {}
 impl<F: FnMut(&Request<'_>, &mut Reply<'_>)> Application for Function<F> {
     type Message = NoMessage;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: crate::limits::BODY_SIZE }
     }
 

@@ -7,6 +7,7 @@
 mod answering;
 mod app;
 mod application;
+mod asked;
 mod begun;
 mod body_writer;
 mod connection;

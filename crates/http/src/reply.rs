@@ -7,6 +7,7 @@
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
 use wire::http::body::{write_chunk, write_last_chunk};
+use wire::http::fields::FieldList;
 use wire::http::head::Fields;
 use wire::http::method::Method;
 use wire::http::response::InvalidField;
@@ -94,9 +95,9 @@ impl<'a> Reply<'a> {
             parts,
             encoder,
             body_use,
-            status: begun.map(|begun| begun.status),
-            body_bytes: begun.map_or(0, |begun| begun.body_bytes),
-            framing: begun.and_then(|begun| begun.framing),
+            status: begun.map(|begun| begun.status()),
+            body_bytes: begun.map_or(0, |begun| begun.body_bytes()),
+            framing: begun.and_then(|begun| begun.framing()),
         }
     }
 
@@ -332,7 +333,7 @@ impl<'a> Reply<'a> {
     #[inline]
     pub(super) fn begun(&self) -> Option<Begun> {
         let (framing, encoder, body_bytes) = (self.framing, self.encoder, self.body_bytes);
-        self.status.map(|status| Begun { status, body_bytes, framing, encoder })
+        self.status.map(|status| Begun::new(status, body_bytes, framing, encoder))
     }
 
     /// Begins the head of a body of unknown length, which is then written in parts.
@@ -379,17 +380,9 @@ impl<'a> Reply<'a> {
     }
 
     /// Ends such a body.
-    ///
-    /// # Errors
-    /// If a trailer cannot be in a head. Then the body was not ended.
-    pub(super) fn end_body(
-        &mut self,
-        framing: StreamFraming,
-        trailers: &[(&str, &[u8])],
-    ) -> Result<(), InvalidField> {
-        match framing {
-            StreamFraming::Chunked => write_last_chunk(self.output.buffer(), trailers),
-            StreamFraming::UntilClose | StreamFraming::Carried | StreamFraming::Omitted => Ok(()),
+    pub(super) fn end_body(&mut self, framing: StreamFraming, trailers: &FieldList) {
+        if framing == StreamFraming::Chunked {
+            write_last_chunk(self.output.buffer(), trailers.fields());
         }
     }
 }

@@ -14,11 +14,10 @@ use wire::http::head::Framing;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::answering::{Asked, BodyRest, Refused, Way};
+use super::answering::Refused;
 use super::application::Application;
-use super::encoder::Encoder;
+use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
-use super::reply::BodyUse;
 use super::request::Request;
 use super::shared::Http;
 
@@ -78,10 +77,10 @@ impl Stream {
         let (head, peer, listener) = (head.request(), *peer, *listener);
         let secured = secured.as_ref();
         let request = Request { head: &head, body: &[], peer, listener, secured };
-        let asked = Asked { request, way: Way::Stream, rest: BodyRest::Read };
+        let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
-            Framing::Length(_) | Framing::Chunked => http.plan_body(&asked),
+            Framing::Length(_) | Framing::Chunked => http.plan_body(&asked, context),
         };
         match plan {
             BodyPlan::Leave => {
@@ -113,8 +112,7 @@ impl Stream {
     ) -> Next {
         if let State::New(opening) = std::mem::replace(&mut self.0, State::Over) {
             let Opening { head, peer, .. } = *opening;
-            let (body_use, encoder) = (BodyUse::of_method(head.method()), Encoder::Blocks);
-            http.refuse(Refused { status, body_use, encoder, peer, seen: head.line() }, context);
+            http.refuse(Refused::request(status, Way::Stream, &head, peer), context);
         }
         Next::Finish
     }

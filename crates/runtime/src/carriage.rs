@@ -44,7 +44,7 @@ pub(crate) enum Handed {
 
 /// One stream, between its process and its carrier.
 pub(crate) struct Carriage {
-    pub(crate) stage: Stage,
+    stage: Stage,
     input: Option<Box<Inbox>>,
     input_stage: InputStage,
     /// Something was said about the input since its process was visited.
@@ -72,6 +72,16 @@ impl Carriage {
             is_finished: false,
             is_cold: false,
         }
+    }
+
+    /// How far it has come.
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// It got its process.
+    pub(crate) fn begin(&mut self, process: ProcessId) {
+        self.stage = Stage::Lives(process);
     }
 
     /// Whether its process may still read input.

@@ -40,16 +40,16 @@ pub(crate) struct Extra {
     /// The transport between its socket and itself.
     layer: Option<Box<Layer>>,
     /// What lies between it and its carrier, if it is a stream.
-    pub(crate) stream: Option<Box<Stream>>,
+    stream: Option<Box<Stream>>,
     /// The streams that it carries.
     list: Option<Box<StreamList>>,
     /// Bytes that may still be discarded.
-    pub(crate) linger_left: u32,
+    linger_left: u32,
 }
 
 /// A stream, and its places in lists.
-pub(crate) struct Stream {
-    pub(crate) carriage: Carriage,
+struct Stream {
+    carriage: Carriage,
     /// `None` once its carrier has let go of it.
     listing: Option<Listing>,
     /// It is in its carrier's list of those that have something.
@@ -84,6 +84,22 @@ impl Extra {
         Self { layer: Some(Box::new(layer)), ..Self::default() }
     }
 
+    /// Whether the process is a stream.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// So many bytes of its input may be discarded.
+    pub(crate) fn allow_discarding(&mut self, bytes: u32) {
+        self.linger_left = bytes;
+    }
+
+    /// Counts bytes that were discarded; `None` if they are more than it may.
+    pub(crate) fn discard(&mut self, bytes: u32) -> Option<()> {
+        self.linger_left = self.linger_left.checked_sub(bytes)?;
+        Some(())
+    }
+
     /// The number of streams that the process carries.
     pub(crate) fn carries(&self) -> usize {
         self.list.as_ref().map_or(0, |list| list.all.len())
@@ -101,6 +117,8 @@ pub(crate) struct Extras {
     stirred: VecDeque<ProcessId>,
     /// Bytes of memory of input that was handed to streams and that they have not read.
     handed_bytes: usize,
+    /// So many of them were counted.
+    counted_handed: usize,
 }
 
 impl Extras {
@@ -112,6 +130,7 @@ impl Extras {
             awake: VecDeque::new(),
             stirred: VecDeque::new(),
             handed_bytes: 0,
+            counted_handed: 0,
         }
     }
 
@@ -152,9 +171,9 @@ impl Extras {
         index.and_then(|index| self.table.get(index.slot())).map_or(0, Extra::carries)
     }
 
-    /// Bytes of memory of input that streams have not read.
-    pub(crate) fn handed_bytes(&self) -> usize {
-        self.handed_bytes
+    /// Bytes of memory of input that streams have not read: at the last call, and now.
+    pub(crate) fn recount_handed(&mut self) -> (usize, usize) {
+        (std::mem::replace(&mut self.counted_handed, self.handed_bytes), self.handed_bytes)
     }
 
     /// Counts input that came to be held, or let go.
@@ -183,7 +202,7 @@ impl Extras {
 
     /// The ticket of a stream that has no process yet.
     pub(crate) fn opened_ticket(&mut self, id: StreamId) -> Option<u64> {
-        match self.stream(id)?.carriage.stage {
+        match self.stream(id)?.carriage.stage() {
             Stage::Opened { ticket } => Some(ticket),
             Stage::Lives(_) | Stage::Ended(_) => None,
         }
@@ -191,7 +210,7 @@ impl Extras {
 
     /// A stream got its process. Returns the place of its extra.
     pub(crate) fn begin(&mut self, id: StreamId, process: ProcessId) -> Option<ExtraIndex> {
-        self.stream(id)?.carriage.stage = Stage::Lives(process);
+        self.stream(id)?.carriage.begin(process);
         self.wake(id);
         ExtraIndex::of(id.0)
     }
@@ -211,7 +230,7 @@ impl Extras {
             let id = self.awake.pop_front()?;
             let Some(stream) = self.stream(id) else { continue };
             stream.is_awake = false;
-            if let Stage::Lives(process) = stream.carriage.stage {
+            if let Stage::Lives(process) = stream.carriage.stage() {
                 return Some(process);
             }
         }
@@ -297,7 +316,7 @@ impl Extras {
     /// Removes the extra of a process that has ended; that of a stream lives until its carrier knows. Returns the
     /// processes of the streams that the process carried: they have to be closed.
     pub(crate) fn end(&mut self, index: ExtraIndex, ending: Ending) -> Vec<ProcessId> {
-        if self.at(index).is_some_and(|extra| extra.stream.is_some()) {
+        if self.at(index).is_some_and(|extra| extra.is_stream()) {
             self.end_stream(index, ending);
             return Vec::new();
         }
@@ -308,7 +327,7 @@ impl Extras {
             let Some(stream) = self.stream(id) else { continue };
             // The list is gone.
             stream.listing = None;
-            match stream.carriage.stage {
+            match stream.carriage.stage() {
                 Stage::Lives(process) => processes.push(process),
                 Stage::Opened { .. } | Stage::Ended(_) => self.let_go(id),
             }

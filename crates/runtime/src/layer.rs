@@ -369,7 +369,7 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
         if !file.read_ready(offset, piece) {
             return Sent::Cold;
         }
-        let mut bytes = std::mem::take(&mut self.lent.plain);
+        let mut bytes = std::mem::take(&mut self.lent.gathered);
         bytes.resize(LAYER_SEAL_BYTES, 0);
         let sent = match file.read_at(&mut bytes[..piece], offset) {
             Ok(0) => Sent::Failed(io::ErrorKind::UnexpectedEof),
@@ -379,7 +379,7 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
             },
             Err(error) => Sent::Failed(error.kind()),
         };
-        self.lent.plain = bytes;
+        self.lent.gathered = bytes;
         sent
     }
 }
@@ -387,13 +387,13 @@ impl<P: Pollset> Sink for Sealing<'_, P> {
 impl<P: Pollset> Sealing<'_, P> {
     /// Encodes several small parts as one, such as a head and its body: one record instead of two.
     fn send_together(&mut self, parts: &[IoSlice<'_>], follows: Follows) -> Sent {
-        let mut bytes = std::mem::take(&mut self.lent.plain);
+        let mut bytes = std::mem::take(&mut self.lent.gathered);
         bytes.clear();
         for part in parts {
             bytes.extend_from_slice(part);
         }
         let sent = self.send_bytes(&bytes, follows);
-        self.lent.plain = bytes;
+        self.lent.gathered = bytes;
         sent
     }
 }

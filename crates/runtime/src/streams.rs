@@ -13,13 +13,23 @@ pub use crate::stream::{Ending, NotHanded, NotOpened, StreamId, Then, Waiting};
 
 /// The streams of the process that runs. See [`Service::on_carry`](crate::service::Service::on_carry).
 pub struct Streams<'a> {
-    pub(crate) carrier: ProcessId,
-    pub(crate) extra: &'a mut Option<ExtraIndex>,
-    pub(crate) extras: &'a mut Extras,
-    pub(crate) output: &'a mut Output,
+    carrier: ProcessId,
+    extra: &'a mut Option<ExtraIndex>,
+    extras: &'a mut Extras,
+    output: &'a mut Output,
 }
 
-impl Streams<'_> {
+impl<'a> Streams<'a> {
+    /// Those of this process, whose extra and output these are.
+    pub(crate) fn of(
+        carrier: ProcessId,
+        extra: &'a mut Option<ExtraIndex>,
+        extras: &'a mut Extras,
+        output: &'a mut Output,
+    ) -> Self {
+        Self { carrier, extra, extras, output }
+    }
+
     /// Opens a stream. [`Service::on_carry`](crate::service::Service::on_carry) makes its process later in this turn,
     /// with this ticket; input may be handed to it at once.
     ///
@@ -32,7 +42,7 @@ impl Streams<'_> {
         };
         *self.extra = Some(index);
         let extra = self.extras.at(index).ok_or(NotOpened::TooEarly)?;
-        if extra.stream.is_some() {
+        if extra.is_stream() {
             return Err(NotOpened::IsStream);
         }
         if extra.carries() >= STREAMS_PER_PROCESS {

@@ -6,7 +6,8 @@
 
 use conformance::Response;
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Method, Reply, Request, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Intake, Method, Reply,
+    Request, Status,
 };
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -52,7 +53,7 @@ impl Way {
 
 /// The application.
 #[derive(Default)]
-pub(super) struct Echo {
+pub(crate) struct Echo {
     waiting: Vec<ProcessId>,
     ready: Vec<ProcessId>,
     taken: Vec<(ProcessId, Vec<u8>)>,
@@ -68,12 +69,16 @@ impl Echo {
 
 /// A message type without values.
 #[derive(Debug)]
-pub(super) enum NoMessage {}
+pub(crate) enum NoMessage {}
 
 impl Application for Echo {
     type Message = NoMessage;
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         Way::of_target(request.target()).body_policy()
     }
 
@@ -134,7 +139,7 @@ impl Application for Echo {
             Way::Stream => {
                 let mut stream = reply.stream(Status::OK, "application/octet-stream");
                 content.chunks(PIECE_BYTES).for_each(|piece| stream.write(piece));
-                stream.end(&[("checksum", b"none")]).expect("a trailer that may stand there");
+                stream.end(FieldList::of(&[("checksum", "none")]));
             }
             Way::Echo | Way::Wait | Way::Ignored | Way::VeryLate | Way::Taken => {
                 reply.send(Status::OK, "application/octet-stream", &content);
@@ -155,6 +160,19 @@ impl Application for Echo {
 /// The request as it was understood.
 fn content(method: Method, target: &[u8], body: &[u8]) -> Vec<u8> {
     [method.as_str().as_bytes(), b" ", target, b"\n", body].concat()
+}
+
+/// The status and the body of the answer to a request on a stream, where an ignored body is not read. A refusal has
+/// another body.
+pub(crate) fn answer_to(method: Method, target: &[u8], body: &[u8]) -> (u16, Vec<u8>) {
+    let way = Way::of_target(target);
+    match way {
+        Way::Ignored | Way::VeryLate => (200, content(method, target, b"")),
+        _ if body.len() as u64 > COLLECTED_MAX => (413, Vec::new()),
+        Way::Nothing => (500, Vec::new()),
+        Way::Many => (200, vec![b'm'; MANY_BYTES]),
+        Way::Stream | Way::Wait | Way::Taken | Way::Echo => (200, content(method, target, body)),
+    }
 }
 
 /// Checks that an answer is the one to this request.

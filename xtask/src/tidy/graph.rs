@@ -93,6 +93,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Directories are watched, and files of forms written.
     ("velodrome-pages", "velodrome-sys", Use::Always),
     ("velodrome-pages", "velodrome-wire", Use::Always),
+    // How authorities answer.
+    ("velodrome-acme", "velodrome-wire", Use::Always),
     // What pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
     // Its connections are processes of a scheduler.
@@ -142,6 +144,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-fuzz", "velodrome-server", Use::Always),
     // So are configurations.
     ("velodrome-fuzz", "velodrome-config", Use::Always),
+    // Certificates are what authorities send.
+    ("velodrome-fuzz", "velodrome-acme", Use::Always),
     // And tokens are what strangers send.
     ("velodrome-fuzz", "velodrome-channels", Use::Always),
     ("velodrome-fuzz", "velodrome-http", Use::Always),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use client::limits::{ANSWER_HELD_BYTES, REQUEST_HELD_BYTES};
-use client::{Body, Bounds, Deadline, Deadlines, Failure, Fields, Head, Held, News, Request};
+use client::{Body, Bounds, Deadline, Deadlines, Failure, Head, Held, News, Request};
+use wire::http::fields::FieldList;
 use world::{ALWAYS, ClientState, Faults};
 
 use crate::caller::{Calls, request};
@@ -16,8 +17,7 @@ pub(crate) fn quiet() -> Calls {
 }
 
 fn head(status: u16, fields: &[(&str, &str)]) -> Head {
-    let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
-    Head { status, fields }
+    Head { status, fields: FieldList::of(fields) }
 }
 
 pub(crate) fn ok() -> Vec<News> {
@@ -44,7 +44,7 @@ fn everything_of_an_answer_is_told_in_order() {
     assert_eq!(calls.news(id, 0), [News::Head(told)]);
     assert_eq!(calls.news(id, 3), [News::Body(b"bod".into()), News::Body(b"y".into())]);
     calls.answer(server, b"0\r\nX-Sum: 7\r\n\r\n");
-    let trailers = [(b"X-Sum".as_slice(), b"7".as_slice())].into_iter().collect();
+    let trailers = FieldList::of(&[("X-Sum", "7")]);
     assert_eq!(calls.news(id, 3), [News::Trailers(trailers), News::End]);
     assert_eq!(calls.news(id, 3), []);
 }
@@ -105,7 +105,7 @@ fn a_body_is_taken_as_there_is_room_and_its_requester_is_told() {
     assert!(received >= sent, "chunks and all: {received}");
     assert_eq!(calls.news(id, 9), [News::Room]);
     let now_ns = calls.world.now_ns();
-    let trailers = [(b"x-end".as_slice(), b"1".as_slice())].into_iter().collect();
+    let trailers = FieldList::of(&[("x-end", "1")]);
     calls.client().end_body(id, &trailers, now_ns);
     assert_eq!(calls.received(server), "0\r\nX-End: 1\r\n\r\n");
     calls.answer(server, OK);
@@ -120,7 +120,7 @@ fn a_body_shorter_or_longer_than_announced_fails_and_its_connection_ends() {
         let server = calls.accept().unwrap();
         let now_ns = calls.world.now_ns();
         assert_eq!(calls.client().send(id, sent.as_bytes(), now_ns), sent.len());
-        calls.client().end_body(id, &Fields::default(), now_ns);
+        calls.client().end_body(id, &FieldList::new(), now_ns);
         assert_eq!(calls.news(id, 9), failed(Failure::RequestLength), "{sent}");
         assert_ne!(calls.world.client_state(server), ClientState::Open);
     }

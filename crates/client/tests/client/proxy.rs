@@ -6,8 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use client::{
-    Anywhere, Body, Client, ExchangeId, Expectation, Fields, News, Outbound, Request, Requester,
-    Url,
+    Anywhere, Body, Client, ExchangeId, Expectation, News, Outbound, Request, Requester, Url,
 };
 use runtime::Peer;
 use runtime::service::{
@@ -15,7 +14,9 @@ use runtime::service::{
 };
 use runtime::slots::ProcessId;
 use wire::http::body::{BodyDecoder, BodyLimits, Piece, write_chunk};
+use wire::http::fields::FieldList;
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, parse};
+use wire::http::url::Scheme;
 
 /// Bytes that wait for a client: beyond this, its answer is left where it is.
 const OUTPUT: usize = 64 * 1024;
@@ -78,7 +79,7 @@ impl Down {
                         assert_eq!(proxy.client.send(id, data, now_ns), data.len());
                     }
                     if decoder.is_over() {
-                        proxy.client.end_body(id, &Fields::default(), now_ns);
+                        proxy.client.end_body(id, &FieldList::new(), now_ns);
                         self.request = Phase::Sent;
                     } else if used == 0 {
                         break;
@@ -110,7 +111,7 @@ impl Down {
     ) -> Option<usize> {
         let mut slots = FieldSlots::default();
         let Head::Complete { request, length } =
-            parse(input, &HeadLimits::default(), &mut slots).ok()?
+            parse(input, Scheme::Http, &HeadLimits::default(), &mut slots).ok()?
         else {
             return Some(0);
         };
@@ -127,8 +128,10 @@ impl Down {
         };
         let expects = request.expects_continue;
         let expectation = if expects { Expectation::Continue } else { Expectation::Nothing };
-        let fields = request.fields.iter().map(|(name, value)| (name.as_bytes(), value)).collect();
-        let forwarded = Request { fields, body, upgrade, expectation, ..plain };
+        let mut forwarded = Request { body, upgrade, expectation, ..plain };
+        for (name, value) in request.fields.iter() {
+            forwarded.fields.add_as_spelt(name, value).ok()?;
+        }
         let id = proxy.client.begin(forwarded, context.now.monotonic_ns).ok()?;
         let limits = BodyLimits { body_size: u64::MAX, ..BodyLimits::default() };
         let decoder = BodyDecoder::new(request.framing, &limits).ok()?;
@@ -154,13 +157,14 @@ impl Down {
                 News::Interim(head) => write_head(&head, context.output.buffer()),
                 News::Head(mut head) => {
                     let is_tunnel = head.status == 101;
-                    let has_length = head.fields.first("content-length").is_some();
+                    let fields = head.fields.fields();
+                    let has_length = fields.has("content-length");
                     let is_plain = is_tunnel || has_length || head.status == 204;
                     self.answer = if is_plain { Coding::AsItIs } else { Coding::Chunked };
                     if is_tunnel {
                         self.request = Phase::Tunnel;
-                    } else if !is_plain && head.fields.first("transfer-encoding").is_none() {
-                        head.fields.add(b"Transfer-Encoding", b"chunked");
+                    } else if !is_plain && !fields.has("transfer-encoding") {
+                        let _fits = head.fields.add("Transfer-Encoding", b"chunked");
                     }
                     write_head(&head, context.output.buffer());
                 }
@@ -212,9 +216,7 @@ impl Proxy {
 
 fn write_head(head: &client::Head, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("HTTP/1.1 {} \r\n", head.status).as_bytes());
-    for (name, value) in head.fields.iter() {
-        out.extend_from_slice(&[name, b": ", value, b"\r\n"].concat());
-    }
+    out.extend_from_slice(head.fields.fields().lines());
     out.extend_from_slice(b"\r\n");
 }
 
@@ -281,7 +283,7 @@ impl Service for Proxy {
                 (Phase::Sent, Some(_)) => Next::Read,
                 (Phase::Tunnel, Some(id)) => {
                     let now_ns = context.now.monotonic_ns;
-                    self.client.end_body(id, &Fields::default(), now_ns);
+                    self.client.end_body(id, &FieldList::new(), now_ns);
                     Next::Read
                 }
                 _ => Next::Finish,

@@ -3,6 +3,7 @@
 use client::limits::ANSWER_HELD_BYTES;
 use client::{Body, Failure, News, Request};
 use runtime::transport::Violation;
+use wire::http::fields::FieldList;
 
 use crate::authority::Authority;
 use crate::exchanges::{OK, ok, quiet};
@@ -175,7 +176,7 @@ fn another_protocol_passes_after_101_and_its_end_is_said() {
     let now_ns = calls.world.now_ns();
     assert_eq!(calls.client().send(id, b"question", now_ns), 8);
     assert_eq!(server.heard(&mut calls), "question");
-    calls.client().end_body(id, &client::Fields::default(), now_ns);
+    calls.client().end_body(id, &FieldList::new(), now_ns);
     server.rest(&mut calls);
     assert!(server.has_ended());
     assert_eq!(calls.news(id, 9), [News::End]);

@@ -24,7 +24,11 @@ use crate::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request
 impl<S: 'static> Application for App<S> {
     type Message = AppMessage<S>;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: self.body_size }
     }
 

@@ -10,7 +10,6 @@ use wire::http::status::Status;
 
 use super::underway::Underway;
 use super::{Connection, Phase};
-use crate::answering::{Asked, BodyRest};
 use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
 use crate::reply::BodyUse;
@@ -28,12 +27,12 @@ impl Connection {
         let available = head.len() + body.len();
         let secured = self.secured(context);
         let asked = self.asked(request, &[], secured.as_ref());
-        let plan = http.plan_body(&asked);
+        let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
             (BodyPlan::Leave, _) => {
                 // It is never read, so the connection closes.
-                let asked = Asked { rest: BodyRest::Unread, ..asked };
+                let asked = asked.unread();
                 let next = http.answer_out_of_line(&asked, None, context);
                 if next == Next::Park {
                     self.keep_unanswered(http, &asked, context);

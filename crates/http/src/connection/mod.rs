@@ -23,8 +23,8 @@ use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
 use self::underway::Underway;
-use crate::answering::{Asked, BodyRest, Way};
 use crate::application::{Application, Interest};
+use crate::asked::{Asked, BodyRest, Way};
 use crate::limits;
 use crate::request::Request;
 use crate::shared::Http;
@@ -241,7 +241,7 @@ impl Connection {
     ) -> Asked<'r> {
         let request = Request { head, body, peer: self.peer, listener: self.listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
-        Asked { request, way, rest: BodyRest::Read }
+        Asked::new(request, way, BodyRest::Read)
     }
 
     /// What its transport agreed on, if it encrypts.

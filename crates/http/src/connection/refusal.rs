@@ -8,7 +8,6 @@ use wire::http::status::Status;
 use super::{Connection, Phase};
 use crate::answering::Refused;
 use crate::application::Application;
-use crate::encoder::Encoder;
 use crate::reply::BodyUse;
 use crate::shared::Http;
 
@@ -33,7 +32,6 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) {
         self.phase = Phase::Over;
-        let (encoder, peer) = (Encoder::LAST_TEXT, self.peer);
-        http.refuse(Refused { status, body_use, encoder, peer, seen }, context);
+        http.refuse(Refused::input(status, body_use, self.peer, seen), context);
     }
 }

@@ -8,8 +8,8 @@ use wire::http::body::{BodyDecoder, Piece};
 use wire::http::refusal::Refusal;
 
 use super::{Connection, Phase};
-use crate::answering::Asked;
 use crate::application::Application;
+use crate::asked::Asked;
 use crate::exchange::{Exchange, Step};
 use crate::shared::Http;
 

@@ -10,9 +10,8 @@ use wire::http::head::Framing;
 use wire::http::status::Status;
 
 use super::{Exchange, State, Step};
-use crate::answering::{Asked, BodyRest, Way};
 use crate::application::{Application, BodyPolicy, Intake};
-use crate::encoder::Encoder;
+use crate::asked::{Asked, BodyRest, Way};
 use crate::shared::Http;
 
 /// What is done with a body that was announced.
@@ -46,13 +45,17 @@ impl BodyPlan {
 
 impl<A: Application> Http<A> {
     /// Decides what is done with the body that a head announces.
-    pub(crate) fn plan_body(&mut self, asked: &Asked<'_>) -> BodyPlan {
-        let head = asked.request.head;
-        let plan = match self.application_mut().body_policy(&asked.request) {
+    pub(crate) fn plan_body(
+        &mut self,
+        asked: &Asked<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> BodyPlan {
+        let head = asked.head();
+        let plan = match self.policy_of(asked.request(), context) {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
             // A stream is not needed for another request, so nothing of it has to be read.
-            BodyPolicy::Ignore if asked.way == Way::Stream || head.expects_continue => {
+            BodyPolicy::Ignore if asked.way() == Way::Stream || head.expects_continue => {
                 // RFC 9110 section 10.1.1: a final answer instead of 100.
                 return BodyPlan::Leave;
             }
@@ -135,9 +138,8 @@ impl Exchange {
         let intake = match plan {
             BodyPlan::HandOver { .. } => {
                 exchange.state = State::HandingOver;
-                let intake = http.begin_body(&asked.request, context);
+                let intake = http.begin_body(asked.request(), context);
                 exchange.body.handed = http.application().kept_of_body(exchange.process);
-                exchange.kept = http.kept.take();
                 intake
             }
             BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
@@ -145,13 +147,10 @@ impl Exchange {
                 Intake::More
             }
         };
-        let is_waited_for = asked.request.head.expects_continue && arrived.is_empty();
+        exchange.kept = http.kept.take();
+        let is_waited_for = asked.head().expects_continue && arrived.is_empty();
         if is_waited_for && intake != Intake::Enough {
-            let encoder = match asked.way {
-                Way::Connection { .. } => Encoder::LAST_TEXT,
-                Way::Stream => Encoder::Blocks,
-            };
-            encoder.go_on(&mut http.parts, context.output);
+            asked.way().last_encoder().go_on(&mut http.parts, context.output);
         }
         context.set_deadline_after_ms(http.settings().body_idle_ms);
         let step = exchange.after_intake(http, intake, context);

@@ -19,12 +19,10 @@ use sys::socket::Peer;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use crate::answering::{Asked, BodyRest, Refused, Way};
+use crate::answering::Refused;
 use crate::application::Application;
+use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::{Begun, CutShort};
-use crate::encoder::Encoder;
-use crate::framing::StreamFraming;
-use crate::reply::BodyUse;
 use crate::request::Request;
 use crate::shared::Http;
 pub(super) use intake::BodyPlan;
@@ -85,15 +83,15 @@ pub(super) enum Step {
 impl Exchange {
     /// A request for which the application was not asked yet.
     pub(super) fn new<M>(asked: &Asked<'_>, context: &Context<'_, M>) -> Self {
-        let request = &asked.request;
+        let request = asked.request();
         Self {
             process: context.id,
             peer: request.peer,
             listener: request.listener,
             secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
-            way: asked.way,
-            rest: asked.rest,
+            way: asked.way(),
+            rest: asked.rest(),
             state: State::Waiting,
             body: Intaken::new(context.now),
             begun: None,
@@ -108,7 +106,7 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Self {
         let mut exchange = Self::new(asked, context);
-        exchange.body.keep(asked.request.body);
+        exchange.body.keep(asked.request().body);
         exchange.wait_for_next_call(http, context);
         exchange
     }
@@ -124,7 +122,7 @@ impl Exchange {
         let (peer, listener) = (self.peer, self.listener);
         let secured = self.secured.as_ref();
         let request = Request { head: &head, body: self.body.kept(), peer, listener, secured };
-        let asked = Asked { request, way: self.way, rest: self.rest };
+        let asked = Asked::new(request, self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {
                 self.wait_for_next_call(http, context);
@@ -219,10 +217,9 @@ impl Exchange {
         self.rest == BodyRest::Unread
     }
 
-    /// Bytes that may be sent while it waits: see [`StreamFraming::idle_bytes`]. `None` if its answer was not begun.
+    /// Bytes that may be sent while it waits: see [`Begun::idle_bytes`]. `None` if its answer was not begun.
     pub(super) fn idle_bytes(&self) -> Option<&'static [u8]> {
-        let begun = self.begun?;
-        Some(begun.framing.map_or(&b""[..], StreamFraming::idle_bytes))
+        self.begun.map(|begun| begun.idle_bytes())
     }
 
     /// Ends a request that cannot be answered: it is refused, or its answer is cut if it was begun.
@@ -234,21 +231,10 @@ impl Exchange {
     ) -> Next {
         self.tell_gone(http);
         if let Some(begun) = self.begun {
-            http.note_cut(CutShort { head: self.head, begun, peer: self.peer });
-            return StreamFraming::cut(begun.framing);
+            http.note_cut(CutShort::new(begun, self.head, self.peer));
+            return begun.cut();
         }
-        let encoder = match self.way {
-            Way::Connection { .. } => Encoder::LAST_TEXT,
-            Way::Stream => Encoder::Blocks,
-        };
-        let refused = Refused {
-            status,
-            body_use: BodyUse::of_method(self.head.method()),
-            encoder,
-            peer: self.peer,
-            seen: self.head.line(),
-        };
-        http.refuse(refused, context);
+        http.refuse(Refused::request(status, self.way, &self.head, self.peer), context);
         Next::Linger
     }
 
@@ -259,7 +245,7 @@ impl Exchange {
             self.tell_gone(http);
         }
         if let Some(begun) = self.begun.filter(|_| self.state != State::Over) {
-            http.note_cut(CutShort { head: self.head, begun, peer: self.peer });
+            http.note_cut(CutShort::new(begun, self.head, self.peer));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is kept of a request of HTTP/1 that waits: its head, its body, and what the application keeps with it.
 
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Reply, Request, Settings, Status,
 };
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -14,7 +14,11 @@ struct Third(Vec<ProcessId>);
 impl Application for Third {
     type Message = ();
 
-    fn body_policy(&mut self, _: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: 100 }
     }
 
@@ -65,4 +69,69 @@ fn a_request_that_waits_is_the_same_each_time() {
             "3 /d - a two abcd (POST /d HTTP/1.1)",
         ]
     );
+}
+
+/// Keeps the path of a request when it decides about its body, and answers with what was kept.
+struct Routed;
+
+impl Application for Routed {
+    type Message = ();
+
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, ()>,
+    ) -> BodyPolicy {
+        context.keep(Box::new(format!("kept{}", request.path())));
+        match request.path() {
+            "/handed" => BodyPolicy::Stream { limit: 5 },
+            "/ignored" => BodyPolicy::Ignore,
+            _ => BodyPolicy::Collect { limit: 5 },
+        }
+    }
+
+    fn begin_body(&mut self, _: &Request<'_>, context: &mut AnswerContext<'_, ()>) -> Intake {
+        let kept = context.take_kept::<String>().expect("kept with the request");
+        context.keep(Box::new(format!("{kept}/begun")));
+        Intake::More
+    }
+
+    fn on_request(
+        &mut self,
+        _: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, ()>,
+    ) -> Answer {
+        reply.text(&context.take_kept::<String>().map_or("nothing".to_owned(), |kept| *kept));
+        Answer::Done
+    }
+}
+
+#[test]
+fn what_is_kept_when_a_body_is_announced_is_there_for_its_answer_alone() {
+    let mut stage = Stage::new(1, || Http::new(Routed, Settings::default().into(), None));
+    let client = stage.connect();
+    let mut told = |pieces: &[&str]| {
+        let answers: String = pieces.iter().map(|piece| stage.exchange(client, piece)).collect();
+        answers.lines().last().unwrap_or_default().to_owned()
+    };
+    let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+    let post = |path: &str, rest: &str| format!("POST {path} HTTP/1.1\r\nHost: a\r\n{rest}");
+    assert_eq!(told(&[get]), "nothing");
+    assert_eq!(told(&[&post("/whole", "Content-Length: 2\r\n\r\nab")]), "kept/whole");
+    assert_eq!(told(&[&post("/pieces", "Content-Length: 2\r\n\r\n"), "a", "b"]), "kept/pieces");
+    let chunks = "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
+    assert_eq!(told(&[&post("/chunks", chunks)]), "kept/chunks");
+    assert_eq!(told(&[&post("/handed", chunks)]), "kept/handed/begun");
+    assert_eq!(told(&[&post("/ignored", "Content-Length: 2\r\n\r\nab")]), "kept/ignored");
+    assert_eq!(told(&[get]), "nothing");
+    // A body that is refused, and one that nobody reads, end the connection.
+    let mut told = |text: &str| {
+        let client = stage.connect();
+        stage.exchange(client, text)
+    };
+    assert!(told(&post("/large", "Content-Length: 6\r\n\r\n")).starts_with("HTTP/1.1 413 "));
+    assert!(told(get).ends_with("\r\n\r\nnothing"));
+    let waits = "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+    assert!(told(&post("/ignored", waits)).ends_with("\r\n\r\nkept/ignored"));
 }

@@ -48,7 +48,11 @@ impl Desk {
 impl Application for Desk {
     type Message = ();
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         match request.path() {
             "/echo" => BodyPolicy::Collect { limit: 10 },
             "/ignored" => BodyPolicy::Ignore,

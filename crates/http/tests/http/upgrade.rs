@@ -26,7 +26,11 @@ struct Door {
 impl Application for Door {
     type Message = ();
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         if request.path() == "/unread" {
             return BodyPolicy::Ignore;
         }

@@ -78,7 +78,11 @@ impl Wild {
 impl Application for Wild {
     type Message = ();
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         match self.random.below(4) {
             0 => BodyPolicy::Ignore,
             1 => BodyPolicy::Collect { limit: 50 },

@@ -5,8 +5,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use client::{Body, Deadlines, Failure, Fields, Reach, Request, Requester, Url};
+use client::{Body, Deadlines, Failure, Reach, Request, Requester, Url};
 use tls::Connector;
+use wire::http::fields::FieldList;
 
 use crate::limits::FETCH_BODY_SIZE;
 
@@ -68,7 +69,7 @@ impl Asked {
         let request = Request::new(&self.method, url, reach, Requester::Service);
         let body = self.body.clone().map_or(Body::None, Body::Whole);
         let deadlines = Deadlines::whole(self.timeout);
-        Ok(Request { fields: self.all_fields(), body, deadlines, connector, ..request })
+        Ok(Request { fields: self.all_fields()?, body, deadlines, connector, ..request })
     }
 
     /// The server as the URL names it, if it is asked over TLS. Failures then name it.
@@ -78,16 +79,22 @@ impl Asked {
         Some(url.authority.into())
     }
 
-    fn all_fields(&self) -> Fields {
-        let own: Fields = fields(&self.fields).collect();
-        let mut all = Fields::default();
+    fn all_fields(&self) -> Result<FieldList, Failure> {
+        let is_own = |name: &str| {
+            let mut own = fields(&self.fields);
+            own.any(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let mut all = FieldList::new();
         for (name, value) in [("User-Agent", USER_AGENT), ("Accept-Encoding", "identity")] {
-            if own.first(name).is_none() {
-                all.add(name.as_bytes(), value.as_bytes());
+            if !is_own(name) {
+                all.add(name, value.as_bytes()).map_err(|_| Failure::Field)?;
             }
         }
-        own.iter().for_each(|(name, value)| all.add(name, value));
-        all
+        for (name, value) in fields(&self.fields) {
+            let name = str::from_utf8(name).map_err(|_| Failure::Field)?;
+            all.add_as_spelt(name, value).map_err(|_| Failure::Field)?;
+        }
+        Ok(all)
     }
 }
 
@@ -112,7 +119,8 @@ mod tests {
     fn sent(fields: &str) -> Vec<(String, String)> {
         let text = |bytes| String::from_utf8_lossy(bytes).replace(USER_AGENT, "UA");
         let request = request(fields, None).unwrap();
-        request.fields.iter().map(|(name, value)| (text(name), text(value))).collect()
+        let sent = request.fields.fields();
+        sent.iter().map(|(name, value)| (name.to_owned(), text(value))).collect()
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -129,6 +137,15 @@ mod tests {
         );
         // An empty value is a value.
         assert_eq!(sent("x-empty\n\n").last(), pairs(&[("x-empty", "")]).last());
+    }
+
+    #[test]
+    fn fields_that_would_change_a_request_are_refused() {
+        for fields in ["x y\nz", "\nz", "x:\nz", "x\r\nz", "x\na\rb", "x\na\0b", "\u{e9}\nz"] {
+            assert_eq!(request(fields, None).unwrap_err(), Failure::Field, "{fields:?}");
+        }
+        let long = format!("x\n{}", "y".repeat(wire::limits::FIELD_LIST_SIZE));
+        assert_eq!(request(&long, None).unwrap_err(), Failure::Field);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Owns these types. Never fetches.
 
-use client::{Failure, Fields, Head};
+use client::{Failure, Head};
+use wire::http::fields::FieldList;
 
 /// The number of a fetch, unique on its scheduler.
 pub use client::ExchangeId as Number;
@@ -41,10 +42,11 @@ impl Answer {
     }
 }
 
-fn lines(fields: &Fields) -> Vec<u8> {
-    let mut lines = Vec::with_capacity(fields.bytes() + 64);
+fn lines(fields: &FieldList) -> Vec<u8> {
+    let fields = fields.fields();
+    let mut lines = Vec::with_capacity(fields.lines().len());
     for (name, value) in fields.iter() {
-        lines.extend(name.iter().map(u8::to_ascii_lowercase));
+        lines.extend(name.bytes().map(|byte| byte.to_ascii_lowercase()));
         lines.push(b'\n');
         lines.extend_from_slice(value);
         lines.push(b'\n');

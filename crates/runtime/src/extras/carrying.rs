@@ -76,7 +76,7 @@ impl Extras {
         self.unlist(id);
         let Some(stream) = self.stream(id) else { return };
         let before = stream.carriage.input_capacity();
-        match stream.carriage.stage {
+        match stream.carriage.stage() {
             Stage::Opened { .. } | Stage::Ended(_) => {
                 self.count_handed(before, 0);
                 self.table.remove(id.0);

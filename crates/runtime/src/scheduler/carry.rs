@@ -217,9 +217,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// Counts the input that waits for streams.
     pub(super) fn count_handed(&mut self) {
-        let handed = self.extras.handed_bytes();
-        self.stats.count_buffered(self.counted_handed, handed);
-        self.counted_handed = handed;
+        let (before, after) = self.extras.recount_handed();
+        self.stats.count_buffered(before, after);
     }
 }
 

@@ -17,7 +17,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let extras = &mut self.extras;
         process.extra = process.extra.or_else(|| extras.insert(Extra::default()));
         if let Some(extra) = process.extra.and_then(|extra| extras.at(extra)) {
-            extra.linger_left = self.settings.linger_bytes;
+            extra.allow_discarding(self.settings.linger_bytes);
         }
         process.flags.set(Flags::READABLE);
         process.deadline = self.clock.now().tick_after_ms(self.settings.linger_ms);
@@ -33,9 +33,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn discard(&mut self, process: &ProcessOf<P, S>, count: usize) -> Lives {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let extra = process.extra.and_then(|extra| self.extras.at(extra));
-        let extra = extra.ok_or(CloseReason::Failed)?;
-        extra.linger_left = extra.linger_left.checked_sub(count).ok_or(CloseReason::Failed)?;
-        Ok(())
+        extra.and_then(|extra| extra.discard(count)).ok_or(CloseReason::Failed)
     }
 
     /// One receive whose bytes are discarded.

@@ -58,11 +58,7 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) posted: Posted,
     /// What only some processes have.
     pub(super) extras: Extras,
-    /// Bytes of input that waits for streams, as far as they are in the statistics.
-    pub(super) counted_handed: usize,
-    /// The decoded bytes of the last receive through a transport.
-    pub(super) opened: Vec<u8>,
-    /// The buffers that transports encode into.
+    /// The buffers that transports decode and encode into.
     pub(super) lent: Lent,
     pub(super) run_queue: VecDeque<ProcessId>,
     /// Processes that the service wants to run before the events of the next turn.
@@ -100,8 +96,6 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             spare_outboxes: Vec::new(),
             posted: Posted::default(),
             extras: Extras::new(settings.connections),
-            counted_handed: 0,
-            opened: Vec::new(),
             lent: Lent::default(),
             run_queue: VecDeque::new(),
             resumed: VecDeque::new(),

@@ -78,9 +78,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
                         break;
                     }
                     // The handlers may encode output meanwhile, so the decoded bytes are taken out.
-                    let mut plain = std::mem::take(&mut self.opened);
+                    let mut plain = self.lent.take_plain();
                     let lives = self.open_once(id, process, &mut plain);
-                    self.opened = plain;
+                    self.lent.put_plain(plain);
                     lives?;
                 }
                 Mode::Connecting | Mode::Parked | Mode::Finishing | Mode::Lingering => break,

@@ -116,7 +116,7 @@ impl<M> Context<'_, M> {
     /// The streams that this process carries.
     pub fn streams(&mut self) -> Streams<'_> {
         let Self { id, extra, extras, output, .. } = self;
-        Streams { carrier: *id, extra, extras, output }
+        Streams::of(*id, extra, extras, output)
     }
 
     /// What the transport of this connection agreed on with the peer. `None` if there is no transport, or its handshake

@@ -9,12 +9,13 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::output::SharedBytes;
-use runtime::scheduler::{Scheduler, Settings, Waiting};
+use runtime::scheduler::{self, Scheduler, Settings};
 use runtime::service::{
     CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress, Service,
     ServiceContext,
 };
 use runtime::slots::ProcessId;
+use runtime::streams::{NotHanded, StreamId, Streams, Waiting};
 use runtime::{Peer, RemoteAddress};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::ListenAddress;
@@ -32,10 +33,14 @@ struct State {
     /// Bytes that it says it holds.
     held: usize,
 }
+/// The head of a stream's output.
+const HEAD: &[u8] = b"head";
 
 struct Anything {
     random: Random,
     ids: Vec<ProcessId>,
+    /// Streams that were ever opened, and by which process. Any process tries any of them, also those of others.
+    streams: Vec<(ProcessId, StreamId)>,
     /// Connections to another server, which may never answer: without a deadline they last for ever.
     outbound: Vec<ProcessId>,
     begun: u64,
@@ -75,9 +80,61 @@ impl Anything {
         }
     }
 
+    /// Acts as a carrier, with any stream and perhaps without one.
+    fn carry(&mut self, context: &mut Context<'_, ()>) {
+        let is_taking = self.random.below(2) == 0;
+        let own = context.id;
+        let mut streams = context.streams();
+        if is_taking {
+            for _ in 0..self.random.below(6) {
+                let Some(stream) = streams.next_ready() else { break };
+                self.take(stream, &mut streams);
+            }
+        }
+        match self.random.below(12) {
+            0 => {
+                if let Ok(stream) = streams.open(0) {
+                    self.streams.push((own, stream));
+                }
+            }
+            1 if !self.streams.is_empty() => {
+                let (owner, stream) = self.streams[self.random.index(self.streams.len())];
+                match self.random.below(8) {
+                    0 => streams.reset(stream),
+                    1 => streams.end_input(stream),
+                    2 => self.take(stream, &mut streams),
+                    3 => streams.put_back(stream),
+                    _ => {
+                        let bytes = vec![b's'; self.random.index(30_000)];
+                        let handed = streams.hand(stream, &bytes);
+                        assert!(owner == own || handed == Err(NotHanded::Gone), "it is another's");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, stream: StreamId, streams: &mut Streams<'_>) {
+        let _consumed = streams.take_consumed(stream);
+        let most = self.random.index(50_000);
+        match streams.waiting(stream, most) {
+            Waiting::Head { bytes, .. } | Waiting::Body { bytes, .. } => {
+                assert!(bytes <= most.max(HEAD.len()), "at most so many bytes of a body");
+                let count = if self.random.below(2) == 0 { bytes } else { bytes / 2 };
+                streams.take(stream, count);
+            }
+            Waiting::Nothing | Waiting::Ended(_) => {}
+        }
+        if self.random.below(4) == 0 {
+            streams.put_back(stream);
+        }
+    }
+
     fn run(&mut self, state: &mut State, context: &mut Context<'_, ()>) -> Next {
         self.runs += 1;
         self.output(context);
+        self.carry(context);
         if self.random.below(2) == 0 {
             state.held = self.held();
         }
@@ -155,6 +212,23 @@ impl Service for Anything {
         self.outbound.push(context.id);
         context.set_deadline_after_ms(1_000);
         Some(self.state(1))
+    }
+
+    fn on_carry(&mut self, _: u64, context: &mut Context<'_, ()>) -> Option<State> {
+        if self.random.below(10) == 0 {
+            return None;
+        }
+        if self.random.below(2) == 0 {
+            context.output.put_head(HEAD);
+        }
+        self.output(context);
+        self.begun += 1;
+        self.ids.push(context.id);
+        Some(self.state(1))
+    }
+
+    fn on_streams_ready(&mut self, state: &mut State, context: &mut Context<'_, ()>) -> Next {
+        self.run(state, context)
     }
 
     fn on_input(
@@ -266,7 +340,7 @@ fn act(world: &World, address: &ListenAddress, clients: &mut Vec<ClientId>, act:
 /// One turn, which must end.
 fn turn(scheduler: &mut Scheduler<Sim, Anything>) -> Result<(), TestCaseError> {
     scheduler.service().runs = 0;
-    scheduler.turn(Waiting::Forbidden).unwrap();
+    scheduler.turn(scheduler::Waiting::Forbidden).unwrap();
     let most = RUNS_PER_PROCESS * (scheduler.processes() as u64 + 4);
     let runs = scheduler.service().runs;
     prop_assert!(runs <= most, "{} runs in a turn of {} processes", runs, scheduler.processes());
@@ -279,6 +353,7 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
     let service = Anything {
         random,
         ids: Vec::new(),
+        streams: Vec::new(),
         outbound: Vec::new(),
         begun: 0,
         ended: 0,
@@ -286,7 +361,7 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
         is_over: false,
     };
     let seat = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0);
-    let settings = Settings { connections: 5, buffered_bytes: 2_000_000, ..Settings::default() };
+    let settings = Settings { connections: 8, buffered_bytes: 2_000_000, ..Settings::default() };
     let mut scheduler = Scheduler::new(world.pollset(0), service, seat.mailbox, settings);
     let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
     let first = Speaks::Either;
@@ -307,6 +382,7 @@ fn run(seed: u64, faults: Faults, acts: &[Act]) -> Result<(), TestCaseError> {
         turn(&mut scheduler)?;
     }
     prop_assert_eq!(scheduler.processes(), 0, "processes that are left");
+    prop_assert_eq!(scheduler.extras(), 0, "streams that are left");
     prop_assert_eq!(scheduler.stats().buffered_bytes, 0, "bytes that are left");
     let service = scheduler.service();
     prop_assert_eq!(service.begun, service.ended, "each process ends once");

@@ -185,7 +185,11 @@ impl Admin {
 impl Application for Admin {
     type Message = Message;
 
-    fn body_policy(&mut self, _request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         BodyPolicy::Collect { limit: crate::limits::ADMIN_BODY_SIZE }
     }
 

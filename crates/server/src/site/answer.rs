@@ -17,7 +17,7 @@ use super::client;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::pack;
-use super::route::{AnswerPlace, Kept, Refusal as KeptRefusal};
+use super::route::{AnswerPlace, Kept};
 use super::state::Site;
 use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
@@ -90,18 +90,18 @@ impl Site {
     ) -> Answer {
         if !kept.is_of(data) {
             let query = request.head.split_target().1;
-            let place = std::mem::take(&mut kept.place);
+            let place = kept.take_place();
             let found = data.table.find(&route_request(request, kept.path(), query));
             kept = Kept::new(kept.path(), found, place, data.generation);
         }
-        let place = std::mem::take(&mut kept.place);
+        let place = kept.take_place();
         let found = kept.route(data);
         let mut exchange = Exchange::new(request, reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
         let place = exchange.place;
         drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {
-            kept.place = place;
+            kept.set_place(place);
             context.keep(kept);
         }
         answer
@@ -135,11 +135,11 @@ impl Site {
             let status = Status::CONTENT_TOO_LARGE;
             return self.refuse(status, &FieldList::new(), found, exchange, context);
         }
-        if let Some(KeptRefusal { status, fields }) = exchange.place.refusal.take() {
+        if let Some((status, fields)) = exchange.place.take_refusal() {
             // Its page was looked up meanwhile.
             return self.refuse(status, &fields, found, exchange, context);
         }
-        if let Some(page) = exchange.place.page
+        if let Some(page) = exchange.place.page()
             && self.is_page_underway(context.id)
         {
             // A page that has begun also finishes if a reload has given its path to something else.

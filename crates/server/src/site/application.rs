@@ -197,9 +197,13 @@ impl Site {
 impl Application for Site {
     type Message = Message;
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> BodyPolicy {
         let policy = self.channel_body_policy(request).or_else(|| self.record_body_policy(request));
-        policy.unwrap_or_else(|| self.body_policy_of(request))
+        policy.unwrap_or_else(|| self.body_policy_of(request, context))
     }
 
     fn begin_body(
@@ -207,7 +211,7 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
-        self.begin_form(request, context.id)
+        self.begin_form(request, context)
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {

@@ -19,7 +19,6 @@ use wire::http::status::Status;
 
 use super::exchange::Exchange;
 use super::look::NotNow;
-use super::route::Refusal;
 use super::state::Site;
 use crate::message::Message;
 
@@ -38,7 +37,7 @@ impl Site {
     ) -> Answer {
         let page = self.configured_page(status, found, context);
         if page == Err(Answer::Wait) {
-            exchange.place.refusal = Some(Refusal { status, fields: fields.clone() });
+            exchange.place.refuse_later(status, fields.clone());
         }
         match page {
             Ok(Some((media_type, bytes))) => {

@@ -8,62 +8,68 @@ use std::rc::Rc;
 use config::RouteAction;
 use config::route::Found;
 use files::{Key, RootIndex};
-use http::{BodyPolicy, Intake, Request};
+use http::{AnswerContext, BodyPolicy, Intake, Request};
 use pages::SetIndex;
 use pages::uploads::{Files, Report};
 use runtime::service::ServiceContext;
-use runtime::slots::ProcessId;
-use wire::http::head::Framing;
 use wire::http::multipart::{Boundary, MultipartError};
 use wire::http::target;
 
 use super::exchange::{PATH_RULES, route_request};
+use super::room::{BodyKind, Room};
+use super::route::{AnswerPlace, Kept};
 use super::state::Site;
 use crate::message::Message;
 use crate::origin::is_forged;
 
-/// How much of a body is accepted.
-struct Room {
-    /// Of a body that is collected, and of the fields and names of a form.
-    body: u64,
-    /// Of a form with files.
-    form: u64,
-    files: Files,
-}
-
 impl Site {
-    /// The body of a request is collected for a page, up to the limit of its route.
-    pub(super) fn body_policy_of(&mut self, request: &Request<'_>) -> BodyPolicy {
-        let Some(room) = self.room_of(request) else { return BodyPolicy::Ignore };
-        let is_form = boundary_of(request) != Ok(None);
-        let takes_files = room.files == Files::Taken && !self.helpers.uploads.is_empty();
-        let most = if is_form && takes_files { room.form } else { room.body };
-        match request.head.framing {
-            // It is refused as by its host, which accepts no body.
-            Framing::Length(size) if size > most.max(room.body) => BodyPolicy::Ignore,
-            _ if is_form => BodyPolicy::Stream { limit: most },
-            _ => BodyPolicy::Collect { limit: room.body },
+    /// The body of a request is collected for a page, up to the limit of its route. The route is kept for the answer.
+    pub(super) fn body_policy_of(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> BodyPolicy {
+        if self.runner.is_none() {
+            return BodyPolicy::Ignore;
+        }
+        let (path, query) = request.head.split_target();
+        let mut scratch = Vec::new();
+        let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
+            return BodyPolicy::Ignore;
+        };
+        let data = Rc::clone(&self.data);
+        let found = data.table.find(&route_request(request, path, query));
+        let room = self.room_at(&found, request);
+        let policy = room.as_ref().map_or(BodyPolicy::Ignore, |room| {
+            room.policy(self.kind_of(request), request.head.framing)
+        });
+        context.keep(Kept::new(path, found, AnswerPlace::with_body(room), data.generation));
+        policy
+    }
+
+    /// What a body is.
+    fn kind_of(&self, request: &Request<'_>) -> BodyKind {
+        match boundary_of(request) {
+            Ok(None) => BodyKind::Plain,
+            _ if self.helpers.uploads.is_empty() => BodyKind::Form,
+            _ => BodyKind::StorableForm,
         }
     }
 
-    /// The room for the body of a request that a page or a module answers.
-    fn room_of(&mut self, request: &Request<'_>) -> Option<Room> {
-        self.runner.as_ref()?;
-        let (path, query) = request.head.split_target();
-        let mut scratch = Vec::new();
-        let path = target::resolve_with(path, PATH_RULES, &mut scratch).ok()?;
-        let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query));
-        let place = self.place_of_page(&found)?;
+    /// The room for the body of a request with this route, if a page or a module answers it.
+    fn room_at(&mut self, found: &Found<'_>, request: &Request<'_>) -> Option<Room> {
+        let place = self.place_of_page(found)?;
         let reads = |(set, index)| self.runner.as_ref()?.takes_files(set, index).then_some(());
         // Only a form has files, so the texts of pages are not looked at for other bodies.
         let place = place.filter(|_| boundary_of(request) != Ok(None));
         let files = match place.and_then(reads) {
             None => Files::NotRead,
-            Some(()) if is_forged(request, &data.config.channel_settings.origins) => Files::Forged,
+            Some(()) if is_forged(request, &self.data.config.channel_settings.origins) => {
+                Files::Forged
+            }
             Some(()) => Files::Taken,
         };
-        Some(Room { body: found.body_size, form: found.form_size, files })
+        Some(Room::of(found, files))
     }
 
     /// The page or module that answers; `Some(None)` for a module that does not exist.
@@ -83,16 +89,24 @@ impl Site {
     }
 
     /// A form with files begins to arrive.
-    pub(super) fn begin_form(&mut self, request: &Request<'_>, process: ProcessId) -> Intake {
-        let room = self.room_of(request);
-        let (files, allowance) = room.map_or((Files::NotRead, 0), |room| (room.files, room.body));
+    pub(super) fn begin_form(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Intake {
+        let mut kept = context.take_kept::<Kept>();
+        let room = kept.as_mut().and_then(|kept| kept.take_room());
+        if let Some(kept) = kept {
+            context.keep(kept);
+        }
+        let (files, allowance) = room.map_or((Files::NotRead, 0), |room| room.of_form());
         let boundary = boundary_of(request);
         let boundary = match &boundary {
             Ok(Some(boundary)) => Ok(boundary),
             Ok(None) => Err(MultipartError::MissingBoundary),
             Err(error) => Err(*error),
         };
-        self.uploads.begin(process, request.path(), boundary, (files, allowance))
+        self.uploads.begin(context.id, request.path(), boundary, (files, allowance))
     }
 
     /// An upload helper has reported.

@@ -30,6 +30,7 @@ mod pack;
 mod packer;
 mod page_fields;
 mod records;
+mod room;
 mod route;
 mod scan_places;
 mod script;

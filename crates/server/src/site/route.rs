@@ -7,6 +7,7 @@ use http::FieldList;
 use pages::SetIndex;
 use wire::http::status::Status;
 
+use super::room::Room;
 use crate::site_data::SiteData;
 
 /// What is kept of a request that waits, or whose answer is sent in parts.
@@ -17,24 +18,50 @@ pub(super) struct Kept {
     route: KeptRoute,
     /// The number of the configuration with the route.
     generation: u64,
-    pub(super) place: AnswerPlace,
+    place: AnswerPlace,
 }
 
 /// How far an answer has come.
 #[derive(Debug, Default)]
 pub(super) struct AnswerPlace {
-    /// The page that has begun to answer, whatever the path means in a later configuration.
-    pub(super) page: Option<(SetIndex, usize)>,
-    /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in
-    /// any other way, such as by running the failed page again.
-    pub(super) refusal: Option<Refusal>,
+    room: Option<Room>,
+    page: Option<(SetIndex, usize)>,
+    refusal: Option<Refusal>,
 }
 
 /// How a request is refused.
 #[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) status: Status,
-    pub(super) fields: FieldList,
+struct Refusal {
+    status: Status,
+    fields: FieldList,
+}
+
+impl AnswerPlace {
+    /// Before an answer: a body arrives, with this room.
+    pub(super) fn with_body(room: Option<Room>) -> Self {
+        Self { room, ..Self::default() }
+    }
+
+    /// This page begins to answer, and is the one that ends, whatever the path means in a later configuration.
+    pub(super) fn begin_page(&mut self, page: (SetIndex, usize)) {
+        self.page = Some(page);
+    }
+
+    /// The page that has begun to answer.
+    pub(super) fn page(&self) -> Option<(SetIndex, usize)> {
+        self.page
+    }
+
+    /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in
+    /// any other way, such as by running the failed page again.
+    pub(super) fn refuse_later(&mut self, status: Status, fields: FieldList) {
+        self.refusal = Some(Refusal { status, fields });
+    }
+
+    /// The status and the fields that the request is refused with, if it is.
+    pub(super) fn take_refusal(&mut self) -> Option<(Status, FieldList)> {
+        self.refusal.take().map(|refusal| (refusal.status, refusal.fields))
+    }
 }
 
 impl Kept {
@@ -47,6 +74,21 @@ impl Kept {
     ) -> Box<Self> {
         let route = found.keep(path);
         Box::new(Self { path: path.into(), route, generation, place })
+    }
+
+    /// The room of the body, once.
+    pub(super) fn take_room(&mut self) -> Option<Room> {
+        self.place.room.take()
+    }
+
+    /// How far the answer had come.
+    pub(super) fn take_place(&mut self) -> AnswerPlace {
+        std::mem::take(&mut self.place)
+    }
+
+    /// The answer has come this far.
+    pub(super) fn set_place(&mut self, place: AnswerPlace) {
+        self.place = place;
     }
 
     /// The decoded path of the request.

@@ -65,7 +65,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        exchange.place.page = Some((set, index));
+        exchange.place.begin_page((set, index));
         if !self.uploads.is_empty() {
             match self.uploads.standing(context.id) {
                 Some(UploadState::Coming) => return Answer::Wait,

@@ -16,8 +16,8 @@ use crate::expected::Expected;
 use crate::parts::{Due, Parts};
 use crate::world::{MILLISECOND_NS, Setting, Stage};
 use http::{
-    Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-    Settings, Status,
+    Answer, AnswerContext, Application, BodyPolicy, FieldList, Http, Intake, Interest, Reply,
+    Request, Settings, Status,
 };
 
 /// Messages of the main thread to a scheduler.
@@ -73,7 +73,7 @@ pub(crate) fn answer(request: &Request<'_>, reply: &mut Reply<'_>) {
             for piece in bytes.chunks(1000) {
                 stream.write(piece);
             }
-            stream.end(&[]).unwrap();
+            stream.end(FieldList::new());
         }
         "/echo" => reply.send(Status::OK, "application/octet-stream", request.body),
         "/nothing" => {}
@@ -107,7 +107,11 @@ impl Small {
 impl Application for Small {
     type Message = Order;
 
-    fn body_policy(&mut self, request: &Request<'_>) -> BodyPolicy {
+    fn body_policy(
+        &mut self,
+        request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> BodyPolicy {
         match request.path() {
             "/echo" | "/wait" => BodyPolicy::Collect { limit: BODY_MAXIMUM },
             "/taken" => BodyPolicy::Stream { limit: BODY_MAXIMUM },

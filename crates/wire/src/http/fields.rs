@@ -1,11 +1,15 @@
-//! A list of fields that a program puts together: for an answer, or for a request that came as values.
+//! A list of fields that a program puts together or keeps: of an answer, of a request to another server and what that
+//! server answered, of a request that came as values, of a trailer section.
 //!
 //! Owns the list's text and where each field lies in it. The text is that of HTTP/1, so an encoder of HTTP/1 copies
 //! it, and every other encoder goes through names and values. Nothing is ever read back out of the text. Never
 //! decides what to send.
 
+use std::fmt;
+
 use super::head::{Fields, Initials, Slot};
-use super::response::{InvalidField, check_field, write_field};
+use super::response::{InvalidField, check_field, check_value, write_value};
+use super::spelling::write_name;
 use crate::limits::FIELD_LIST_SIZE;
 
 /// Names and values, in order. [`fields`](FieldList::fields) lends them.
@@ -19,7 +23,7 @@ use crate::limits::FIELD_LIST_SIZE;
 /// assert_eq!(list.fields().lines(), b"Content-Type: text/plain\r\nETag: \"1\"\r\n");
 /// # Ok::<(), wire::http::response::InvalidField>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct FieldList {
     text: Vec<u8>,
     /// One for each field and one for the end of the last; empty without fields.
@@ -57,12 +61,27 @@ impl FieldList {
     /// # Errors
     /// If the name or value cannot be in a head (RFC 9110 section 5.5), or the list is full. Then nothing was added.
     pub fn add(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
+        self.add_named(name, value, write_name)
+    }
+
+    /// Adds a field with its name as it is spelt, for a request and for what another server sent.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_as_spelt(&mut self, name: &str, value: &[u8]) -> Result<(), InvalidField> {
+        self.add_named(name, value, |out, name| out.extend_from_slice(name.as_bytes()))
+    }
+
+    fn add_named(
+        &mut self,
+        name: &str,
+        value: &[u8],
+        write_name: impl FnOnce(&mut Vec<u8>, &str),
+    ) -> Result<(), InvalidField> {
         check_field(name, value)?;
-        let end = self.text.len() + name.len() + value.len() + 4;
-        let Some(end) = u16::try_from(end).ok().filter(|_| end <= FIELD_LIST_SIZE) else {
-            return Err(InvalidField::Room);
-        };
-        write_field(&mut self.text, name, value);
+        let end = position(self.text.len() + name.len() + value.len() + 4)?;
+        write_name(&mut self.text, name);
+        write_value(&mut self.text, value);
         if self.slots.is_empty() {
             self.slots.push(Slot::default());
         }
@@ -72,6 +91,26 @@ impl FieldList {
         }
         self.slots.push(Slot { begin: end, name_size: 0 });
         self.initials = self.initials.and(Initials::of(name.as_bytes()));
+        Ok(())
+    }
+
+    /// Continues the value of the last field, after a space unless it is empty (RFC 9112, 5.2). Without fields there is
+    /// nothing to continue.
+    ///
+    /// # Errors
+    /// If the value cannot be in a head, or the list is full. Then nothing was added.
+    pub fn fold(&mut self, more: &[u8]) -> Result<(), InvalidField> {
+        check_value(more)?;
+        let Some((_, value)) = self.fields().iter().last() else { return Ok(()) };
+        let blank: &[u8] = if value.is_empty() { b"" } else { b" " };
+        let end = position(self.text.len() + blank.len() + more.len())?;
+        self.text.truncate(self.text.len().saturating_sub(2));
+        for piece in [blank, more, b"\r\n"] {
+            self.text.extend_from_slice(piece);
+        }
+        if let Some(slot) = self.slots.last_mut() {
+            slot.begin = end;
+        }
         Ok(())
     }
 
@@ -100,6 +139,18 @@ impl FieldList {
     /// Bytes of memory used.
     pub fn cost(&self) -> usize {
         self.text.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+}
+
+/// A position in the text of a list.
+fn position(end: usize) -> Result<u16, InvalidField> {
+    let end = u16::try_from(end).ok().filter(|end| usize::from(*end) <= FIELD_LIST_SIZE);
+    end.ok_or(InvalidField::Room)
+}
+
+impl fmt::Debug for FieldList {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fields().fmt(formatter)
     }
 }
 
@@ -134,6 +185,26 @@ mod tests {
         assert_eq!(fields.after(1).lines(), b"Vary: Accept\r\nX: \r\n");
         assert_eq!(fields.after(2).iter().collect::<Vec<_>>(), [("X", &b""[..])]);
         assert!(fields.after(3).is_empty() && fields.after(9).lines().is_empty());
+    }
+
+    #[test]
+    fn names_stay_as_they_are_spelt_and_values_are_continued() {
+        let mut list = FieldList::new();
+        assert_eq!(list.fold(b"nothing to continue"), Ok(()));
+        assert!(list.is_empty());
+        assert_eq!(list.add_as_spelt("x-A", b"b"), Ok(()));
+        assert_eq!(list.fold(b"c"), Ok(()));
+        assert_eq!(list.add_as_spelt("ETAG", b""), Ok(()));
+        assert_eq!(list.fold(b"d"), Ok(()));
+        assert_eq!(list.fold(b"e\r\nY: f"), Err(InvalidField::Value));
+        assert_eq!(list.add_as_spelt("z z", b""), Err(InvalidField::Name));
+        assert_eq!(list.fields().lines(), b"x-A: b c\r\nETAG: d\r\n");
+        assert_eq!(list.fields().first("etag"), Some(&b"d"[..]));
+        let room = FIELD_LIST_SIZE - list.fields().lines().len();
+        assert_eq!(list.fold(&vec![b'x'; room]), Err(InvalidField::Room));
+        assert_eq!(list.fold(&vec![b'x'; room - 1]), Ok(()));
+        assert_eq!(list.fields().lines().len(), FIELD_LIST_SIZE);
+        assert_eq!(list.fold(b""), Err(InvalidField::Room));
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub fn append_status_line(out: &mut Vec<u8>, status: Status) {
 /// If the name or value cannot be in a head. Then nothing is written.
 pub fn append_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), InvalidField> {
     check_field(name, value)?;
-    write_field(out, name, value);
+    write_name(out, name);
+    write_value(out, value);
     Ok(())
 }
 
@@ -74,19 +75,16 @@ pub fn check_field(name: &str, value: &[u8]) -> Result<(), InvalidField> {
     if name.is_empty() || scan::token(name.as_bytes(), 0) != name.len() {
         return Err(InvalidField::Name);
     }
-    if scan::value(value, 0) != value.len() {
-        return Err(InvalidField::Value);
-    }
-    Ok(())
+    check_value(value)
 }
 
-/// Writes a field that was checked.
-pub(super) fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    write_name(out, name);
-    write_value(out, value);
+/// Whether a value can be that of a field.
+pub(super) fn check_value(value: &[u8]) -> Result<(), InvalidField> {
+    if scan::value(value, 0) == value.len() { Ok(()) } else { Err(InvalidField::Value) }
 }
 
-fn write_value(out: &mut Vec<u8>, value: &[u8]) {
+/// Writes the value of a field that was checked, and the end of its line.
+pub(super) fn write_value(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");

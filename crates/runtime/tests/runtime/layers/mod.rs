@@ -3,10 +3,12 @@
 mod client;
 mod handshakes;
 mod outbound;
+mod posting;
 mod scramble;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use runtime::RemoteAddress;
 use runtime::mailbox::{Role, Waking, mesh};
@@ -15,6 +17,7 @@ use runtime::service::{
     Beginning, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
     Service, ServiceContext,
 };
+use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
 use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
@@ -42,6 +45,9 @@ struct Shout {
     calls: u64,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
+    ids: Vec<ProcessId>,
+    /// A text that is posted to all of them at the end of the turn.
+    posts: Option<Rc<[u8]>>,
 }
 
 /// A connection, before and after its handshake.
@@ -90,6 +96,7 @@ impl Service for Shout {
             context.output.put(GREETING);
         }
         context.set_deadline_after_ms(60_000);
+        self.ids.push(context.id);
         Some(if listener.0 == 1 { Kind::Speaking } else { Kind::Handshaking })
     }
 
@@ -148,6 +155,14 @@ impl Service for Shout {
         match event {
             Event::InputEnded | Event::DeadlineReached => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    fn on_turn_end(&mut self, context: &mut ServiceContext<'_, ()>) {
+        if let Some(text) = self.posts.take() {
+            for id in &self.ids {
+                context.queue(*id, &text, usize::MAX).unwrap();
+            }
         }
     }
 }

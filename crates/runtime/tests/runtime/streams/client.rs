@@ -1,7 +1,7 @@
 //! A client of the multiplexing protocol, and the world it is in.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use runtime::mailbox::{Role, Waking, mesh};
@@ -17,6 +17,8 @@ use crate::streams::mux::Mux;
 use crate::streams::protocol::{
     DATA, END, HEAD, INPUT_WINDOW, OPEN, OUTPUT_WINDOW, REFUSED, RESET, WINDOW, first_frame, frame,
 };
+
+const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// What a client has seen of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +163,7 @@ impl Stage {
             silent: Silence::Trusted,
         };
         scheduler.listen(&listen).unwrap();
-        scheduler.service().file = Some(file());
+        scheduler.service().file = Some(file("file-of-streams", &file_bytes()));
         Self { world, scheduler }
     }
 
@@ -207,20 +209,32 @@ pub(crate) fn file_bytes() -> Vec<u8> {
     (0..5_000).map(|at| b'0' + (at % 10) as u8).collect()
 }
 
-fn file() -> FileRegion {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let path = folder.join("file-of-streams");
-    let bytes = file_bytes();
+fn file(name: &str, bytes: &[u8]) -> FileRegion {
+    let path = Path::new(FOLDER).join(name);
     // Tests run at the same time: the file is never seen half written.
-    if std::fs::read(&path).ok().as_ref() != Some(&bytes) {
-        let new = folder.join(format!("file-of-streams-{:?}", std::thread::current().id()));
-        std::fs::write(&new, &bytes).unwrap();
+    if std::fs::read(&path).ok().as_deref() != Some(bytes) {
+        let new = path.with_extension(format!("{:?}", std::thread::current().id()));
+        std::fs::write(&new, bytes).unwrap();
         std::fs::rename(&new, &path).unwrap();
     }
-    let root = Directory::open(folder).unwrap();
-    let file = root.open_beneath(Path::new("file-of-streams"), Symlinks::Refuse).unwrap();
-    let name = FileName { root: 0, relative: "file-of-streams".into() };
-    FileRegion { file: Rc::new(file), name, offset: 0, length: bytes.len() as u64 }
+    region(name, bytes.len() as u64)
+}
+
+/// A file that the kernel has only on the disk, and its path.
+pub(crate) fn unread_file(bytes: &[u8]) -> (FileRegion, PathBuf) {
+    let path = Path::new(FOLDER).join("unread-file-of-streams");
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::OpenOptions::new().read(true).open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    (region("unread-file-of-streams", bytes.len() as u64), path)
+}
+
+fn region(name: &str, length: u64) -> FileRegion {
+    let root = Directory::open(Path::new(FOLDER)).unwrap();
+    let file = root.open_beneath(Path::new(name), Symlinks::Refuse).unwrap();
+    let name = FileName { root: 0, relative: name.into() };
+    FileRegion { file: Rc::new(file), name, offset: 0, length }
 }
 
 fn address() -> ListenAddress {

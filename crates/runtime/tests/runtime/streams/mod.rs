@@ -4,6 +4,7 @@
 //! lost, doubled or swapped, each side learns the end of the other, and nothing is left.
 
 mod client;
+mod memory;
 mod mux;
 mod protocol;
 
@@ -13,8 +14,10 @@ use runtime::service::CloseReason;
 use runtime::streams::NotOpened;
 use world::{ClientState, Faults, Random};
 
-use crate::streams::client::{Client, Seen, Stage, file_bytes};
-use crate::streams::protocol::{ACTS, Act, GREETING, LARGE, OUTPUT_WINDOW, act_of};
+use crate::streams::client::{Client, Seen, Stage, file_bytes, unread_file};
+use crate::streams::protocol::{
+    ACTS, Act, DATA, GREETING, LARGE, OUTPUT_WINDOW, PANIC, act_of, first_frame, frame,
+};
 
 /// The number of the first stream that does this.
 fn number_of(act: Act) -> u16 {
@@ -103,6 +106,28 @@ fn answers_of_many_streams_in_a_turn_are_one_write_and_their_carrier_is_told_onc
 }
 
 #[test]
+fn streams_take_turns_frame_by_frame() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = stage.client().unwrap();
+    let numbers = [0, 1].map(|more| number_of(Act::Large) + ACTS * more);
+    for number in numbers {
+        client.open(&stage.world, number, b"");
+    }
+    client.step(&stage.world, 100);
+    stage.rest();
+    let wire = stage.world.client_received(client.id);
+    let (mut order, mut rest) = (Vec::new(), &*wire);
+    while let Some((kind, number, _, length)) = first_frame(rest) {
+        if kind == DATA {
+            order.push(number);
+        }
+        rest = &rest[length..];
+    }
+    // Until their windows are closed.
+    assert_eq!(order, numbers.repeat(4));
+}
+
+#[test]
 fn a_reset_ends_its_stream_and_the_end_of_a_carrier_ends_all() {
     let mut stage = Stage::new(1, Faults::none());
     let mut client = stage.client().unwrap();
@@ -121,6 +146,63 @@ fn a_reset_ends_its_stream_and_the_end_of_a_carrier_ends_all() {
     stage.world.client_reset(client.id);
     stage.rest();
     assert_eq!(stage.scheduler.service().streams_closed, [CloseReason::Failed; 3]);
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn a_panic_of_a_carrier_ends_its_streams_and_nobody_elses() {
+    let mut stage = Stage::new(1, Faults::none());
+    let mut client = stage.client().unwrap();
+    let mut other = stage.client().unwrap();
+    let (late, large) = (number_of(Act::Late), number_of(Act::Large));
+    client.open(&stage.world, late, b"hello");
+    client.open(&stage.world, large, b"");
+    other.open(&stage.world, late, b"hello");
+    stage.talk(&mut client, 2);
+    assert!(stage.scheduler.stats().buffered_bytes > 0, "output of a stream waits");
+    let mut wire = Vec::new();
+    frame(PANIC, late, b"", &mut wire);
+    stage.world.client_send(client.id, &wire);
+    stage.rest();
+    assert_eq!(stage.world.client_state(client.id), ClientState::Reset);
+    assert_eq!(stage.scheduler.service().streams_closed, [CloseReason::Failed; 2]);
+    assert_eq!((stage.closed(CloseReason::Panicked), stage.scheduler.stats().panics), (1, 1));
+    assert_eq!(stage.scheduler.stats().buffered_bytes, 0);
+    stage.talk(&mut other, 100);
+    assert_eq!(other.dialogs[&late].heard, b"LATE");
+    stage.world.client_close(other.id);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+#[test]
+fn a_stream_waits_for_its_file_and_the_others_do_not() {
+    let mut stage = Stage::new(1, Faults::none());
+    let (region, path) = unread_file(&text(3_000));
+    // A file system in memory has all files there.
+    let is_cold = !region.file.read_ready(0, 3_000);
+    stage.scheduler.service().file = Some(region);
+    let mut client = stage.client().unwrap();
+    let (file, echo) = (number_of(Act::File), number_of(Act::Echo));
+    client.open(&stage.world, file, b"");
+    client.step(&stage.world, 100);
+    stage.rest();
+    let asked = u64::from(is_cold);
+    assert_eq!(stage.scheduler.stats().files_cold, asked, "its service was asked for it, once");
+    client.open(&stage.world, echo, b"meanwhile");
+    for _ in 0..5 {
+        client.step(&stage.world, 100);
+        stage.rest();
+    }
+    assert_eq!(client.dialogs[&echo].heard, b"MEANWHILE");
+    let waiting = &client.dialogs[&file];
+    assert_eq!((&*waiting.head, waiting.heard.is_empty()), (GREETING, is_cold));
+    let content = std::fs::read(&path).unwrap();
+    stage.talk(&mut client, 50);
+    assert!(client.dialogs[&file].heard == [&*content, b"after the file"].concat());
+    assert_eq!(client.dialogs[&file].seen, Seen::End);
+    stage.world.client_close(client.id);
+    stage.rest();
     stage.assert_nothing_is_left();
 }
 

@@ -12,8 +12,8 @@ use runtime::streams::{Ending, StreamId, Then, Waiting};
 use sys::socket::Peer;
 
 use crate::streams::protocol::{
-    Act, DATA, END, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, REFUSED, RESET,
-    WINDOW, act_of, first_frame, frame,
+    Act, DATA, END, GREETING, HEAD, INPUT_WINDOW, LARGE, OPEN, OUTPUT_WINDOW, PANIC, REFUSED,
+    RESET, SHARED, WINDOW, act_of, first_frame, frame,
 };
 
 /// Most bytes of a frame.
@@ -107,6 +107,7 @@ impl Carrier {
                 held.window += usize::from(u16::from_be_bytes([content[0], content[1]]));
                 streams.put_back(held.id);
             }
+            PANIC => std::panic::resume_unwind(Box::new("a carrier panics")),
             kind => panic!("a frame of kind {kind}"),
         }
     }
@@ -204,8 +205,9 @@ impl Talk {
             }
             (Event::DeadlineReached, Act::PostedEcho) => Next::Finish,
             (Event::InputEnded, Act::Large) => {
-                let bytes = vec![b'L'; LARGE].into();
-                context.output.put_shared(SharedBytes { bytes, start: 0, end: LARGE });
+                context.output.put(&[b'L'; LARGE - SHARED]);
+                let bytes = vec![b'L'; SHARED].into();
+                context.output.put_shared(SharedBytes { bytes, start: 0, end: SHARED });
                 self.said = true;
                 Next::Park
             }
@@ -271,6 +273,7 @@ impl Service for Mux {
     fn on_carry(&mut self, ticket: u64, context: &mut Context<'_, ()>) -> Option<Process> {
         let act = act_of(u16::try_from(ticket).unwrap());
         if act == Act::Refuse {
+            context.output.put(b"this reaches nobody");
             return None;
         }
         context.output.put_head(GREETING);

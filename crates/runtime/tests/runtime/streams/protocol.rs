@@ -10,6 +10,8 @@ pub(crate) const RESET: u8 = 4;
 pub(crate) const WINDOW: u8 = 5;
 pub(crate) const HEAD: u8 = 6;
 pub(crate) const REFUSED: u8 = 7;
+/// Makes the carrier panic.
+pub(crate) const PANIC: u8 = 8;
 
 /// Bytes of input that may be on the way to a stream, or unread there.
 pub(crate) const INPUT_WINDOW: usize = 300;
@@ -22,6 +24,9 @@ const FRAME_HEAD: usize = 5;
 
 /// Bytes of the answer of [`Act::Large`].
 pub(crate) const LARGE: usize = 20_000;
+
+/// Its last bytes, which are queued by reference.
+pub(crate) const SHARED: usize = 17_000;
 
 /// The head of every stream.
 pub(crate) const GREETING: &[u8] = b"head";

@@ -1,0 +1,154 @@
+//! A certificate as data: names, validity, issuer, and what identifies it.
+//!
+//! Owns which fields are read and how they are shown. Pure. It proves nothing: whether a chain leads to an authority
+//! is for rustls to say. It uses nothing else of this crate but moments, so that the part of a server that reads
+//! certificate files can use it as well.
+
+mod der;
+mod distinguished;
+mod time;
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use crate::limits::NAMES_READ;
+use crate::moment::Moment;
+use der::{Element, Reader};
+
+/// What a certificate says (RFC 5280 section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The subject, as `CN=example.org, O=...`; often empty.
+    pub subject: String,
+    /// The issuer, in the same form.
+    pub issuer: String,
+    /// DNS names and addresses of the subject's alternative names, as text. Other kinds are left out.
+    pub names: Vec<String>,
+    /// The first second of its validity.
+    pub not_before: Moment,
+    /// The last second of its validity.
+    pub not_after: Moment,
+    /// The bytes of the serial number, as they are encoded.
+    pub serial: Vec<u8>,
+    /// The key identifier of the authority (RFC 5280 section 4.2.1.1).
+    pub authority_key: Option<Vec<u8>>,
+    /// SHA-256 of the whole certificate.
+    pub fingerprint: [u8; 32],
+}
+
+/// The bytes are not a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("it is not an X.509 certificate in DER")
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// `subjectAltName`, 2.5.29.17.
+const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+/// `authorityKeyIdentifier`, 2.5.29.35.
+const AUTHORITY_KEY: &[u8] = &[0x55, 0x1d, 0x23];
+
+impl Certificate {
+    /// Reads a certificate in DER.
+    ///
+    /// # Errors
+    /// If it is malformed, or bytes follow it.
+    pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut outer = Reader::new(bytes);
+        let certificate = outer.expect(der::SEQUENCE)?;
+        outer.end()?;
+        let mut signed = Reader::new(Reader::new(certificate).expect(der::SEQUENCE)?);
+        signed.optional(der::CONTEXT_0)?;
+        let serial = signed.expect(der::INTEGER)?.to_vec();
+        signed.expect(der::SEQUENCE)?;
+        let issuer = distinguished::text(signed.expect(der::SEQUENCE)?)?;
+        let mut validity = Reader::new(signed.expect(der::SEQUENCE)?);
+        let (not_before, not_after) =
+            (time::read(validity.next()?)?, time::read(validity.next()?)?);
+        let subject = distinguished::text(signed.expect(der::SEQUENCE)?)?;
+        signed.expect(der::SEQUENCE)?;
+        signed.optional(der::CONTEXT_PRIMITIVE_1)?;
+        signed.optional(der::CONTEXT_PRIMITIVE_2)?;
+        let mut read = Self {
+            subject,
+            issuer,
+            names: Vec::new(),
+            not_before,
+            not_after,
+            serial,
+            authority_key: None,
+            fingerprint: Sha256::digest(bytes).into(),
+        };
+        if let Some(extensions) = signed.optional(der::CONTEXT_3)? {
+            read.read_extensions(extensions)?;
+        }
+        Ok(read)
+    }
+
+    fn read_extensions(&mut self, tagged: &[u8]) -> Result<(), Malformed> {
+        let mut extensions = Reader::new(Reader::new(tagged).expect(der::SEQUENCE)?);
+        while !extensions.is_empty() {
+            let mut extension = Reader::new(extensions.expect(der::SEQUENCE)?);
+            let kind = extension.expect(der::OBJECT_IDENTIFIER)?;
+            extension.optional(der::BOOLEAN)?;
+            let value = extension.expect(der::OCTET_STRING)?;
+            match kind {
+                ALTERNATIVE_NAMES => self.names = alternative_names(value)?,
+                AUTHORITY_KEY => {
+                    let mut fields = Reader::new(Reader::new(value).expect(der::SEQUENCE)?);
+                    self.authority_key =
+                        fields.optional(der::CONTEXT_PRIMITIVE_0)?.map(<[u8]>::to_vec);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What identifies it in requests about its renewal (RFC 9773 section 4.1). None if it does not name the key of
+    /// its authority.
+    #[must_use]
+    pub fn renewal_identifier(&self) -> Option<String> {
+        let key = BASE64_URL_SAFE_NO_PAD.encode(self.authority_key.as_ref()?);
+        Some(format!("{key}.{}", BASE64_URL_SAFE_NO_PAD.encode(&self.serial)))
+    }
+}
+
+/// Names are visible characters of ASCII (RFC 5280 section 4.2.1.6), so one with other bytes is malformed. This keeps
+/// line ends out of logs as well.
+fn alternative_names(value: &[u8]) -> Result<Vec<String>, Malformed> {
+    let mut entries = Reader::new(Reader::new(value).expect(der::SEQUENCE)?);
+    let mut names = Vec::new();
+    while !entries.is_empty() {
+        match entries.next()? {
+            Element { tag: der::CONTEXT_PRIMITIVE_2, body } => {
+                let is_visible = body.iter().all(u8::is_ascii_graphic);
+                let text = str::from_utf8(body).ok().filter(|_| is_visible);
+                names.push(text.ok_or(Malformed)?.to_ascii_lowercase());
+            }
+            Element { tag: der::CONTEXT_PRIMITIVE_7, body } => names.push(address(body)?),
+            _ => {}
+        }
+        if names.len() > NAMES_READ {
+            return Err(Malformed);
+        }
+    }
+    Ok(names)
+}
+
+fn address(bytes: &[u8]) -> Result<String, Malformed> {
+    if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
+        return Ok(Ipv4Addr::from(bytes).to_string());
+    }
+    let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| Malformed)?;
+    Ok(Ipv6Addr::from(bytes).to_string())
+}

@@ -1,0 +1,371 @@
+//! The control thread: looks at every certificate, does what the schedule says, and waits.
+//!
+//! Owns what is known about each certificate between two looks. It decides nothing that `schedule` and `ledger` decide.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::Duration;
+
+use crate::attempt::Attempt;
+use crate::authority::Line;
+use crate::clock;
+use crate::ending::{Ended, Ending};
+use crate::failure::Failure;
+use crate::keeping::Kept;
+use crate::ledger::{Failed, Ledger, Renewal};
+use crate::limits::{FOLLOWER_LOOK, LOOK, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S};
+use crate::moment::{Moment, Share};
+use crate::names::Names;
+use crate::schedule::{self, Facts, Plan, Turn, Window};
+use crate::settings::Settings;
+use crate::sink::{Event, IssuedCertificate, Severity, Sink};
+use crate::state::{Lock, State, Stored};
+use crate::status::{Board, CertificateStatus};
+
+/// What the control thread works with.
+pub(crate) struct Control {
+    settings: Settings,
+    sink: Box<dyn Sink>,
+    state: State,
+    line: Line,
+    ending: Ending,
+    board: Board,
+    lock: Option<Lock>,
+    ledger: Ledger,
+    /// The certificates in use, by key.
+    kept: BTreeMap<String, Kept>,
+    /// Why the state directory could not be written last, so that it is told once.
+    not_stored: Option<String>,
+}
+
+/// Who orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Leads,
+    Follows,
+}
+
+impl Control {
+    /// Opens the state directory and passes its certificates on.
+    pub(crate) fn open(
+        settings: Settings,
+        sink: Box<dyn Sink>,
+        line: Line,
+        ending: Ending,
+        board: Board,
+    ) -> io::Result<Self> {
+        let state = State::open(&settings.state)?;
+        let mut control = Self {
+            settings,
+            sink,
+            state,
+            line,
+            ending,
+            board,
+            lock: None,
+            ledger: Ledger::default(),
+            kept: BTreeMap::new(),
+            not_stored: None,
+        };
+        control.lock = control.state.lock()?;
+        control.load();
+        let event = if control.lock.is_some() { Event::Leads } else { Event::Follows };
+        control.sink.tell(event);
+        control.show();
+        Ok(control)
+    }
+
+    /// Until the server ends.
+    pub(crate) fn run(mut self) {
+        while let Ok(pause) = self.look() {
+            self.show();
+            if self.ending.wait_or_woken(pause).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// One look at every certificate; how long to wait before the next.
+    fn look(&mut self) -> Result<Duration, Ended> {
+        if self.role() == Role::Follows {
+            self.load();
+            return Ok(FOLLOWER_LOOK);
+        }
+        self.ledger.on_time(clock::now());
+        let mut pause = LOOK;
+        for index in 0..self.settings.certificates.len() {
+            self.ending.check()?;
+            let Some(names) = self.settings.certificates.get(index).cloned() else { break };
+            self.restore(&names);
+            self.ask_window(&names)?;
+            if self.plan(&names).at <= clock::now() {
+                self.attempt(&names)?;
+            }
+            pause = pause.min(self.plan(&names).at.after(clock::now()));
+        }
+        // A second, so that a plan for right now is not a busy loop.
+        Ok(pause.max(Duration::from_secs(1)))
+    }
+
+    /// Whether this server orders. It does as soon as no other has the lock.
+    fn role(&mut self) -> Role {
+        if self.lock.is_some() {
+            return Role::Leads;
+        }
+        match self.state.lock() {
+            Ok(Some(lock)) => {
+                self.lock = Some(lock);
+                self.load();
+                self.sink.tell(Event::Leads);
+                Role::Leads
+            }
+            Ok(None) => Role::Follows,
+            Err(error) => {
+                self.report_not_stored(&error);
+                Role::Follows
+            }
+        }
+    }
+
+    /// Reads the ledger and the certificates, and passes on those that are new.
+    fn load(&mut self) {
+        match self.state.read(&Stored::Ledger) {
+            Ok(bytes) => {
+                let ledger = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+                self.ledger = ledger.map(Option::unwrap_or_default).unwrap_or_else(|error| {
+                    self.unreadable("ledger.json".to_owned(), error.to_string());
+                    Ledger::default()
+                });
+            }
+            Err(error) => self.unreadable("ledger.json".to_owned(), error.to_string()),
+        }
+        let keys: BTreeSet<&str> = self.settings.certificates.iter().map(Names::key).collect();
+        self.ledger.keep_only(&keys);
+        for names in self.settings.certificates.clone() {
+            self.load_certificate(&names);
+        }
+    }
+
+    fn load_certificate(&mut self, names: &Names) {
+        let pem = match self.state.read(&Stored::Certificate(names.key())) {
+            Ok(Some(pem)) => pem,
+            Ok(None) => return,
+            Err(error) => return self.unreadable(names.to_string(), error.to_string()),
+        };
+        if self.kept.get(names.key()).is_some_and(|kept| kept.pem == pem) {
+            return;
+        }
+        match Kept::read(pem, names) {
+            Ok((kept, issued)) => {
+                self.sink
+                    .tell(Event::Loaded { names: names.clone(), not_after: kept.facts.not_after });
+                self.put_in_use(names, kept, issued);
+            }
+            Err(error) => self.unreadable(names.to_string(), error.to_string()),
+        }
+    }
+
+    fn put_in_use(&mut self, names: &Names, kept: Kept, issued: IssuedCertificate) {
+        self.kept.insert(names.key().to_owned(), kept);
+        self.sink.use_certificate(issued);
+    }
+
+    fn unreadable(&mut self, what: String, error: String) {
+        self.sink.tell(Event::Unreadable { what, error });
+    }
+
+    /// Writes the file of a certificate that is in use but not in the directory: somebody removed it, or the disk was
+    /// full.
+    fn restore(&mut self, names: &Names) {
+        let stored = Stored::Certificate(names.key());
+        let Some(kept) = self.kept.get(names.key()) else { return };
+        if self.state.has(&stored) && !self.state.has(&Stored::Order(names.key())) {
+            return;
+        }
+        let pem = kept.pem.clone();
+        if self.state.read(&stored).ok().flatten().as_ref() != Some(&pem) {
+            let written = self.state.write(&stored, &pem);
+            self.on_written(written);
+        }
+    }
+
+    /// Asks the authority when to renew, if it is time to ask.
+    fn ask_window(&mut self, names: &Names) -> Result<(), Ended> {
+        let Some(kept) = self.kept.get(names.key()) else { return Ok(()) };
+        let Some(identifier) = kept.facts.renewal_identifier() else { return Ok(()) };
+        let Some(record) = self.ledger.record(names) else { return Ok(()) };
+        let Some(directory) = record.issuer.clone() else { return Ok(()) };
+        let now = clock::now();
+        let last = record.renewal.clone().filter(|renewal| renewal.identifier == identifier);
+        if last.as_ref().is_some_and(|renewal| renewal.ask_at > now) || kept.facts.not_after < now {
+            return Ok(());
+        }
+        let asked =
+            self.line.directory(&directory).and_then(|directory| match directory.renewal_info {
+                Some(url) => Ok(Some(self.line.suggestion(&url, &identifier)?)),
+                None => Ok(None),
+            });
+        let (window, ask_after_s) = match asked {
+            Ok(Some(suggestion)) => (suggestion.window, suggestion.ask_after_s),
+            Ok(None) => (None, WINDOW_ASKED_AGAIN_S),
+            Err(Failure::Ended) => return Err(Ended),
+            // An authority that is not reached now keeps what it said before.
+            Err(_) => (last.and_then(|renewal| renewal.window), WINDOW_ASKED_AGAIN_S),
+        };
+        let renewal = Renewal { identifier, window, ask_at: now.plus(ask_after_s) };
+        self.ledger.record_mut(names).renewal = Some(renewal);
+        self.write_ledger();
+        Ok(())
+    }
+
+    fn plan(&self, names: &Names) -> Plan {
+        let now = clock::now();
+        let record = self.ledger.record(names);
+        let kept = self.kept.get(names.key());
+        let allowed_at = self.ledger.allowed_at(names, now).max(self.turn(names, now).at);
+        schedule::plan(&Facts {
+            life: kept.map(Kept::life),
+            window: kept.and_then(|kept| self.window(names, kept)),
+            spread: kept.map_or(Share::NONE, spread),
+            retry_at: record.and_then(|record| record.retry_at),
+            allowed_at,
+        })
+    }
+
+    /// The window for the certificate in use.
+    fn window(&self, names: &Names, kept: &Kept) -> Option<Window> {
+        let renewal = self.ledger.record(names)?.renewal.as_ref()?;
+        let identifier = kept.facts.renewal_identifier()?;
+        renewal.window.filter(|_| renewal.identifier == identifier)
+    }
+
+    fn turn(&self, names: &Names, now: Moment) -> Turn {
+        let failures = self.ledger.record(names).map_or(0, |record| record.failures);
+        let issuers = self.settings.issuers.iter();
+        let held: Vec<_> =
+            issuers.map(|issuer| self.ledger.held_until(&issuer.directory)).collect();
+        schedule::issuer_in_turn(failures, &held, now)
+    }
+
+    fn attempt(&mut self, names: &Names) -> Result<(), Ended> {
+        let turn = self.turn(names, clock::now());
+        let issuer = self.settings.issuers.get(turn.issuer).cloned();
+        let issuer = issuer.expect("a turn is the index of an issuer");
+        let reason = self.plan(names).reason;
+        let directory = issuer.directory.clone();
+        self.sink.tell(Event::Ordering { names: names.clone(), issuer: directory.clone(), reason });
+        self.line.noted().for_each(drop);
+        let mut attempt = Attempt {
+            names,
+            issuer: &issuer,
+            settings: &self.settings,
+            old: self.kept.get(names.key()),
+            line: &self.line,
+            ending: &self.ending,
+            state: &self.state,
+            ledger: &mut self.ledger,
+            sink: self.sink.as_mut(),
+        };
+        match attempt.run() {
+            Ok((kept, issued)) => self.on_issued(names, directory, kept, issued),
+            Err(Failure::Ended) => return Err(Ended),
+            Err(failure) => self.on_failed(names, directory, &failure),
+        }
+        Ok(())
+    }
+
+    fn on_issued(
+        &mut self,
+        names: &Names,
+        directory: String,
+        kept: Kept,
+        issued: IssuedCertificate,
+    ) {
+        let (not_after, pem) = (kept.facts.not_after, kept.pem.clone());
+        self.put_in_use(names, kept, issued);
+        self.ledger.on_issued(names, &directory);
+        // The order is forgotten only when its certificate is safe: until then a restart gets it again.
+        let stored = self.state.write(&Stored::Certificate(names.key()), &pem);
+        let stored = stored.and_then(|()| self.state.remove(&Stored::Order(names.key())));
+        self.on_written(stored);
+        if self.plan(names).at <= clock::now() {
+            // Without this the next look would order again, and again.
+            return self.on_failed(names, directory, &Failure::Clock);
+        }
+        self.write_ledger();
+        self.show();
+        self.sink.tell(Event::Issued { names: names.clone(), issuer: directory, not_after });
+    }
+
+    fn on_failed(&mut self, names: &Names, directory: String, failure: &Failure) {
+        let now = clock::now();
+        let asked = self.line.noted().filter(|note| matches!(note.status, 429 | 503)).last();
+        if let Some(seconds) = asked.and_then(|note| note.retry_after_s) {
+            self.ledger.on_hold(&directory, seconds, now);
+        }
+        if let Failure::NotStored(error) = failure {
+            let record = self.ledger.record_mut(names);
+            record.retry_at = Some(now.plus(RETRY_FIRST_S));
+            record.error = Some(failure.line());
+            self.show();
+            return self.report_not_stored(error);
+        }
+        let jitter = Share::from_bits(fastrand::u32(..));
+        let failed = Failed { names: failure.failed_names(), error: failure.line(), jitter };
+        self.ledger.on_failed(names, failed, now);
+        self.write_ledger();
+        self.show();
+        let life = self.kept.get(names.key()).map(Kept::life);
+        let is_late = life.is_none_or(|life| life.when_left(RENEWAL_LEFT_LEAST) <= now);
+        self.sink.tell(Event::Failed {
+            names: names.clone(),
+            issuer: directory,
+            error: failure.line(),
+            next: self.plan(names).at,
+            not_after: life.map(|life| life.not_after),
+            severity: if is_late { Severity::Error } else { Severity::Warning },
+        });
+    }
+
+    fn write_ledger(&mut self) {
+        let written = self.state.write(&Stored::Ledger, &self.ledger.bytes());
+        self.on_written(written);
+    }
+
+    fn on_written(&mut self, written: io::Result<()>) {
+        match written {
+            Ok(()) => self.not_stored = None,
+            Err(error) => self.report_not_stored(&error),
+        }
+    }
+
+    /// Tells that the directory cannot be written, once for each cause.
+    fn report_not_stored(&mut self, error: &io::Error) {
+        let error = error.to_string();
+        if self.not_stored.as_ref() != Some(&error) {
+            self.not_stored = Some(error.clone());
+            self.sink.tell(Event::NotStored { error });
+        }
+    }
+
+    fn show(&self) {
+        let statuses = self.settings.certificates.iter().map(|names| {
+            let record = self.ledger.record(names);
+            CertificateStatus {
+                names: names.clone(),
+                not_after: self.kept.get(names.key()).map(|kept| kept.facts.not_after),
+                issuer: record.and_then(|record| record.issuer.clone()),
+                next_attempt: self.lock.is_some().then(|| self.plan(names).at),
+                failures: record.map_or(0, |record| record.failures),
+                last_error: record.and_then(|record| record.error.clone()),
+            }
+        });
+        self.board.show(statuses.collect());
+    }
+}
+
+/// The place of a certificate in its window: chance, but the same at every look and after a restart.
+fn spread(kept: &Kept) -> Share {
+    let [a, b, c, d, ..] = kept.facts.fingerprint;
+    Share::from_bits(u32::from_be_bytes([a, b, c, d]))
+}

@@ -1,0 +1,112 @@
+//! The beginning and the end of the control thread.
+
+use std::fmt;
+use std::io;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{Builder, JoinHandle};
+
+use crate::agent::Agent;
+use crate::authority::Line;
+use crate::control::Control;
+use crate::ending::Ending;
+use crate::limits::STOP;
+use crate::provider::client_config;
+use crate::settings::{Settings, SettingsError};
+use crate::sink::Sink;
+use crate::status::{Board, CertificateStatus};
+
+/// A running control thread. It ends when this is dropped, without being waited for.
+#[derive(Debug)]
+pub struct Handle {
+    ending: Ending,
+    board: Board,
+    thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
+}
+
+/// Why the control thread cannot start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The settings cannot be used.
+    Settings(SettingsError),
+    /// An additional root is not a certificate.
+    Root(rustls::Error),
+    /// The state directory cannot be opened.
+    State(io::Error),
+    /// There is no thread.
+    Thread(io::Error),
+}
+
+/// Passes the certificates of the state directory on, and starts the control thread, which orders and renews. The
+/// certificates have been passed when this returns, so a server can listen with them.
+///
+/// # Errors
+/// If the settings are wrong or the directory cannot be opened.
+pub fn start(settings: Settings, sink: Box<dyn Sink>) -> Result<Handle, StartError> {
+    settings.check().map_err(StartError::Settings)?;
+    let tls = client_config(&settings.roots).map_err(StartError::Root)?;
+    let (ending, board) = (Ending::default(), Board::default());
+    let (agent, notes) = Agent::new(tls, ending.clone());
+    let control =
+        Control::open(settings, sink, Line { agent, notes }, ending.clone(), board.clone());
+    let control = control.map_err(StartError::State)?;
+    let (running, ended) = channel::<()>();
+    let run = move || {
+        let _running = running;
+        control.run();
+    };
+    let thread = Builder::new().name("acme".to_owned()).spawn(run).map_err(StartError::Thread)?;
+    Ok(Handle { ending, board, thread: Some(thread), ended })
+}
+
+impl Handle {
+    /// The state of each certificate, as of the last look.
+    #[must_use]
+    pub fn status(&self) -> Vec<CertificateStatus> {
+        self.board.read()
+    }
+
+    /// Makes the control thread look at all certificates and files now, instead of within ten minutes.
+    pub fn look_now(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Ends the control thread and waits for it, at most [`STOP`]. A thread that waits longer, for the look-up of a
+    /// name, is left behind: it neither orders nor calls the sink any more, except to withdraw answers.
+    pub fn stop(mut self) {
+        self.ask_to_end();
+        // Nothing is ever sent: the other end is dropped when the thread ends.
+        let _ = self.ended.recv_timeout(STOP);
+        if let Some(thread) = self.thread.take().filter(JoinHandle::is_finished) {
+            // A panic of the thread was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+
+    fn ask_to_end(&self) {
+        self.ending.ask();
+        self.look_now();
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.ask_to_end();
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(error) => error.fmt(out),
+            Self::Root(error) => write!(out, "a root certificate cannot be used: {error}"),
+            Self::State(error) => write!(out, "the state directory cannot be opened: {error}"),
+            Self::Thread(error) => write!(out, "there is no thread for certificates: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}

@@ -1,0 +1,92 @@
+//! A certificate with its key as one file, and the check that the two belong together.
+//!
+//! Owns the form: the key, then the chain, in PEM (RFC 7468). One file, so that no crash can separate them.
+
+use std::fmt;
+
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::{self, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::certificate::{Certificate, Malformed};
+use crate::limits::CHAIN;
+use crate::names::Names;
+use crate::provider::provider;
+use crate::schedule::Life;
+use crate::sink::IssuedCertificate;
+
+/// A certificate in use, as the control thread keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// The content of its file.
+    pub(crate) pem: Vec<u8>,
+    /// What it says.
+    pub(crate) facts: Certificate,
+}
+
+/// Why bytes are not a certificate for some names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum KeepingError {
+    /// They are not PEM, or lack a certificate or a key.
+    Pem(String),
+    /// The chain is longer than [`CHAIN`].
+    Chain,
+    /// The certificate is malformed.
+    Malformed(Malformed),
+    /// The certificate does not name this.
+    Name(String),
+    /// The key is not that of the certificate, or of an unknown kind.
+    Key(String),
+}
+
+impl Kept {
+    /// The content of a file for a chain and a key in PEM.
+    pub(crate) fn join(chain_pem: &str, key_pem: &str) -> Vec<u8> {
+        format!("{}\n{}\n", key_pem.trim_end(), chain_pem.trim_end()).into_bytes()
+    }
+
+    /// Reads the content of a file.
+    pub(crate) fn read(
+        pem: Vec<u8>,
+        names: &Names,
+    ) -> Result<(Self, IssuedCertificate), KeepingError> {
+        let wrong = |error: pem::Error| KeepingError::Pem(error.to_string());
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
+            .take(CHAIN + 1)
+            .collect::<Result<_, _>>()
+            .map_err(wrong)?;
+        let key = PrivateKeyDer::from_pem_slice(&pem).map_err(wrong)?;
+        let first = chain.first().ok_or_else(|| KeepingError::Pem("no certificate".to_owned()))?;
+        if chain.len() > CHAIN {
+            return Err(KeepingError::Chain);
+        }
+        let facts = Certificate::read(first).map_err(KeepingError::Malformed)?;
+        for name in names.iter().map(ToString::to_string) {
+            if !facts.names.contains(&name) {
+                return Err(KeepingError::Name(name));
+            }
+        }
+        CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider())
+            .map_err(|error| KeepingError::Key(error.to_string()))?;
+        let issued = IssuedCertificate { names: names.clone(), chain, key, facts: facts.clone() };
+        Ok((Self { pem, facts }, issued))
+    }
+
+    pub(crate) const fn life(&self) -> Life {
+        Life { not_before: self.facts.not_before, not_after: self.facts.not_after }
+    }
+}
+
+impl fmt::Display for KeepingError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem(error) => write!(out, "it is not PEM with a certificate and a key: {error}"),
+            Self::Chain => write!(out, "its chain has more than {CHAIN} certificates"),
+            Self::Malformed(error) => error.fmt(out),
+            Self::Name(name) => write!(out, "the certificate does not name {name}"),
+            Self::Key(error) => write!(out, "the key does not belong to the certificate: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for KeepingError {}

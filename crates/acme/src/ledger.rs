@@ -1,0 +1,193 @@
+//! The ledger: what was asked of authorities, so that no limit of theirs is exceeded, not even over restarts.
+//!
+//! Owns the counts and the waits of all certificates. Pure: time is an argument, and `state` writes it down. It is
+//! written before an authority is asked, so a server that ends at any moment has counted what it did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{
+    DUPLICATES, DUPLICATES_S, FAILED, FAILED_S, ORDERS, ORDERS_BURST, ORDERS_BURST_S, ORDERS_S,
+    RETRY_AFTER_S,
+};
+use crate::moment::{Moment, Share};
+use crate::names::Names;
+use crate::schedule::{Window, retry_delay_s};
+
+/// All that is remembered about the past.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    /// Orders of the last hours, the oldest first.
+    orders: Vec<Moment>,
+    /// Failed validations of the last hour, by name.
+    failed: BTreeMap<String, Vec<Moment>>,
+    /// Until when issuers asked to be left alone, by directory.
+    held: BTreeMap<String, Moment>,
+    /// By the key of the names.
+    certificates: BTreeMap<String, Record>,
+}
+
+/// What is remembered about one certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    /// Certificates of the last week for these names.
+    issued: Vec<Moment>,
+    /// Failures since the last success.
+    pub failures: u32,
+    /// When to try again.
+    pub retry_at: Option<Moment>,
+    /// The last error, in one line.
+    pub error: Option<String>,
+    /// The directory of the issuer of the certificate in use.
+    pub issuer: Option<String>,
+    /// What the authority said about the certificate in use.
+    pub renewal: Option<Renewal>,
+}
+
+/// The answer of an authority about the renewal of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renewal {
+    /// The certificate that it is about (RFC 9773 section 4.1).
+    pub identifier: String,
+    /// The window, if the authority gave one.
+    pub window: Option<Window>,
+    /// When to ask again.
+    pub ask_at: Moment,
+}
+
+/// A failed attempt.
+#[derive(Clone, Debug)]
+pub struct Failed<'a> {
+    /// The names whose validation failed.
+    pub names: &'a [String],
+    /// The error in one line.
+    pub error: String,
+    /// The jitter of the next wait.
+    pub jitter: Share,
+}
+
+impl Ledger {
+    /// What is remembered about some names.
+    #[must_use]
+    pub fn record(&self, names: &Names) -> Option<&Record> {
+        self.certificates.get(names.key())
+    }
+
+    /// The same, to be changed.
+    pub fn record_mut(&mut self, names: &Names) -> &mut Record {
+        self.certificates.entry(names.key().to_owned()).or_default()
+    }
+
+    /// As it is written down.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("its keys are texts")
+    }
+
+    /// Until when an issuer asked to be left alone.
+    #[must_use]
+    pub fn held_until(&self, directory: &str) -> Option<Moment> {
+        self.held.get(directory).copied()
+    }
+
+    /// Forgets what no limit counts any more. A moment in the future was written by a clock that was wrong: it counts
+    /// as now, so that a clock that is set back neither frees an order nor holds one up for longer than its limit.
+    pub fn on_time(&mut self, now: Moment) {
+        keep(&mut self.orders, now, ORDERS_S);
+        for moments in self.failed.values_mut() {
+            keep(moments, now, FAILED_S);
+        }
+        self.failed.retain(|_, moments| !moments.is_empty());
+        let longest = now.plus(RETRY_AFTER_S);
+        self.held.retain(|_, until| {
+            *until = (*until).min(longest);
+            *until > now
+        });
+        for record in self.certificates.values_mut() {
+            keep(&mut record.issued, now, DUPLICATES_S);
+            record.retry_at = record.retry_at.map(|at| at.min(longest));
+            if let Some(renewal) = &mut record.renewal {
+                renewal.ask_at = renewal.ask_at.min(longest);
+            }
+        }
+    }
+
+    /// Forgets certificates that are no longer configured, unless a limit still counts them.
+    pub fn keep_only(&mut self, keys: &BTreeSet<&str>) {
+        self.certificates
+            .retain(|key, record| keys.contains(key.as_str()) || !record.issued.is_empty());
+    }
+
+    /// The first moment, from now on, at which an order for these names exceeds no limit.
+    #[must_use]
+    pub fn allowed_at(&self, names: &Names, now: Moment) -> Moment {
+        let issued = self.record(names).map_or(&[][..], |record| &record.issued);
+        let failed = names.iter().map(|name| {
+            let moments = self.failed.get(&name.to_string()).map_or(&[][..], Vec::as_slice);
+            free_at(moments, FAILED, FAILED_S)
+        });
+        failed
+            .chain([
+                free_at(&self.orders, ORDERS_BURST, ORDERS_BURST_S),
+                free_at(&self.orders, ORDERS, ORDERS_S),
+                free_at(issued, DUPLICATES, DUPLICATES_S),
+            ])
+            .flatten()
+            .fold(now, Moment::max)
+    }
+
+    /// An order is about to be made.
+    pub fn on_order(&mut self, now: Moment) {
+        self.orders.push(now);
+    }
+
+    /// A certificate for these names is about to be asked for, so it may be issued even if its answer never arrives.
+    pub fn on_finalize(&mut self, names: &Names, now: Moment) {
+        self.record_mut(names).issued.push(now);
+    }
+
+    /// An attempt has failed.
+    pub fn on_failed(&mut self, names: &Names, failed: Failed<'_>, now: Moment) {
+        for name in failed.names {
+            self.failed.entry(name.clone()).or_default().push(now);
+        }
+        let record = self.record_mut(names);
+        record.failures = record.failures.saturating_add(1);
+        record.retry_at = Some(now.plus(retry_delay_s(record.failures, failed.jitter)));
+        record.error = Some(failed.error);
+    }
+
+    /// An authority asks to be left alone for some seconds.
+    pub fn on_hold(&mut self, directory: &str, seconds: i64, now: Moment) {
+        let until = now.plus(seconds.clamp(0, RETRY_AFTER_S));
+        self.held.insert(directory.to_owned(), until);
+    }
+
+    /// An authority has issued a certificate.
+    pub fn on_issued(&mut self, names: &Names, directory: &str) {
+        let record = self.record_mut(names);
+        record.failures = 0;
+        record.retry_at = None;
+        record.error = None;
+        record.renewal = None;
+        record.issuer = Some(directory.to_owned());
+    }
+}
+
+/// Keeps moments that are younger than the span; none of them is in the future.
+fn keep(moments: &mut Vec<Moment>, now: Moment, span_s: i64) {
+    for moment in moments.iter_mut() {
+        *moment = (*moment).min(now);
+    }
+    moments.sort_unstable();
+    moments.retain(|moment| now.since(*moment) < span_s);
+}
+
+/// When fewer than `count` of these moments, which are in order, are younger than the span.
+fn free_at(moments: &[Moment], count: usize, span_s: i64) -> Option<Moment> {
+    let oldest = moments.len().checked_sub(count)?;
+    moments.get(oldest).map(|moment| moment.plus(span_s))
+}

@@ -1,0 +1,43 @@
+//! Certificates by themselves: ACME (RFC 8555) on a control thread.
+//!
+//! `start` -> `control` (a thread that looks, and waits) -> `schedule` and `ledger` (pure: what is to be done, and
+//! when it may) -> `attempt` -> `validation` -> `proof`; beside them `authority` and `agent` (requests), `state` and
+//! `keeping` (files). What the server has to do is the trait `Sink`.
+//!
+//! The crate owns accounts, orders and the directory that keeps certificates. It knows no scheduler and no mailbox,
+//! and answers no request: it says what is to be answered. `certificate` reads certificates for whoever needs it.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod attempt;
+mod authority;
+pub mod certificate;
+mod clock;
+mod control;
+mod ending;
+mod failure;
+mod handle;
+mod keeping;
+pub mod ledger;
+pub mod limits;
+mod moment;
+mod names;
+mod proof;
+mod provider;
+mod retry_after;
+pub mod schedule;
+mod settings;
+mod sink;
+mod state;
+mod status;
+mod validation;
+
+pub use certificate::Certificate;
+pub use handle::{Handle, StartError, start};
+pub use moment::{Moment, Share};
+pub use names::{Name, NameError, Names, NamesError};
+pub use settings::{
+    ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, Settings, SettingsError, Terms,
+};
+pub use sink::{Answer, Confirmation, Event, IssuedCertificate, Severity, Sink};
+pub use status::CertificateStatus;

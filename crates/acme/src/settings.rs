@@ -1,0 +1,187 @@
+//! What an administrator decides: names, issuers, challenges, and where the state is kept.
+//!
+//! Plain data, and the check of it. Opens no file.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rustls_pki_types::CertificateDer;
+
+use crate::limits::{CERTIFICATES, ISSUERS};
+use crate::names::{Name, Names};
+
+/// The directory of Let's Encrypt.
+pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+
+/// Everything that `start` needs to know.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The certificates. One for each name is best: then a name that fails holds up no other.
+    pub certificates: Vec<Names>,
+    /// The issuers in the order in which they are asked; at least one.
+    pub issuers: Vec<Issuer>,
+    /// Where an authority can write to; most of them no longer do.
+    pub email: Option<String>,
+    /// The profile of certificates, such as `shortlived`. An issuer that does not offer it issues its own default. For
+    /// addresses without a profile it is `shortlived`, because others have none.
+    pub profile: Option<String>,
+    /// The challenges that may be used, the preferred one first. After a failure the next one is tried.
+    pub challenges: Vec<ChallengeKind>,
+    /// The directory that keeps accounts, certificates and keys. Servers that share it never order both.
+    pub state: PathBuf,
+    /// Authorities that are trusted for the connections to issuers, besides the public ones: for issuers of one's own,
+    /// and tests.
+    pub roots: Vec<CertificateDer<'static>>,
+    /// Whether the administrator agrees to the terms of the issuers.
+    pub terms: Terms,
+}
+
+/// Whether the terms of the issuers are agreed to. Without that, no account can be made (RFC 8555 section 7.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// They are.
+    Agreed,
+    /// They are not.
+    NotAgreed,
+}
+
+/// An authority that issues certificates by ACME.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    /// The URL of its directory (RFC 8555 section 7.1.1); `https` only.
+    pub directory: String,
+    /// The account with the authority that the ACME account belongs to, where it asks for one (RFC 8555 section 7.3.4).
+    pub external_account: Option<ExternalAccount>,
+}
+
+/// An account with an authority outside of ACME.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExternalAccount {
+    /// Its key identifier.
+    pub id: String,
+    /// Its key, decoded.
+    pub key: Vec<u8>,
+}
+
+impl fmt::Debug for ExternalAccount {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ExternalAccount").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// How a name is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChallengeKind {
+    /// A file that is answered on port 80 (RFC 8555 section 8.3).
+    Http01,
+    /// A certificate that is shown on port 443 (RFC 8737).
+    TlsAlpn01,
+    /// A lasting record in DNS that names the account. The administrator sets it once; the event `RecordNeeded` says
+    /// which.
+    DnsPersist01,
+}
+
+impl ChallengeKind {
+    /// Its name in ACME.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http01 => "http-01",
+            Self::TlsAlpn01 => "tls-alpn-01",
+            Self::DnsPersist01 => "dns-persist-01",
+        }
+    }
+
+    /// Whether it can prove a name of this kind: HTTP and TLS prove no wildcard (RFC 8555 section 8.3, RFC 8737
+    /// section 3), DNS no address.
+    #[must_use]
+    pub const fn can_prove(self, name: &Name) -> bool {
+        match self {
+            Self::Http01 | Self::TlsAlpn01 => !matches!(name, Name::Wildcard(_)),
+            Self::DnsPersist01 => !matches!(name, Name::Address(_)),
+        }
+    }
+}
+
+/// Why settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingsError {
+    /// The terms of the issuers are not agreed to.
+    Terms,
+    /// No certificate, or more than [`CERTIFICATES`].
+    Certificates,
+    /// The same names twice.
+    Twice(String),
+    /// No issuer, or more than [`ISSUERS`].
+    Issuers,
+    /// The URL of an issuer does not begin with `https://`.
+    Directory(String),
+    /// No challenge can prove a name.
+    Unprovable(String),
+}
+
+impl Settings {
+    /// Settings with Let's Encrypt as issuer and a certificate for each name, proved on port 80 or 443. The terms are
+    /// not agreed to.
+    #[must_use]
+    pub fn new(names: impl IntoIterator<Item = Name>, state: PathBuf) -> Self {
+        let one = |name| Names::new([name]).expect("one name is neither none nor too many");
+        Self {
+            certificates: names.into_iter().map(one).collect(),
+            issuers: vec![Issuer { directory: LETS_ENCRYPT.to_owned(), external_account: None }],
+            email: None,
+            profile: None,
+            challenges: vec![ChallengeKind::Http01, ChallengeKind::TlsAlpn01],
+            state,
+            roots: Vec::new(),
+            terms: Terms::NotAgreed,
+        }
+    }
+
+    /// Checks the settings without opening anything.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.terms == Terms::NotAgreed {
+            return Err(SettingsError::Terms);
+        }
+        if self.certificates.is_empty() || self.certificates.len() > CERTIFICATES {
+            return Err(SettingsError::Certificates);
+        }
+        if self.issuers.is_empty() || self.issuers.len() > ISSUERS {
+            return Err(SettingsError::Issuers);
+        }
+        let is_secure = |issuer: &&Issuer| !issuer.directory.starts_with("https://");
+        if let Some(issuer) = self.issuers.iter().find(is_secure) {
+            return Err(SettingsError::Directory(issuer.directory.clone()));
+        }
+        let mut keys: Vec<_> = self.certificates.iter().map(Names::key).collect();
+        keys.sort_unstable();
+        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(SettingsError::Twice(pair[0].to_owned()));
+        }
+        let provable = |name: &Name| self.challenges.iter().any(|kind| kind.can_prove(name));
+        let unprovable =
+            self.certificates.iter().flat_map(Names::iter).find(|name| !provable(name));
+        unprovable.map_or(Ok(()), |name| Err(SettingsError::Unprovable(name.to_string())))
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Terms => out.write_str("the terms of the issuers are not agreed to"),
+            Self::Certificates => write!(out, "there have to be 1 to {CERTIFICATES} certificates"),
+            Self::Twice(key) => write!(out, "the names of {key} are there twice"),
+            Self::Issuers => write!(out, "there have to be 1 to {ISSUERS} issuers"),
+            Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),
+            Self::Unprovable(name) => write!(
+                out,
+                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 or tls-alpn-01"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}

@@ -1,0 +1,186 @@
+//! The state directory: files that are whole or not there, and the lock that lets one server order.
+//!
+//! Owns names, modes and the replacement of files. Knows nothing of their content. Only the server with the lock
+//! writes.
+#![expect(
+    clippy::disallowed_types,
+    reason = "its files are opened, read and closed on the control thread"
+)]
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::limits::FILE_BYTES;
+
+/// The folders in the directory.
+const FOLDERS: [&str; 3] = ["accounts", "certificates", "orders"];
+
+/// The directory.
+#[derive(Debug)]
+pub(crate) struct State {
+    path: PathBuf,
+}
+
+/// The right to order and to write. It ends with the value, and with the process.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    /// Given back by name: a thread that has copied the table of descriptors since then still has the file open, which
+    /// would keep the lock.
+    fn drop(&mut self) {
+        // If this fails, the lock ends with the process.
+        let _ = self.0.unlock();
+    }
+}
+
+/// A file of the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stored<'a> {
+    /// The ledger.
+    Ledger,
+    /// The account with an issuer, by its key.
+    Account(&'a str),
+    /// Chain and key of the names with this key.
+    Certificate(&'a str),
+    /// The order that is under way for the names with this key.
+    Order(&'a str),
+}
+
+impl Stored<'_> {
+    fn name(&self) -> String {
+        match self {
+            Self::Ledger => "ledger.json".to_owned(),
+            Self::Account(key) => format!("accounts/{key}.json"),
+            Self::Certificate(key) => format!("certificates/{key}.pem"),
+            Self::Order(key) => format!("orders/{key}.json"),
+        }
+    }
+}
+
+impl State {
+    /// Opens the directory, which is made if it is not there. Nobody else can read it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(path)?;
+        for folder in FOLDERS {
+            builder.create(path.join(folder))?;
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Takes the lock unless another server has it.
+    pub(crate) fn lock(&self) -> io::Result<Option<Lock>> {
+        let file = self.open_to_write("lock")?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The content of a file; `None` if it is not there.
+    pub(crate) fn read(&self, stored: &Stored<'_>) -> io::Result<Option<Vec<u8>>> {
+        let file = match File::open(self.path.join(stored.name())) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if length > FILE_BYTES {
+            return Err(io::Error::new(ErrorKind::InvalidData, "the file is too long"));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Whether a file is there. If that cannot be found out, it is.
+    pub(crate) fn has(&self, stored: &Stored<'_>) -> bool {
+        fs::exists(self.path.join(stored.name())).unwrap_or(true)
+    }
+
+    /// Replaces a file. Whatever happens, the whole old content or the whole new content is there afterwards.
+    pub(crate) fn write(&self, stored: &Stored<'_>, bytes: &[u8]) -> io::Result<()> {
+        let name = stored.name();
+        let path = self.path.join(&name);
+        let new = format!("{name}.new");
+        let written =
+            self.write_new(&new, bytes).and_then(|()| fs::rename(self.path.join(&new), &path));
+        if written.is_err() {
+            // What could be written of it only takes room. If it cannot be removed, the next write truncates it.
+            let _ = fs::remove_file(self.path.join(&new));
+        }
+        written?;
+        let folder = path.parent().unwrap_or(&self.path);
+        File::open(folder)?.sync_all()
+    }
+
+    fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.open_to_write(name)?;
+        file.set_len(0)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
+    fn open_to_write(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        options.open(self.path.join(name))
+    }
+
+    /// Removes a file if it is there.
+    pub(crate) fn remove(&self, stored: &Stored<'_>) -> io::Result<()> {
+        match fs::remove_file(self.path.join(stored.name())) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_given_back_is_free_even_if_another_thread_has_a_copy_of_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        let lock = state.lock().unwrap().unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert!(state.lock().unwrap().is_none());
+        drop(lock);
+        assert!(state.lock().unwrap().is_some());
+        drop(copy);
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        state.write(&Stored::Certificate("a"), b"old").unwrap();
+        let mut old = File::open(folder.path().join("certificates/a.pem")).unwrap();
+        state.write(&Stored::Certificate("a"), b"new").unwrap();
+        // Whoever reads it meanwhile has the whole old content.
+        let mut content = String::new();
+        old.read_to_string(&mut content).unwrap();
+        assert_eq!(content, "old");
+        assert_eq!(state.read(&Stored::Certificate("a")).unwrap().unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::open(folder.path()).unwrap();
+        let length = usize::try_from(FILE_BYTES).unwrap();
+        state.write(&Stored::Ledger, &vec![b' '; length]).unwrap();
+        assert_eq!(state.read(&Stored::Ledger).unwrap().unwrap().len(), length);
+        state.write(&Stored::Ledger, &vec![b' '; length + 1]).unwrap();
+        assert_eq!(state.read(&Stored::Ledger).unwrap_err().kind(), ErrorKind::InvalidData);
+        // Nothing is left of how it was written.
+        assert!(!folder.path().join("ledger.json.new").exists());
+    }
+}

@@ -1,0 +1,51 @@
+//! What is told about certificates: the state of each in a few numbers and one line.
+#![expect(
+    clippy::disallowed_types,
+    reason = "written by the control thread and read by an administrator; held for a copy, never on a request"
+)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::moment::Moment;
+use crate::names::Names;
+
+const DAY_S: i64 = 24 * 60 * 60;
+
+/// The state of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateStatus {
+    /// Its names.
+    pub names: Names,
+    /// Its last second; none without a certificate.
+    pub not_after: Option<Moment>,
+    /// The directory of the issuer of the certificate in use, if this is known.
+    pub issuer: Option<String>,
+    /// When it is ordered next; none while another server orders.
+    pub next_attempt: Option<Moment>,
+    /// Failures since the last success.
+    pub failures: u32,
+    /// The last error since the last success, in one line.
+    pub last_error: Option<String>,
+}
+
+impl CertificateStatus {
+    /// Whole days until it ends; negative once it has ended.
+    #[must_use]
+    pub fn days_left(&self, now: Moment) -> Option<i64> {
+        self.not_after.map(|end| end.since(now).div_euclid(DAY_S))
+    }
+}
+
+/// The states of all certificates, shared between the control thread and those who ask. Clones are the same board.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Board(Arc<Mutex<Vec<CertificateStatus>>>);
+
+impl Board {
+    pub(crate) fn show(&self, statuses: Vec<CertificateStatus>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = statuses;
+    }
+
+    pub(crate) fn read(&self) -> Vec<CertificateStatus> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,83 @@
+//! A request that is answered now, and how it came.
+//!
+//! Owns what its answer must know of its carrier. Never answers.
+
+use wire::http::head;
+
+use super::encoder::Encoder;
+use super::request::Request;
+
+/// A request, and how it came.
+pub(super) struct Asked<'r> {
+    request: Request<'r>,
+    way: Way,
+    rest: BodyRest,
+}
+
+/// What carries a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// A connection of HTTP/1, on which this is the number of the request, from 1.
+    Connection {
+        /// The number.
+        number: u32,
+    },
+    /// A stream of its own.
+    Stream,
+}
+
+/// Whether the body is read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyRest {
+    /// Yes, or there is no body.
+    Read,
+    /// No: the connection ends with the answer.
+    Unread,
+}
+
+impl<'r> Asked<'r> {
+    /// A request that came this way.
+    #[inline(always)]
+    pub(super) fn new(request: Request<'r>, way: Way, rest: BodyRest) -> Self {
+        Self { request, way, rest }
+    }
+
+    /// The same request, whose body is not read.
+    pub(super) fn unread(self) -> Self {
+        Self { rest: BodyRest::Unread, ..self }
+    }
+
+    /// The request.
+    #[inline(always)]
+    pub(super) fn request(&self) -> &Request<'r> {
+        &self.request
+    }
+
+    /// The head of the request.
+    #[inline(always)]
+    pub(super) fn head(&self) -> &'r head::Request<'r, 'r> {
+        self.request.head
+    }
+
+    /// What carries it.
+    #[inline(always)]
+    pub(super) fn way(&self) -> Way {
+        self.way
+    }
+
+    /// Whether its body is read.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> BodyRest {
+        self.rest
+    }
+}
+
+impl Way {
+    /// The encoder of an answer after which nothing more comes this way.
+    pub(super) fn last_encoder(self) -> Encoder {
+        match self {
+            Self::Connection { .. } => Encoder::LAST_TEXT,
+            Self::Stream => Encoder::Blocks,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Streams when queues hold nearly all the memory they may.
+
+use runtime::scheduler::Settings;
+use runtime::service::CloseReason;
+use world::Faults;
+
+use super::{number_of, text};
+use crate::streams::client::Stage;
+use crate::streams::protocol::{ACTS, Act, DATA, END, OPEN, RESET, WINDOW, first_frame, frame};
+
+#[test]
+fn when_memory_is_short_the_streams_with_most_output_give_it_back_and_others_go_on() {
+    let settings = Settings { connections: 100, buffered_bytes: 16_000, ..Settings::default() };
+    let mut stage = Stage::with(1, Faults::none(), settings);
+    let mut client = stage.client().unwrap();
+    let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));
+    // The window of each stays closed after its first bytes.
+    for number in 0..4 {
+        client.open(&stage.world, large + ACTS * number, b"");
+        stage.talk(&mut client, 1);
+        client.dialogs.clear();
+    }
+    stage.rest();
+    let held = stage.scheduler.stats().buffered_bytes;
+    assert!((12_000..13_000).contains(&held), "four answers wait: {held} bytes");
+    assert_eq!(stage.closed(CloseReason::OutboxFull), 0);
+    client.open(&stage.world, large + ACTS * 4, b"");
+    stage.talk(&mut client, 1);
+    client.dialogs.clear();
+    stage.rest();
+    let held = stage.scheduler.stats().buffered_bytes;
+    assert!(held < 13_000, "{held} bytes are held");
+    assert_eq!(stage.closed(CloseReason::OutboxFull), 1, "one is enough");
+    assert_eq!(stage.closed(CloseReason::Evicted), 0, "and nobody else has to go");
+    client.open(&stage.world, echo, b"still here");
+    stage.talk(&mut client, 10);
+    assert_eq!(client.dialogs[&echo].heard, b"STILL HERE");
+    assert_eq!(stage.scheduler.stats().processes[..2], [1, 4]);
+    stage.world.client_close(client.id);
+    stage.rest();
+    stage.assert_nothing_is_left();
+}
+
+/// Whether the received frames grant a window for a stream.
+fn grants(received: &[u8], stream: u16) -> bool {
+    let (mut grants, mut rest) = (false, received);
+    while let Some((kind, number, _, length)) = first_frame(rest) {
+        grants |= (kind, number) == (WINDOW, stream);
+        rest = &rest[length..];
+    }
+    grants
+}
+
+#[test]
+fn a_stream_that_holds_bytes_is_not_read_while_memory_is_short() {
+    let settings = Settings { connections: 100, buffered_bytes: 13_800, ..Settings::default() };
+    let mut stage = Stage::with(1, Faults::none(), settings);
+    let client = stage.client().unwrap();
+    let (large, echo) = (number_of(Act::Large), number_of(Act::Echo));
+    let send = |stage: &mut Stage, frames: &[(u8, u16, usize)]| {
+        let mut wire = Vec::new();
+        for (kind, number, length) in frames {
+            frame(*kind, *number, &text(*length), &mut wire);
+        }
+        stage.world.client_send(client.id, &wire);
+        stage.rest();
+        stage.world.client_received(client.id)
+    };
+    // More than its window lets through.
+    send(&mut stage, &[(OPEN, echo, 0), (DATA, echo, 250)]);
+    assert!(grants(&send(&mut stage, &[(DATA, echo, 250)]), echo), "there is memory");
+    for number in 0..4 {
+        send(&mut stage, &[(OPEN, large + ACTS * number, 0), (END, large + ACTS * number, 0)]);
+    }
+    let held = stage.scheduler.stats().buffered_bytes;
+    assert!((12_420..13_110).contains(&held), "nine tenths are held: {held} bytes");
+    assert!(!grants(&send(&mut stage, &[(DATA, echo, 50)]), echo), "it waits");
+    assert!(grants(&send(&mut stage, &[(RESET, large, 0), (RESET, large + ACTS, 0)]), echo));
+}
