@@ -6,6 +6,9 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod admin;
+#[path = "../../crates/tls/tests/tls/authority.rs"]
+#[expect(dead_code, reason = "the tests of `tls` use the rest")]
+mod authority;
 mod board_example;
 mod browser_client;
 mod channel_browsers;
@@ -27,6 +30,7 @@ mod documents;
 mod drain;
 mod error_pages;
 mod files;
+mod foreign_tls;
 mod hostile;
 mod listen;
 mod log;
@@ -46,6 +50,7 @@ mod script_blame;
 mod script_edits;
 mod script_fetch;
 mod script_fetch_pieces;
+mod script_fetch_tls;
 mod script_gone;
 mod script_hostile;
 mod script_large_uploads;

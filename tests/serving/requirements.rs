@@ -201,6 +201,11 @@ fn files_opened_later_are_tried_as_the_user() {
             "closed",
             &["secret_file", "closed", "ermission denied"][..],
         ),
+        (
+            "[pages]\nfetch_certificate = \"closed\"\nfetch_key = \"closed\"\n",
+            "closed",
+            &["fetch_key", "closed", "ermission denied"],
+        ),
         ("[channels]\ntoken_keys = \"closed\"\n", "closed", &["token_keys", "ermission denied"]),
         ("[pages]\nuploads = \"up\"\n", "up/file", &["uploads", "ermission denied"]),
         ("[store]\npath = \"store\"\n", "store/data.mdb", &["the store in `", "ermission denied"]),

@@ -10,6 +10,7 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::fields::FieldList;
 
+use crate::begun::Begun;
 use crate::deadlines::Agenda;
 use crate::exchange::{Exchange, Held, Terms};
 use crate::failure::Failure;
@@ -22,6 +23,7 @@ use crate::outbound::{Outbound, Ticket};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::request::Request;
+use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// How much a client may have at a time.
@@ -51,6 +53,8 @@ pub struct Client {
     pub(crate) assigned: HashMap<ProcessId, ExchangeId>,
     pub(crate) tickets: HashMap<u64, Ticket>,
     pub(crate) last_ticket: u64,
+    pub(crate) begun: Begun,
+    pub(crate) sessions: Sessions,
     pub(crate) commands: Vec<Command>,
     /// Exchanges of the service with news.
     heard: Vec<ExchangeId>,
@@ -80,7 +84,7 @@ impl Client {
         }
         let head = request.head()?;
         let terms = Terms {
-            origin: Rc::new(request.url.origin.clone()),
+            to: Rc::new(request.destination()?),
             reach: Rc::clone(&request.reach),
             requester: request.requester,
             repeatable: request.repeatable(),
@@ -237,7 +241,7 @@ impl Client {
 
     /// A connection must not be used again.
     pub(crate) fn forget_idle(&mut self, outbound: &Outbound) {
-        self.pool.forget(&outbound.origin, outbound.id);
+        self.pool.forget(&outbound.to, outbound.id);
     }
 
     /// An answer is complete.
@@ -284,8 +288,8 @@ impl Client {
             self.commands.push(Command::Close(connection));
             return;
         }
-        self.pool.leave_line(&exchange.origin, id);
-        if let Host::Name(name) = &exchange.origin.host {
+        self.pool.leave_line(&exchange.to, id);
+        if let Host::Name(name) = &exchange.to.origin.host {
             self.names.forget(name, id);
         }
     }

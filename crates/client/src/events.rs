@@ -32,6 +32,8 @@ impl Outbound {
         context: &mut Context<'_, M>,
     ) -> Next {
         match event {
+            // The handshake comes first.
+            Event::Connected if self.to.connector.is_some() => Next::Read,
             Event::Connected => {
                 self.past = Past::Fresh;
                 client.begin_talking(self, context)
@@ -42,8 +44,8 @@ impl Outbound {
                 }
                 Next::Abort
             }
-            // The service runs it for a reason of its own.
-            Event::Resumed if self.past == Past::Connecting => Next::Read,
+            // The service runs it for a reason of its own, or a part of the handshake was sent.
+            Event::Resumed | Event::OutputDrained if self.past == Past::Connecting => Next::Read,
             Event::Resumed if self.exchange.is_none() => {
                 self.exchange = client.assigned_to(self.id);
                 client.begin_talking(self, context)
@@ -82,7 +84,7 @@ impl Outbound {
         client.forget_idle(&self);
         let exchange = self.exchange.take().or_else(|| client.assigned_to(self.id));
         // Before its exchange begins again: it may need the place.
-        client.release(&self.origin);
+        client.release(&self.to);
         let Some(id) = exchange else { return };
         match reason {
             CloseReason::Stopped => client.fail(id, Failure::Stopping),

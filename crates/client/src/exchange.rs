@@ -15,7 +15,7 @@ use crate::failure::{Deadline, Failure};
 use crate::id::Requester;
 use crate::incoming::Incoming;
 use crate::news::News;
-use crate::origin::Origin;
+use crate::origin::Destination;
 use crate::outgoing::Outgoing;
 use crate::reach::Reach;
 use crate::request::{AnswerTo, Repeatable};
@@ -33,7 +33,7 @@ pub struct Held {
 /// An exchange.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) origin: Rc<Origin>,
+    pub(crate) to: Rc<Destination>,
     pub(crate) reach: Rc<dyn Reach>,
     requester: Requester,
     repeatable: Repeatable,
@@ -86,7 +86,7 @@ enum Given {
 /// What makes an exchange, apart from its bytes.
 #[derive(Debug)]
 pub(crate) struct Terms {
-    pub(crate) origin: Rc<Origin>,
+    pub(crate) to: Rc<Destination>,
     pub(crate) reach: Rc<dyn Reach>,
     pub(crate) requester: Requester,
     pub(crate) repeatable: Repeatable,
@@ -96,9 +96,9 @@ pub(crate) struct Terms {
 
 impl Exchange {
     pub(crate) fn new(terms: Terms, outgoing: Outgoing, now_ns: u64) -> Self {
-        let Terms { origin, reach, requester, repeatable, answer_to, deadlines } = terms;
+        let Terms { to, reach, requester, repeatable, answer_to, deadlines } = terms;
         Self {
-            origin,
+            to,
             reach,
             requester,
             repeatable,

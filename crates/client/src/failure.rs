@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 
+use runtime::transport::{CertificateFault, Violation};
 use wire::http::received::ResponseError;
 
 use crate::url::UrlError;
@@ -15,8 +16,8 @@ use crate::url::UrlError;
 pub enum Failure {
     /// The text is not a URL that can be requested.
     Url(UrlError),
-    /// The origin wants an encrypting transport, and there is none.
-    Encrypted,
+    /// The origin wants TLS, and there are no authorities by which to know its certificate.
+    NoAuthorities,
     /// The method is not a token, or does not lead to an answer.
     Method,
     /// A field would change the framing or the routing of the request.
@@ -37,6 +38,8 @@ pub enum Failure {
     Unreachable,
     /// The connection could not be established.
     NotConnected,
+    /// The handshake of TLS failed, or the connection ended with an alert.
+    Tls(Violation),
     /// It took too long.
     Timeout(Deadline),
     /// The connection ended before the answer was complete.
@@ -65,6 +68,11 @@ pub enum Deadline {
 }
 
 impl Failure {
+    /// The same in words that name the server, if it is about the server's TLS.
+    pub fn at(self, server: &str) -> FailureAt<'_> {
+        FailureAt { failure: self, server }
+    }
+
     /// The failure for a connection that could not be established.
     pub(crate) fn of_connecting(kind: ErrorKind) -> Self {
         match kind {
@@ -78,11 +86,60 @@ impl Failure {
     }
 }
 
+/// A failure that names the server.
+#[derive(Clone, Copy, Debug)]
+pub struct FailureAt<'a> {
+    failure: Failure,
+    server: &'a str,
+}
+
+impl fmt::Display for FailureAt<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.failure {
+            Failure::Tls(why) => write_refusal(out, self.server, why),
+            failure => failure.fmt(out),
+        }
+    }
+}
+
+/// Why there is no TLS with a server.
+fn write_refusal(out: &mut fmt::Formatter<'_>, server: &str, why: Violation) -> fmt::Result {
+    match why {
+        Violation::Certificate(fault) => {
+            write!(out, "the certificate of {server} {}", words_of(fault))
+        }
+        Violation::Alert(code) => {
+            let name = tls::alert_name(code);
+            write!(out, "{server} refused the connection: alert {code} {name}")
+        }
+        Violation::OtherProtocol => write!(out, "{server} speaks no TLS"),
+        Violation::NothingInCommon => {
+            write!(out, "{server} has no version or cipher of TLS in common with this client")
+        }
+        Violation::Cut => write!(out, "{server} closed the connection during the handshake"),
+        Violation::Protocol | Violation::UnknownName => {
+            write!(out, "{server} breaks the rules of TLS")
+        }
+    }
+}
+
+fn words_of(fault: CertificateFault) -> &'static str {
+    match fault {
+        CertificateFault::Missing => "is missing",
+        CertificateFault::Expired => "has expired",
+        CertificateFault::NotYetValid => "is not valid yet",
+        CertificateFault::WrongName => "is for another name",
+        CertificateFault::UnknownAuthority => "is by an unknown authority",
+        CertificateFault::Revoked => "was revoked",
+        CertificateFault::Invalid => "is invalid",
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self {
             Self::Url(error) => return write!(out, "not a URL: {error}"),
-            Self::Encrypted => "https is not supported",
+            Self::NoAuthorities => "there are no authorities by which to know a certificate",
             Self::Method => "not a method",
             Self::Field => "not a header",
             Self::RequestTooLong(most) => {
@@ -95,6 +152,7 @@ impl fmt::Display for Failure {
             Self::Refused => "connection refused",
             Self::Unreachable => "host unreachable",
             Self::NotConnected => "no connection",
+            Self::Tls(why) => return write_refusal(out, "the server", *why),
             Self::Timeout(_) => "timeout",
             Self::Closed => "closed before the answer was whole",
             Self::NotAnAnswer(error) => return write!(out, "not an HTTP answer: {error}"),

@@ -1,4 +1,5 @@
-//! The HTTP client of a scheduler: requests to other servers over connections that the scheduler opens and keeps.
+//! The HTTP client of a scheduler: requests to other servers over connections, plain or with TLS, that the scheduler
+//! opens and keeps.
 //!
 //! Owns an exchange from its request to the end of its answer or its failure: names, the pool of connections of each
 //! [`Origin`], deadlines, retries, and how much of a body is held in each direction. A requester is a process of the
@@ -7,9 +8,10 @@
 //! request carries what it may reach.
 //!
 //! A service that uses it: keeps one [`Client`], makes [`Outbound`] one of its kinds of process and hands it input and
-//! events, passes [`Client::on_connect`], sends the [`questions`](Client::questions) to a [`NameHelper`] and its
-//! answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
+//! events, passes [`Client::on_connect`] and [`Client::transport`], sends the [`questions`](Client::questions) to a
+//! [`NameHelper`] and its answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
+mod begun;
 mod client;
 mod deadlines;
 mod events;
@@ -27,6 +29,8 @@ mod outgoing;
 mod pool;
 mod reach;
 mod request;
+mod secure;
+mod sessions;
 mod table;
 mod traffic;
 mod url;
@@ -35,7 +39,7 @@ mod way;
 pub use client::{Bounds, Client};
 pub use deadlines::Deadlines;
 pub use exchange::Held;
-pub use failure::{Deadline, Failure};
+pub use failure::{Deadline, Failure, FailureAt};
 pub use helper::{Looked, NameHelper};
 pub use id::{ExchangeId, Requester};
 pub use names::{Found, Question};

@@ -56,6 +56,9 @@ pub const NO_NAME_AGE: Duration = Duration::from_secs(2);
 /// 30 s after which a name may be asked for again: its answer was lost, or a helper is slow and is asked
 /// twice. Until then all exchanges wait for the one answer.
 pub const QUESTION_AGE: Duration = Duration::from_secs(30);
+/// 64 ports of other servers, each with the certificates that are trusted and shown there, of which sessions of TLS are
+/// kept. Beyond: all are forgotten, and the next connections make full handshakes.
+pub const SESSION_PORTS: usize = 64;
 /// 16 addresses of a name. Beyond: others are not tried.
 pub const ADDRESSES: usize = 16;
 
@@ -64,3 +67,8 @@ const _: () = assert!(
         && REQUEST_HELD_BYTES + OUTPUT_BYTES <= EXCHANGE_HELD_BYTES / 2,
     "half of an exchange's bytes are left for its requester"
 );
+
+/// Sessions of TLS that are kept for each server and port. A session of TLS 1.3 is used once.
+///
+/// Consequence: of more connections that are opened at once, the others make full handshakes.
+pub const SESSIONS_PER_SERVER: usize = 8;

@@ -2,11 +2,13 @@
 //!
 //! Owns what makes two requests use the same connections. Never connects.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
+use tls::Connector;
 use wire::http::url::Scheme;
 
-/// A server: scheme, host and port. Connections are kept and counted by origin.
+/// A server: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether the connection is encrypted.
@@ -17,14 +19,32 @@ pub struct Origin {
     pub port: u16,
 }
 
-/// The transport that an origin wants. Certificates to trust and to show join [`Transport::Encrypted`] with the
-/// transport that checks them: requests that differ in them must not share a connection.
+/// The transport that an origin wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// None: `http`.
     Plain,
-    /// One that encrypts, and checks that the host is the one in the URL: `https`. Refused today.
+    /// One that encrypts, and checks that the host is the one in the URL: `https`.
     Encrypted,
+}
+
+/// What connections are kept and counted by: the origin, and the certificates that are trusted and shown. Requests that
+/// differ in one of these do not share a connection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Destination {
+    pub(crate) origin: Origin,
+    /// The settings of TLS; `None` for a plain transport.
+    pub(crate) connector: Option<Connector>,
+}
+
+impl Destination {
+    /// The name for which the server shows a certificate.
+    pub(crate) fn server_name(&self) -> Cow<'_, str> {
+        match &self.origin.host {
+            Host::Name(name) => Cow::Borrowed(name),
+            Host::Address(address) => Cow::Owned(address.to_string()),
+        }
+    }
 }
 
 impl From<Scheme> for Transport {

@@ -7,15 +7,16 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::slots::ProcessId;
+use runtime::transport::Violation;
 
 use crate::id::ExchangeId;
-use crate::origin::Origin;
+use crate::origin::Destination;
 
 /// A connection to another server.
 #[derive(Debug)]
 pub struct Outbound {
     pub(crate) id: ProcessId,
-    pub(crate) origin: Rc<Origin>,
+    pub(crate) to: Rc<Destination>,
     pub(crate) address: IpAddr,
     /// Its current exchange; `None` while it is idle.
     pub(crate) exchange: Option<ExchangeId>,
@@ -26,14 +27,14 @@ pub struct Outbound {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     pub(crate) exchange: ExchangeId,
-    pub(crate) origin: Rc<Origin>,
+    pub(crate) to: Rc<Destination>,
     pub(crate) address: IpAddr,
 }
 
 /// What a connection has done before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Past {
-    /// It is not established.
+    /// It is not established, or its handshake is not over.
     Connecting,
     /// It serves its first exchange.
     Fresh,
@@ -55,4 +56,6 @@ pub(crate) enum End {
     Orderly,
     /// It failed, or was closed here.
     Broken,
+    /// Its transport says why it cannot go on.
+    Refused(Violation),
 }

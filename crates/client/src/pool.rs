@@ -12,12 +12,12 @@ use runtime::slots::ProcessId;
 
 use crate::id::ExchangeId;
 use crate::limits::{CONNECTIONS_PER_ORIGIN, IDLE, IDLE_PER_ORIGIN};
-use crate::origin::Origin;
+use crate::origin::Destination;
 
 /// The connections of a scheduler.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    lanes: HashMap<Rc<Origin>, Lane>,
+    lanes: HashMap<Rc<Destination>, Lane>,
     idle: usize,
     per_origin: usize,
 }
@@ -70,11 +70,11 @@ impl Pool {
     /// Keeps an idle connection if there is room.
     pub(crate) fn put(
         &mut self,
-        origin: &Rc<Origin>,
+        to: &Rc<Destination>,
         address: IpAddr,
         connection: ProcessId,
     ) -> Kept {
-        let Some(lane) = self.lanes.get_mut(origin) else { return Kept::No };
+        let Some(lane) = self.lanes.get_mut(to) else { return Kept::No };
         if self.idle >= IDLE || lane.idle.len() >= IDLE_PER_ORIGIN {
             return Kept::No;
         }
@@ -87,10 +87,10 @@ impl Pool {
     /// idle for long enough to close.
     pub(crate) fn take(
         &mut self,
-        origin: &Origin,
+        to: &Destination,
         mut addresses: impl Iterator<Item = IpAddr>,
     ) -> Option<ProcessId> {
-        let lane = self.lanes.get_mut(origin)?;
+        let lane = self.lanes.get_mut(to)?;
         let place = addresses
             .find_map(|address| lane.idle.iter().rposition(|idle| idle.address == address))?;
         self.idle -= 1;
@@ -98,16 +98,16 @@ impl Pool {
     }
 
     /// A connection is not to be used again, whether it is idle or not.
-    pub(crate) fn forget(&mut self, origin: &Origin, connection: ProcessId) {
-        let Some(lane) = self.lanes.get_mut(origin) else { return };
+    pub(crate) fn forget(&mut self, to: &Destination, connection: ProcessId) {
+        let Some(lane) = self.lanes.get_mut(to) else { return };
         let before = lane.idle.len();
         lane.idle.retain(|idle| idle.connection != connection);
         self.idle -= before - lane.idle.len();
     }
 
     /// Counts one more connection to an origin, or puts the exchange in line.
-    pub(crate) fn open(&mut self, origin: &Rc<Origin>, exchange: ExchangeId) -> Place {
-        let lane = self.lanes.entry(Rc::clone(origin)).or_default();
+    pub(crate) fn open(&mut self, to: &Rc<Destination>, exchange: ExchangeId) -> Place {
+        let lane = self.lanes.entry(Rc::clone(to)).or_default();
         if lane.open < self.per_origin {
             lane.open += 1;
             return Place::Taken;
@@ -119,22 +119,22 @@ impl Pool {
     }
 
     /// A connection has ended, or was not begun.
-    pub(crate) fn close(&mut self, origin: &Origin) {
-        let Some(lane) = self.lanes.get_mut(origin) else { return };
+    pub(crate) fn close(&mut self, to: &Destination) {
+        let Some(lane) = self.lanes.get_mut(to) else { return };
         lane.open -= 1;
         if lane.open == 0 && lane.waiting.is_empty() {
-            self.lanes.remove(origin);
+            self.lanes.remove(to);
         }
     }
 
     /// The exchange that has waited longest.
-    pub(crate) fn next_in_line(&mut self, origin: &Origin) -> Option<ExchangeId> {
-        self.lanes.get_mut(origin)?.waiting.pop_front()
+    pub(crate) fn next_in_line(&mut self, to: &Destination) -> Option<ExchangeId> {
+        self.lanes.get_mut(to)?.waiting.pop_front()
     }
 
     /// An exchange does not wait any longer, if it did.
-    pub(crate) fn leave_line(&mut self, origin: &Origin, exchange: ExchangeId) {
-        if let Some(lane) = self.lanes.get_mut(origin) {
+    pub(crate) fn leave_line(&mut self, to: &Destination, exchange: ExchangeId) {
+        if let Some(lane) = self.lanes.get_mut(to) {
             lane.waiting.retain(|waiting| *waiting != exchange);
         }
     }
@@ -143,11 +143,12 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::{Host, Transport};
+    use crate::origin::{Host, Origin, Transport};
 
-    fn origin(number: u8) -> Rc<Origin> {
+    fn origin(number: u8) -> Rc<Destination> {
         let host = Host::Address(address(number));
-        Rc::new(Origin { transport: Transport::Plain, host, port: 80 })
+        let origin = Origin { transport: Transport::Plain, host, port: 80 };
+        Rc::new(Destination { origin, connector: None })
     }
 
     fn address(number: u8) -> IpAddr {
@@ -158,7 +159,7 @@ mod tests {
         ProcessId::from_bits(number as u64)
     }
 
-    fn open(pool: &mut Pool, origin: &Rc<Origin>) {
+    fn open(pool: &mut Pool, origin: &Rc<Destination>) {
         assert_eq!(pool.open(origin, ExchangeId(0)), Place::Taken);
     }
 

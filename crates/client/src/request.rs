@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use tls::Connector;
 use wire::http::fields::FieldList;
 use wire::http::method::Method;
 use wire::http::response::append_field_as_spelt;
@@ -12,9 +13,9 @@ use crate::deadlines::Deadlines;
 use crate::failure::Failure;
 use crate::id::Requester;
 use crate::limits::METHOD_BYTES;
-use crate::origin::Transport;
+use crate::origin::{Destination, Transport};
 use crate::reach::Reach;
-use crate::url::Url;
+use crate::url::{Url, UrlError};
 
 /// A request to another server.
 #[derive(Clone, Debug)]
@@ -37,6 +38,9 @@ pub struct Request {
     pub deadlines: Deadlines,
     /// Which servers it may reach.
     pub reach: Rc<dyn Reach>,
+    /// Which certificates it trusts and shows; the client keeps the sessions. `None`: there are no authorities to
+    /// trust, and a URL of `https` cannot be requested.
+    pub connector: Option<Connector>,
     /// The process, or the service, that is told of news.
     pub requester: Requester,
 }
@@ -103,6 +107,7 @@ impl Request {
             upgrade: None,
             deadlines: Deadlines::default(),
             reach,
+            connector: None,
             requester,
         }
     }
@@ -123,11 +128,20 @@ impl Request {
         }
     }
 
+    /// What its connection must lead to, and how.
+    pub(crate) fn destination(&self) -> Result<Destination, Failure> {
+        let connector = match self.url.origin.transport {
+            Transport::Plain => None,
+            Transport::Encrypted => Some(self.connector.clone().ok_or(Failure::NoAuthorities)?),
+        };
+        let destination = Destination { origin: self.url.origin.clone(), connector };
+        let has_name =
+            destination.connector.is_none() || Connector::is_name(&destination.server_name());
+        if has_name { Ok(destination) } else { Err(Failure::Url(UrlError::Host)) }
+    }
+
     /// Writes the head.
     pub(crate) fn head(&self) -> Result<Vec<u8>, Failure> {
-        if self.url.origin.transport == Transport::Encrypted {
-            return Err(Failure::Encrypted);
-        }
         self.check_method()?;
         if !self.url.target.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Failure::Field);

@@ -160,10 +160,9 @@ impl Client {
             return Next::Abort;
         }
         let is_usable = is_clean && !context.is_draining();
-        if is_usable && self.pool.put(&outbound.origin, outbound.address, outbound.id) == Kept::Yes
-        {
+        if is_usable && self.pool.put(&outbound.to, outbound.address, outbound.id) == Kept::Yes {
             context.set_deadline_after_ms(milliseconds(IDLE_TIME));
-            self.serve_line(&outbound.origin);
+            self.serve_line(&outbound.to);
             return Next::Read;
         }
         Next::Finish
@@ -181,6 +180,7 @@ impl Client {
                 exchange.rewind();
                 self.connect(id);
             }
+            (End::Refused(why), _) => self.fail(id, Failure::Tls(why)),
             _ => self.fail(id, Failure::Closed),
         }
     }

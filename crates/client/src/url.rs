@@ -105,7 +105,7 @@ impl From<AuthorityError> for UrlError {
 impl fmt::Display for UrlError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Scheme => "it does not begin with http://",
+            Self::Scheme => "it does not begin with http:// or https://",
             Self::TooLong => return write!(out, "it is longer than {URL_BYTES} bytes"),
             Self::Character => "it holds blanks or characters that are to be encoded",
             Self::UserInformation => "it names a user; set the header 'authorization' instead",

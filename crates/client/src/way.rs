@@ -9,11 +9,12 @@ use std::rc::Rc;
 use runtime::service::{Command, Connect, Context};
 use sys::connect::RemoteAddress;
 
+use crate::begun::Begun;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::id::ExchangeId;
 use crate::names::Known;
-use crate::origin::{Host, Origin};
+use crate::origin::{Destination, Host};
 use crate::outbound::{Outbound, Past, Ticket};
 use crate::pool::Place;
 
@@ -43,9 +44,10 @@ impl Client {
         let Some(exchange) = self.exchanges.get(id).filter(|it| it.is_running()) else {
             return Ok(None);
         };
-        let name = match &exchange.origin.host {
+        let (transport, reach) = (exchange.to.origin.transport, &exchange.reach);
+        let name = match &exchange.to.origin.host {
             Host::Address(address) => {
-                let is_allowed = exchange.reach.may_connect(&address.to_string(), *address);
+                let is_allowed = reach.may_connect(transport, &address.to_string(), *address);
                 return if is_allowed {
                     Ok(Some(vec![*address]))
                 } else {
@@ -54,7 +56,7 @@ impl Client {
             }
             Host::Name(name) => name,
         };
-        if !exchange.reach.may_look_up(name) {
+        if !reach.may_look_up(transport, name) {
             return Err(Failure::NotAllowed);
         }
         let known = match self.names.look_up(name, id, now_ns) {
@@ -63,7 +65,7 @@ impl Client {
             Known::Nothing => return Err(Failure::NameNotFound),
             Known::NoRoom => return Err(Failure::TooMany),
         };
-        let is_allowed = |address: &&IpAddr| exchange.reach.may_connect(name, **address);
+        let is_allowed = |address: &&IpAddr| reach.may_connect(transport, name, **address);
         let allowed: Vec<IpAddr> = known.iter().filter(is_allowed).copied().collect();
         if allowed.is_empty() { Err(Failure::NotAllowed) } else { Ok(Some(allowed)) }
     }
@@ -72,7 +74,7 @@ impl Client {
     fn go(&mut self, id: ExchangeId) {
         let Some(exchange) = self.exchanges.running(id) else { return };
         let addresses = exchange.untried.iter().rev().copied();
-        let Some(connection) = self.pool.take(&exchange.origin, addresses) else {
+        let Some(connection) = self.pool.take(&exchange.to, addresses) else {
             self.connect(id);
             return;
         };
@@ -89,19 +91,19 @@ impl Client {
             self.fail(id, Failure::NotConnected);
             return;
         }
-        if let Place::InLine(elsewhere) = self.pool.open(&exchange.origin, id) {
+        if let Place::InLine(elsewhere) = self.pool.open(&exchange.to, id) {
             self.commands.extend(elsewhere.map(Command::Close));
             self.schedule(id);
             return;
         }
         let Some(address) = exchange.untried.pop() else { return };
         exchange.untried.shrink_to_fit();
-        let origin = Rc::clone(&exchange.origin);
-        let to = RemoteAddress::Tcp(SocketAddr::new(address, origin.port));
+        let to = Rc::clone(&exchange.to);
+        let remote = RemoteAddress::Tcp(SocketAddr::new(address, to.origin.port));
         self.last_ticket += 1;
         let ticket = self.last_ticket;
-        self.tickets.insert(ticket, Ticket { exchange: id, origin, address });
-        self.commands.push(Command::Connect(Connect { to, from: None, ticket }));
+        self.tickets.insert(ticket, Ticket { exchange: id, to, address });
+        self.commands.push(Command::Connect(Connect { to: remote, from: None, ticket }));
         self.schedule(id);
     }
 
@@ -122,17 +124,26 @@ impl Client {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, M>,
     ) -> Option<Outbound> {
-        let Ticket { exchange: id, origin, address } = self.tickets.remove(&ticket)?;
+        let Ticket { exchange: id, to, address } = self.tickets.remove(&ticket)?;
         if let Err(kind) = begun {
-            self.release(&origin);
+            self.release(&to);
             self.connect_failed(id, Failure::of_connecting(kind));
             return None;
         }
         let Some(exchange) = self.exchanges.running(id) else {
             // It was given up meanwhile.
-            self.release(&origin);
+            self.release(&to);
             return None;
         };
+        if let Some(connector) = &to.connector {
+            let connector = self.sessions.at_port(connector, to.origin.port);
+            let Some(transport) = connector.connect(&to.server_name()) else {
+                self.release(&to);
+                self.fail(id, Failure::NotConnected);
+                return None;
+            };
+            self.begun = Begun::new(ticket, transport);
+        }
         exchange.connection = Some(context.id);
         if !exchange.untried.is_empty() {
             // An address that does not answer at all must leave time for the others.
@@ -141,18 +152,18 @@ impl Client {
             context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
         }
         let past = Past::Connecting;
-        Some(Outbound { id: context.id, origin, address, exchange: Some(id), past })
+        Some(Outbound { id: context.id, to, address, exchange: Some(id), past })
     }
 
     /// A connection has ended, or was not begun: the next in line may have its place.
-    pub(crate) fn release(&mut self, origin: &Rc<Origin>) {
-        self.pool.close(origin);
-        self.serve_line(origin);
+    pub(crate) fn release(&mut self, to: &Rc<Destination>) {
+        self.pool.close(to);
+        self.serve_line(to);
     }
 
     /// There is a place or an idle connection for the next in line, if there is one.
-    pub(crate) fn serve_line(&mut self, origin: &Rc<Origin>) {
-        if let Some(id) = self.pool.next_in_line(origin) {
+    pub(crate) fn serve_line(&mut self, to: &Rc<Destination>) {
+        if let Some(id) = self.pool.next_in_line(to) {
             self.go(id);
         }
     }

@@ -13,6 +13,7 @@ use super::item::Item;
 use super::key::{show_text, show_texts};
 use super::value::{cannot_be, text};
 use super::wording::shown;
+use wire::http::url::Scheme;
 use wire::network::Network;
 
 /// Which targets may be fetched.
@@ -29,9 +30,27 @@ pub enum FetchRules {
 
 /// Targets that may be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FetchRule {
+pub struct FetchRule {
+    /// How they may be fetched.
+    pub schemes: FetchSchemes,
+    /// The hosts.
+    pub hosts: FetchHosts,
+}
+
+/// How targets may be fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchSchemes {
+    /// By either scheme.
+    Both,
+    /// Only over TLS.
+    Https,
+}
+
+/// Hosts that may be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FetchHosts {
     /// Hosts with this name in the URL, whatever their address.
-    Host(HostName),
+    Named(HostName),
     /// Hosts whose address is in this network, whatever their name.
     Network(Network),
 }
@@ -39,40 +58,52 @@ pub enum FetchRule {
 impl FetchRules {
     /// Whether a host with that name may be fetched at this address. A link-local address has to be listed itself, because clouds serve
     /// the credentials of a machine there, and the owner of a name chooses its address.
-    pub fn allow(&self, name: &str, address: IpAddr) -> bool {
-        self.allow_address(address) || !is_link_local(address) && self.allow_name(name)
+    pub fn allow(&self, scheme: Scheme, name: &str, address: IpAddr) -> bool {
+        let is_listed = self.lists(scheme, |hosts| match hosts {
+            FetchHosts::Named(_) => false,
+            FetchHosts::Network(network) => network.contains(address),
+        });
+        is_listed || !is_link_local(address) && self.allow_name(scheme, name)
     }
 
     /// Whether a host with that name may be fetched at ordinary addresses.
-    pub fn allow_name(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::None => false,
-            Self::Listed(rules) => rules.iter().any(|rule| match rule {
-                FetchRule::Host(host) => host.is_match(name.as_bytes()),
-                FetchRule::Network(_) => false,
-            }),
-        }
-    }
-
-    /// Whether this address is listed.
-    fn allow_address(&self, address: IpAddr) -> bool {
-        let Self::Listed(rules) = self else { return false };
-        rules.iter().any(|rule| match rule {
-            FetchRule::Host(_) => false,
-            FetchRule::Network(network) => network.contains(address),
-        })
+    pub fn allow_name(&self, scheme: Scheme, name: &str) -> bool {
+        let is_match = |hosts: &FetchHosts| match hosts {
+            FetchHosts::Named(host) => host.is_match(name.as_bytes()),
+            FetchHosts::Network(_) => false,
+        };
+        *self == Self::All || self.lists(scheme, is_match)
     }
 
     /// Whether a name could lead to an allowed address, so that it is worth looking up.
-    pub fn allow_networks(&self) -> bool {
+    pub fn allow_networks(&self, scheme: Scheme) -> bool {
+        let is_network = |hosts: &FetchHosts| matches!(hosts, FetchHosts::Network(_));
+        *self == Self::All || self.lists(scheme, is_network)
+    }
+
+    /// Whether a rule for this scheme has such hosts.
+    fn lists(&self, scheme: Scheme, is_match: impl Fn(&FetchHosts) -> bool) -> bool {
+        let Self::Listed(rules) = self else { return false };
+        rules.iter().any(|rule| rule.schemes.allow(scheme) && is_match(&rule.hosts))
+    }
+}
+
+impl FetchSchemes {
+    fn allow(self, scheme: Scheme) -> bool {
+        self == Self::Both || scheme == Scheme::Https
+    }
+
+    /// What is written before the hosts.
+    fn prefix(self) -> &'static str {
         match self {
-            Self::All => true,
-            Self::None => false,
-            Self::Listed(rules) => rules.iter().any(|rule| matches!(rule, FetchRule::Network(_))),
+            Self::Both => "",
+            Self::Https => HTTPS,
         }
     }
 }
+
+/// What is written before hosts that may be fetched over TLS only.
+const HTTPS: &str = "https://";
 
 /// Whether an address is link-local: 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291 section 2.5.6), the first also if it is
 /// embedded in an IPv6 address.
@@ -125,25 +156,36 @@ pub(super) fn show(rules: &FetchRules) -> String {
     match rules {
         FetchRules::All => show_text("all"),
         FetchRules::None => show_text("none"),
-        FetchRules::Listed(rules) => show_texts(rules.iter().map(|rule| match rule {
-            FetchRule::Host(name) => name.to_string(),
-            FetchRule::Network(network) => network.to_string(),
+        FetchRules::Listed(rules) => show_texts(rules.iter().map(|rule| {
+            let prefix = rule.schemes.prefix();
+            match &rule.hosts {
+                FetchHosts::Named(name) => format!("{prefix}{name}"),
+                FetchHosts::Network(network) => format!("{prefix}{network}"),
+            }
         })),
     }
 }
 
 fn rule(text: &str) -> Result<FetchRule, String> {
+    let (schemes, hosts) = match text.strip_prefix(HTTPS) {
+        Some(hosts) => (FetchSchemes::Https, hosts),
+        None => (FetchSchemes::Both, text),
+    };
+    Ok(FetchRule { schemes, hosts: hosts_of(hosts)? })
+}
+
+fn hosts_of(text: &str) -> Result<FetchHosts, String> {
     if let Some(mend) = mend_of(text) {
         return Err(mend);
     }
     match text.parse::<Network>() {
-        Ok(network) => Ok(FetchRule::Network(network)),
+        Ok(network) => Ok(FetchHosts::Network(network)),
         // A text with a slash was meant as a network.
         Err(error) if text.contains('/') => Err(error.to_string()),
         Err(_) if text.contains(':') => {
             Err("a name has no port; an allowed host is allowed at every port".to_owned())
         }
-        Err(_) => HostName::parse(text).map(FetchRule::Host).map_err(ToOwned::to_owned),
+        Err(_) => HostName::parse(text).map(FetchHosts::Named).map_err(ToOwned::to_owned),
     }
 }
 
@@ -157,7 +199,10 @@ fn mend_of(text: &str) -> Option<String> {
         ("none", ..) => Some("for no target write fetch = \"none\", without an array".to_owned()),
         (_, Some((_, rest)), _) => {
             let host = rest.split(['/', ':', '?', '#']).next().unwrap_or_default();
-            Some(format!("write the name of the host alone, as in \"{}\"", shown(host)))
+            let host = shown(host);
+            Some(format!(
+                "write the host without a path: \"{host}\", or \"{HTTPS}{host}\" for TLS only"
+            ))
         }
         (_, _, Some(address)) if address.parse::<IpAddr>().is_ok() => {
             Some(format!("an address has no brackets here: write \"{address}\""))
@@ -178,19 +223,36 @@ mod tests {
     fn a_target_is_allowed_by_its_name_or_by_its_address() {
         let rules = listed(&["*.example.org", "api.test", "10.0.0.0/8", "::1"]);
         let names = ["a.example.org", "example.org", "api.test", "test", "10.0.0.1"];
-        assert_eq!(names.map(|name| rules.allow_name(name)), [true, false, true, false, false]);
+        let allowed = names.map(|name| rules.allow_name(Scheme::Http, name));
+        assert_eq!(allowed, [true, false, true, false, false]);
         let addresses = ["10.1.2.3", "11.1.2.3", "::1", "::2", "::ffff:10.0.0.1"];
-        let allowed = addresses.map(|address| rules.allow_address(address.parse().unwrap()));
+        let allowed =
+            addresses.map(|address| rules.allow(Scheme::Http, "x", address.parse().unwrap()));
         assert_eq!(allowed, [true, false, true, false, true]);
-        assert!(rules.allow_networks());
-        assert!(!listed(&["api.test"]).allow_networks());
+        assert!(rules.allow_networks(Scheme::Http));
+        assert!(!listed(&["api.test"]).allow_networks(Scheme::Http));
         for (rules, expected) in
             [(FetchRules::All, true), (FetchRules::None, false), (listed(&[]), false)]
         {
-            assert_eq!(rules.allow_name("a"), expected, "{rules:?}");
-            assert_eq!(rules.allow("a", [127, 0, 0, 1].into()), expected, "{rules:?}");
-            assert_eq!(rules.allow_networks(), expected, "{rules:?}");
+            for scheme in [Scheme::Http, Scheme::Https] {
+                assert_eq!(rules.allow_name(scheme, "a"), expected, "{rules:?}");
+                assert_eq!(rules.allow(scheme, "a", [127, 0, 0, 1].into()), expected, "{rules:?}");
+                assert_eq!(rules.allow_networks(scheme), expected, "{rules:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_target_may_be_allowed_over_tls_only() {
+        let rules = listed(&["https://a.test", "https://10.0.0.0/8", "b.test"]);
+        let address = IpAddr::from([10, 1, 2, 3]);
+        for (scheme, is_secure) in [(Scheme::Http, false), (Scheme::Https, true)] {
+            assert_eq!(rules.allow_name(scheme, "a.test"), is_secure);
+            assert_eq!(rules.allow(scheme, "x", address), is_secure);
+            assert_eq!(rules.allow_networks(scheme), is_secure);
+            assert!(rules.allow_name(scheme, "b.test"));
+        }
+        assert_eq!(show(&rules), r#"["https://a.test", "https://10.0.0.0/8", "b.test"]"#);
     }
 
     #[test]
@@ -208,16 +270,16 @@ mod tests {
         for form in forms {
             let address = form.parse().unwrap();
             for rules in [FetchRules::All, listed(&["meta.test"]), listed(&["10.0.0.0/8"])] {
-                assert!(!rules.allow("meta.test", address), "{form} by {rules:?}");
+                assert!(!rules.allow(Scheme::Http, "meta.test", address), "{form} by {rules:?}");
             }
         }
         let both = listed(&["169.254.169.254", "fe80::/10"]);
         for form in ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1"] {
-            assert!(both.allow("x", form.parse().unwrap()), "{form}");
+            assert!(both.allow(Scheme::Http, "x", form.parse().unwrap()), "{form}");
         }
-        assert!(!both.allow("x", "169.254.169.253".parse().unwrap()));
+        assert!(!both.allow(Scheme::Http, "x", "169.254.169.253".parse().unwrap()));
         for form in ["169.253.0.1", "::1", "fec0::1", "::ffff:10.0.0.1", "2002:a00:1::1"] {
-            assert!(FetchRules::All.allow("x", form.parse().unwrap()), "{form}");
+            assert!(FetchRules::All.allow(Scheme::Https, "x", form.parse().unwrap()), "{form}");
         }
     }
 
@@ -231,7 +293,10 @@ mod tests {
             ("*", "fetch = \"all\""),
             ("all", "fetch = \"all\""),
             ("none", "fetch = \"none\""),
-            ("http://a.test:80/b", "as in \"a.test\""),
+            ("http://a.test:80/b", "\"a.test\", or \"https://a.test\" for TLS only"),
+            ("https://*", "fetch = \"all\""),
+            ("https://a.test/", "write a network"),
+            ("https://a.test:443", "port"),
             ("[::1]", "write \"::1\""),
         ] {
             assert!(rule(text).unwrap_err().contains(mend), "{text}");

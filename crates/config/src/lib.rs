@@ -52,7 +52,7 @@ mod wording;
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
-pub use fetch::{FetchRule, FetchRules};
+pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use key::{Change, Key, SectionKeys};

@@ -38,6 +38,12 @@ pub struct Pages {
     pub table_size: u64,
     /// Which targets pages may fetch from.
     pub fetch: FetchRules,
+    /// The file with the authorities that `fetch` trusts; `None`: those of the system.
+    pub fetch_ca: Option<PathBuf>,
+    /// The file with the certificate that `fetch` shows to servers that ask for one.
+    pub fetch_certificate: Option<PathBuf>,
+    /// The file with its key. There are both or none.
+    pub fetch_key: Option<PathBuf>,
     /// The file with the secrets that sign cookies; `None` for one that is lost when the server ends.
     pub secret_file: Option<PathBuf>,
     /// Where sessions are kept.
@@ -71,6 +77,9 @@ impl Default for Pages {
             process_memory: limits::PAGE_PROCESS_MEMORY,
             table_size: limits::PAGE_TABLE_SIZE,
             fetch: FetchRules::All,
+            fetch_ca: None,
+            fetch_certificate: None,
+            fetch_key: None,
             secret_file: None,
             sessions: PageSessions::Cookies,
             session_age: limits::PAGE_SESSION_AGE,
@@ -203,7 +212,53 @@ pub(super) static PAGES: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
+            text: "The targets that pages may `fetch` from. `\"api.example.org\"` and `\"*.example.org\"` allow URLs with such a host; `\"10.0.0.0/8\"` and `\"::1\"` allow every host at such an address, whatever its name. Before either, `https://` allows it over TLS only, as in `\"https://api.example.org\"`. Link-local addresses (169.254.0.0/16 and fe80::/10, also embedded in an IPv6 address) are allowed only if a listed network contains them, because cloud providers serve machine credentials there. The address is checked after the name is resolved. A page that fetches URLs from its users can reach everything else that this host can reach: list the names that it needs.",
+        },
+        Key {
+            name: "fetch_ca",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.pages.fetch_ca = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.pages.fetch_ca.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words("the authorities of the system"),
+            change: Change::Reload,
+            text: "A PEM file with the certificates of the authorities that `fetch` trusts for `https:`, in place of those of the system (`/etc/ssl/certs`, or what the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR` name), which are read once, at the start.",
+        },
+        Key {
+            name: "fetch_certificate",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.pages.fetch_certificate = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| {
+                    config.pages.fetch_certificate.as_ref().map(|path| show_text(path.display()))
+                },
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "A PEM file with the certificate that `fetch` shows to servers that ask for one, followed by the certificates of its issuers. It needs `fetch_key`. Every server that pages can `fetch` from may ask for it.",
+        },
+        Key {
+            name: "fetch_key",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.pages.fetch_key = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| {
+                    config.pages.fetch_key.as_ref().map(|path| show_text(path.display()))
+                },
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "A PEM file with the private key of `fetch_certificate`, outside the served directories. It may be the same file.",
         },
         Key {
             name: "secret_file",
@@ -313,6 +368,11 @@ pub(super) fn check(section: &Section<'_>, pages: &mut Pages, problems: &mut Pro
     }
     if section.item("memory_per_request").is_none() {
         pages.memory_per_request = pages.memory / limits::PAGE_MEMORY_SHARE;
+    }
+    for (key, other) in [("fetch_certificate", "fetch_key"), ("fetch_key", "fetch_certificate")] {
+        if let (Some(item), None) = (section.item(key), section.item(other)) {
+            problems.at(item.offset, format!("`{key}` needs `{other}`"));
+        }
     }
     let item = section.item("uploads_size").or_else(|| section.item("upload_size"));
     if let Some(item) = item.filter(|_| pages.uploads_size < pages.upload_size) {

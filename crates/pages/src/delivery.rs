@@ -62,7 +62,7 @@ pub(super) enum Fetched {
 }
 
 impl Fetched {
-    pub(super) fn of(number: Number, result: Result<Got, Failure>) -> Self {
+    pub(super) fn of(number: Number, server: Option<&str>, result: Result<Got, Failure>) -> Self {
         match result {
             Ok(Got::Whole(answer)) => Self::Answer(answer.status.to_string(), answer),
             Ok(Got::Head(answer)) => {
@@ -70,7 +70,7 @@ impl Fetched {
             }
             Ok(Got::Piece(piece)) => Self::Piece(piece),
             Ok(Got::End) => Self::End,
-            Err(failure) => Self::Failure(told(failure)),
+            Err(failure) => Self::Failure(told(failure, server)),
         }
     }
 

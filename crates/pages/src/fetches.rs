@@ -13,13 +13,20 @@ use crate::fetch::{Asked, Client, Number, Owner, Wanted};
 #[derive(Default)]
 pub(super) struct Fetches {
     of: HashMap<Key, Number>,
-    waiting: HashMap<Number, Key>,
+    waiting: HashMap<Number, Waiting>,
     /// Answers that pages read piece by piece and have not read to the end, including those whose heads have not arrived.
     streams: HashMap<Key, Vec<Number>>,
     wanted: Vec<(Key, Asked)>,
     /// The answers of which the next piece is wanted.
     wanted_pieces: Vec<(Key, Number)>,
     unwanted: Vec<Number>,
+}
+
+/// A page that waits.
+pub(super) struct Waiting {
+    pub(super) key: Key,
+    /// The server, if it is asked over TLS.
+    pub(super) server: Option<Box<str>>,
 }
 
 impl Fetches {
@@ -98,19 +105,19 @@ impl Fetches {
                 self.streams.entry(key).or_default().push(number);
             }
             self.of.insert(key, number);
-            self.waiting.insert(number, key);
+            self.waiting.insert(number, Waiting { key, server: asked.secure_server() });
         }
         for (key, number) in std::mem::take(&mut self.wanted_pieces) {
             self.of.insert(key, number);
-            self.waiting.insert(number, key);
+            self.waiting.insert(number, Waiting { key, server: None });
             client.read_on(number, now_ns);
         }
     }
 
     /// A fetch has an outcome: returns the page that waited for it.
-    pub(super) fn settle(&mut self, number: Number) -> Option<Key> {
-        let key = self.waiting.remove(&number)?;
-        self.of.remove(&key);
-        Some(key)
+    pub(super) fn settle(&mut self, number: Number) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&number)?;
+        self.of.remove(&waiting.key);
+        Some(waiting)
     }
 }

@@ -17,6 +17,7 @@ use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
 use super::talking::CLOSED as CLOSED_SOCKET;
 use crate::fetch::{Client, Failure, Got, Number, told};
+use crate::fetches::Waiting;
 use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
 use crate::uploads::Told;
 
@@ -185,7 +186,7 @@ impl Runner {
     fn begin_fetch(&mut self, mut fetch: Fetch, key: Key, life: &Life, moment: Moment) -> Met {
         let is_full = self.fetches.streams(key) >= FETCH_STREAMS_PER_PAGE;
         if fetch.delivery == BodyDelivery::Pieces && is_full {
-            let failure = Fetched::Failure(told(Failure::TooMany));
+            let failure = Fetched::Failure(told(Failure::TooMany, None));
             return Met::Now(Delivery::Fetched(Box::new(failure)));
         }
         // The fetch ends with the page's own time.
@@ -212,11 +213,12 @@ impl Runner {
     /// At the end of a turn: pages with a result become ready.
     pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
-            let Some(key) = self.fetches.settle(number) else { continue };
+            let Some(Waiting { key, server }) = self.fetches.settle(number) else { continue };
             if matches!(result, Ok(Got::End) | Err(_)) {
                 self.fetches.forget_stream(key, number);
             }
-            self.hand_over(key, Delivery::Fetched(Box::new(Fetched::of(number, result))));
+            let fetched = Fetched::of(number, server.as_deref(), result);
+            self.hand_over(key, Delivery::Fetched(Box::new(fetched)));
         }
     }
 

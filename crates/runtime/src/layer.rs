@@ -11,6 +11,8 @@ use std::rc::Rc;
 use sys::file::FileHandle;
 use sys::pollset::{Follows, Pollset, Received, Rest, Sent};
 
+use crate::began::Began;
+use crate::lent::Lent;
 use crate::limits::{LAYER_KEPT_BYTES, LAYER_OWED_BYTES, LAYER_RECEIVES, LAYER_SEAL_BYTES};
 use crate::outbox::{Outbox, Sink, Transmitted};
 use crate::transport::{Agreed, Transport, Violation};
@@ -24,6 +26,7 @@ pub(crate) struct Layer {
     sent: usize,
     room: Room,
     stage: Stage,
+    began: Began,
 }
 
 /// Whether the socket had room at the last send.
@@ -45,33 +48,16 @@ enum Stage {
     Ended,
 }
 
-/// The buffers that a scheduler lends to its layers, one after the other.
-#[derive(Default)]
-pub(crate) struct Lent {
-    /// Encoded bytes that are about to be sent.
-    wire: Vec<u8>,
-    /// Bytes of a file, or of several parts, that are about to be encoded.
-    gathered: Vec<u8>,
-    /// The decoded bytes of the last receive.
-    plain: Vec<u8>,
-}
-
-impl Lent {
-    /// Takes the buffer for decoded bytes, because more may be encoded while they are handled.
-    pub(crate) fn take_plain(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.plain)
-    }
-
-    /// Puts it back.
-    pub(crate) fn put_plain(&mut self, plain: Vec<u8>) {
-        self.plain = plain;
-    }
-}
-
 impl Layer {
     /// The layer of a new connection.
-    pub(crate) fn new(transport: Box<dyn Transport>) -> Self {
-        Self { transport, owed: Vec::new(), sent: 0, room: Room::Some, stage: Stage::Handshake }
+    pub(crate) fn new(transport: Box<dyn Transport>, began: Began) -> Self {
+        let (owed, room, stage) = (Vec::new(), Room::Some, Stage::Handshake);
+        Self { transport, owed, sent: 0, room, stage, began }
+    }
+
+    /// Who began its connection.
+    pub(crate) fn began(&self) -> Began {
+        self.began
     }
 
     /// What was agreed, once the handshake is over.
@@ -166,7 +152,7 @@ impl Layer {
         match self.stage {
             Stage::Handshake => Opened::Refused(violation),
             Stage::Agreed if matches!(violation, Violation::Alert(_)) => Opened::Refused(violation),
-            Stage::Agreed | Stage::Confirmed | Stage::Ended => Opened::Failed,
+            Stage::Agreed | Stage::Confirmed | Stage::Ended => Opened::Failed(violation),
         }
     }
 

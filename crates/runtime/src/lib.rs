@@ -5,6 +5,7 @@
 //! [`Service`](service::Service) it is given.
 
 pub mod alarms;
+mod began;
 mod carriage;
 pub mod clock;
 mod close_reason;
@@ -17,6 +18,7 @@ mod inbox;
 mod incoming;
 pub mod launch;
 mod layer;
+mod lent;
 pub mod limits;
 pub mod mailbox;
 mod outbox;

@@ -71,7 +71,7 @@ pub const LAYER_SEAL_BYTES: usize = 64 * 1024;
 /// agreed wait at most this long for them.
 pub const HANDSHAKE_TICKS_PER_TURN: u64 = 3_000_000;
 
-/// Handshakes of transports that may be under way on one scheduler.
+/// Handshakes of accepted connections with a transport that may be under way on one scheduler.
 ///
 /// Consequence: further connections of listeners with a transport wait in the accept queue until one has agreed, has
 /// failed or has reached its deadline.

@@ -267,6 +267,16 @@ pub trait Service {
     ) {
     }
 
+    /// Its transport failed after the handshake, such as by an alert of the peer or because the connection was cut. The
+    /// process ends after this, with reason [`CloseReason::Failed`]; it cannot have output.
+    fn on_transport_failed(
+        &mut self,
+        _process: &mut Self::Process,
+        _why: Violation,
+        _context: &mut Context<'_, Self::Message>,
+    ) {
+    }
+
     /// Input arrived, or was left from before. It is lent for this call.
     fn on_input(
         &mut self,

@@ -136,6 +136,8 @@ pub enum Resumption {
 pub enum Violation {
     /// The peer broke the transport's protocol.
     Protocol,
+    /// The first bytes of the peer are of another protocol: it has no such transport.
+    OtherProtocol,
     /// Both sides have no version, algorithm or application protocol in common.
     NothingInCommon,
     /// No certificate for the server name that the client asked for.

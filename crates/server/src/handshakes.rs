@@ -105,6 +105,7 @@ fn network_of(address: IpAddr) -> IpAddr {
 fn reason(why: Violation) -> &'static str {
     match why {
         Violation::Protocol => "protocol",
+        Violation::OtherProtocol => "other_protocol",
         Violation::NothingInCommon => "nothing_in_common",
         Violation::UnknownName => "unknown_name",
         Violation::Cut => "cut",

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
 use self::error_pages::look_at_error_pages;
@@ -80,6 +81,8 @@ pub enum LoadError {
     },
     /// The configuration has errors.
     Config(ConfigErrors),
+    /// A certificate for fetches is not usable.
+    Trust(TrustError),
     /// The secret for signing cookies is not usable.
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
@@ -166,6 +169,7 @@ impl fmt::Display for LoadError {
                 path.display()
             ),
             Self::Config(errors) => errors.fmt(formatter),
+            Self::Trust(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
             Self::ChannelKeys(error) => error.fmt(formatter),
@@ -197,18 +201,7 @@ impl LoadError {
             Self::Directory { error, .. } | Self::App { error, .. } | Self::File { error, .. } => {
                 error.kind() == io::ErrorKind::PermissionDenied
             }
-            Self::OwnServed { .. }
-            | Self::Own { .. }
-            | Self::Uploads { .. }
-            | Self::UploadsTaken { .. }
-            | Self::Config(_)
-            | Self::Secret(_)
-            | Self::Zone { .. }
-            | Self::ChannelKeys(_)
-            | Self::RootInApp { .. }
-            | Self::ErrorPage { .. }
-            | Self::Pages(_)
-            | Self::Tls(_) => false,
+            _ => false,
         }
     }
 }
@@ -241,6 +234,7 @@ impl Source {
             look_at_directory(path)?;
         }
         look_for_app(&mut data)?;
+        data.trust = Trust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)

@@ -17,6 +17,7 @@ use files::rules::{
 };
 use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings};
+use pages::fetch::Trust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 
 use crate::channel_keys::ChannelKeys;
@@ -51,6 +52,8 @@ pub struct SiteData {
     pub named_modules: Vec<NamedModule>,
     /// The pages of each of `page_roots`, as they were when the configuration was loaded.
     pub pages: Vec<Arc<PageSet>>,
+    /// The certificates that pages trust and show when they fetch.
+    pub trust: Trust,
     /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
@@ -110,6 +113,7 @@ impl SiteData {
             set_of_root,
             named_modules,
             pages,
+            trust: Trust::default(),
             secret,
             processes: Vec::new(),
             database_accesses,

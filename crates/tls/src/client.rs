@@ -4,10 +4,11 @@
 //! resume. Never resolves a name and never opens a socket.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use runtime::transport::{Agreed, Transport, Violation};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -35,18 +36,22 @@ use crate::session::{Session, Unbuffered};
 pub struct Authorities(Arc<RootCertStore>);
 
 impl Authorities {
-    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+    /// Those that the system trusts: `/etc/ssl/certs`, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. They are read
+    /// at the first call; later ones return the same.
     ///
     /// # Errors
     /// If there are none.
     pub fn of_system() -> Result<Self, ConnectorError> {
-        let found = rustls_native_certs::load_native_certs();
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
+        static FOUND: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+        let found = FOUND.get_or_init(|| {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            Arc::new(roots)
+        });
+        if found.is_empty() {
             return Err(ConnectorError::NoAuthorities);
         }
-        Ok(Self(Arc::new(roots)))
+        Ok(Self(Arc::clone(found)))
     }
 
     /// Reads them from a PEM file.
@@ -94,7 +99,8 @@ impl fmt::Display for ConnectorError {
 
 impl std::error::Error for ConnectorError {}
 
-/// The settings of connections to other servers.
+/// The settings of connections to other servers, with the sessions that they resume. Clones are equal and share both; a
+/// connection of one may be used where another one that is equal is asked for.
 #[derive(Clone)]
 pub struct Connector {
     config: Arc<ClientConfig>,
@@ -106,9 +112,23 @@ impl fmt::Debug for Connector {
     }
 }
 
+impl PartialEq for Connector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.config, &other.config)
+    }
+}
+
+impl Eq for Connector {}
+
+impl Hash for Connector {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Arc::as_ptr(&self.config).hash(hasher);
+    }
+}
+
 impl Connector {
-    /// Connections that trust these servers, offer these application protocols, and show this certificate if they are asked
-    /// for one. Sessions are resumed.
+    /// Connections that trust these servers, offer these application protocols, and show this certificate if they are
+    /// asked for one. Sessions are resumed.
     ///
     /// # Errors
     /// If the library refuses the settings.

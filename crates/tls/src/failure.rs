@@ -3,7 +3,7 @@
 //! Owns the translation of rustls' errors. Never decides what follows.
 
 use runtime::transport::{CertificateFault, Violation};
-use rustls::{CertificateError, Error, PeerMisbehaved};
+use rustls::{CertificateError, Error, InvalidMessage, PeerMisbehaved};
 
 /// The reason of a failure.
 pub(crate) fn violation_of(error: &Error) -> Violation {
@@ -12,6 +12,7 @@ pub(crate) fn violation_of(error: &Error) -> Violation {
         Error::NoCertificatesPresented => Violation::Certificate(CertificateFault::Missing),
         Error::InvalidCertificate(error) => Violation::Certificate(fault_of(error)),
         Error::PeerIncompatible(_) | Error::NoApplicationProtocol => Violation::NothingInCommon,
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => Violation::OtherProtocol,
         Error::PeerMisbehaved(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme) => {
             Violation::NothingInCommon
         }

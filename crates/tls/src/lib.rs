@@ -4,6 +4,7 @@
 //! sessions. Knows no protocol above it, opens no socket, and reads files only when it is told to. It keeps out rustls:
 //! nothing else names a type of it.
 
+mod alert;
 mod certificate;
 mod choice;
 mod client;
@@ -18,6 +19,7 @@ mod server;
 mod session;
 mod stream;
 
+pub use alert::alert_name;
 pub use certificate::{Certificate, Malformed};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
 pub use identity::{Flaw, Identity, IdentityError};

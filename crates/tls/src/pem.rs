@@ -68,7 +68,7 @@ impl std::fmt::Display for PemError {
             }
             Self::NoCertificate(path) => write!(
                 formatter,
-                "`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`, the server's own one first",
+                "`{}` has no certificate; it must contain `-----BEGIN CERTIFICATE-----`",
                 path.display()
             ),
             Self::NoKey(path) => write!(

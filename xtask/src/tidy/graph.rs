@@ -48,10 +48,12 @@ const EDGES: &[(&str, &str, Use)] = &[
     // `velodrome profile` prints and draws where time goes; the kernel's samples are read by sys.
     ("velodrome", "velodrome-profile", Use::Always),
     ("velodrome-profile", "velodrome-sys", Use::Always),
+    // Requests of `https`: the transport of their connections.
+    ("velodrome-client", "velodrome-tls", Use::Always),
+    // The certificates that fetches trust and show are read from files; pages see that of a client.
+    ("velodrome-pages", "velodrome-tls", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
-    // What a page sees of a client's certificate.
-    ("velodrome-pages", "velodrome-tls", Use::Always),
     // Listeners that encrypt.
     ("velodrome-server", "velodrome-tls", Use::Always),
     // `bench conformance` over TLS.
@@ -64,6 +66,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-http", Use::Always),
     // `bench conformance` plays the suite against any server.
     ("velodrome", "velodrome-conformance", Use::Always),
+    // Authorities of tests, for the certificates of other servers.
+    ("velodrome", "velodrome-tls", Use::TestsOnly),
     // A test with a thousand clients raises its own descriptor limit.
     ("velodrome", "velodrome-sys", Use::TestsOnly),
     ("velodrome-server", "velodrome-config", Use::Always),

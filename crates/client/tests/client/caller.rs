@@ -10,8 +10,9 @@ use runtime::Peer;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::transport::{Resumption, Transport, Violation};
 use sys::connect::RemoteAddress;
 use world::{ClientId, Faults, Sim, World};
 
@@ -19,6 +20,8 @@ use world::{ClientId, Faults, Sim, World};
 #[derive(Default)]
 pub(crate) struct Caller {
     pub(crate) client: Client,
+    /// How the keys of each connection with TLS came about.
+    pub(crate) resumptions: Vec<Resumption>,
 }
 
 impl Service for Caller {
@@ -51,6 +54,36 @@ impl Service for Caller {
         context: &mut Context<'_, ()>,
     ) -> Option<Box<Outbound>> {
         self.client.on_connect(ticket, begun, context).map(Box::new)
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Accepted { .. } => None,
+            Beginning::Connecting { ticket } => self.client.transport(ticket),
+        }
+    }
+
+    fn on_agreed(&mut self, outbound: &mut Box<Outbound>, context: &mut Context<'_, ()>) -> Next {
+        self.resumptions.push(context.agreed().unwrap().resumption);
+        outbound.on_agreed(&mut self.client, context)
+    }
+
+    fn on_handshake_failed(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        why: Violation,
+        _: &mut Context<'_, ()>,
+    ) {
+        outbound.on_handshake_failed(&mut self.client, why);
+    }
+
+    fn on_transport_failed(
+        &mut self,
+        outbound: &mut Box<Outbound>,
+        why: Violation,
+        _: &mut Context<'_, ()>,
+    ) {
+        outbound.on_transport_failed(&mut self.client, why);
     }
 
     fn on_input(

@@ -10,9 +10,9 @@ use world::{ALWAYS, ClientState, Faults};
 use crate::caller::{Calls, request};
 use crate::forwarding::pattern;
 
-const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+pub(crate) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-fn quiet() -> Calls {
+pub(crate) fn quiet() -> Calls {
     Calls::new(1, Faults::none())
 }
 
@@ -20,7 +20,7 @@ fn head(status: u16, fields: &[(&str, &str)]) -> Head {
     Head { status, fields: FieldList::of(fields) }
 }
 
-fn ok() -> Vec<News> {
+pub(crate) fn ok() -> Vec<News> {
     let head = head(200, &[("Content-Length", "2")]);
     vec![News::Head(head), News::Body(b"ok".into()), News::End]
 }
@@ -243,7 +243,7 @@ fn there_is_a_line_for_the_connections_of_an_origin() {
 }
 
 #[test]
-fn there_is_room_for_so_many_exchanges_and_no_encryption() {
+fn there_is_room_for_so_many_exchanges_and_no_https_without_authorities() {
     let mut calls = quiet();
     calls.client().set_bounds(Bounds { exchanges: 1, ..Bounds::default() });
     let id = calls.begin(request("GET", "/"));
@@ -253,7 +253,7 @@ fn there_is_room_for_so_many_exchanges_and_no_encryption() {
     assert_eq!(calls.client().held(id), Held::default());
     let url = client::Url::parse(b"https://a.test/").unwrap();
     let encrypted = Request { url, ..request("GET", "/") };
-    assert_eq!(calls.client().begin(encrypted, now_ns), Err(Failure::Encrypted));
+    assert_eq!(calls.client().begin(encrypted, now_ns), Err(Failure::NoAuthorities));
 }
 
 /// RFC 9112, 6.3: two parsers may find different ends of such an answer.

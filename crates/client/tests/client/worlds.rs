@@ -79,7 +79,7 @@ fn call(stage: &mut Stage<Proxy>, random: &mut Random) -> Option<Call> {
 }
 
 /// The answer of [`play`] for a body of this size.
-fn answer(down: usize) -> Vec<u8> {
+pub(crate) fn answer(down: usize) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 \r\nContent-Length: {down}\r\n\r\n");
     [head.as_bytes(), &pattern(0, down)].concat()
 }
@@ -118,7 +118,7 @@ fn play(
 }
 
 /// The number in the path of the complete request at the front, and its length.
-fn complete(got: &[u8]) -> Option<(usize, usize)> {
+pub(crate) fn complete(got: &[u8]) -> Option<(usize, usize)> {
     let end = got.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let head = str::from_utf8(&got[..end]).unwrap();
     let field = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();

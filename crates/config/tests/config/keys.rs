@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::{
-    AccessLog, Address, AppDirectory, AppPresence, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileSettings, Header, HostName, Limits, Listener, LogFormat, LogLevel, Matcher, MediaType,
-    Method, Overrides, PageErrors, Pages, QuantityError, Respond, RouteAction, Steering,
-    parse_duration,
+    AccessLog, Address, AppDirectory, AppPresence, CacheRule, CertificatesOverride, Config,
+    DescriptorTables, ErrorPage, FileSettings, Header, HostName, Limits, Listener, LogFormat,
+    LogLevel, Matcher, MediaType, Method, Overrides, PageErrors, Pages, QuantityError, Respond,
+    RouteAction, Steering, parse_duration,
 };
 
 use super::{config, errors};
@@ -331,6 +331,7 @@ fn the_command_line_goes_before_the_file() {
         directory: Some("not this".into()),
         admin_socket: Some("/run/a.sock".into()),
         page_errors: PageErrors::Shown,
+        certificates: CertificatesOverride::SelfSigned,
     };
     let text = "schedulers = 9\nspin = \"1us\"\nroot = \"site\"\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
                 [admin]\nsocket = \"b\"\n[[host]]\nnames = [\"a\"]\n";
@@ -338,6 +339,7 @@ fn the_command_line_goes_before_the_file() {
     let addresses: Vec<String> =
         config.listeners.iter().map(|listener| listener.address.to_string()).collect();
     assert_eq!(addresses, ["0.0.0.0:0", "0.0.0.0:0"]);
+    assert!(config.listeners.iter().all(|listener| listener.tls.is_some()), "both sign themselves");
     assert_eq!(config.schedulers.map(usize::from), Some(2));
     assert!(!config.pin && config.spin.is_zero());
     assert_eq!(config.busy_poll, Duration::from_micros(5));

@@ -10,7 +10,7 @@ use super::config;
 fn the_keys_of_pages() {
     let config = config(
         "[pages]\nenabled = false\nnative = false\nslice = \"2ms\"\ncpu_budget = \"1s\"\ndeadline = \"5s\"\n\
-         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nsecret_file = \"../key\"\nsessions = \"store\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
+         memory = \"8 MiB\"\nmemory_per_request = \"3 MiB\"\nprocess_memory = \"16 MiB\"\ntable_size = \"1 MiB\"\nfetch = \"none\"\nfetch_ca = \"ca.pem\"\nfetch_certificate = \"/own.pem\"\nfetch_key = \"own.key\"\nsecret_file = \"../key\"\nsessions = \"store\"\nsession_age = \"1h\"\nsecure_cookies = true\ncompress = true\n\
          uploads = \"up\"\nupload_size = \"2 GiB\"\nuploads_size = \"3 GiB\"\n[store]\npath = \"../data\"\n",
     );
     assert_eq!(
@@ -26,6 +26,9 @@ fn the_keys_of_pages() {
             process_memory: 16 << 20,
             table_size: 1 << 20,
             fetch: FetchRules::None,
+            fetch_ca: Some("/base/ca.pem".into()),
+            fetch_certificate: Some("/own.pem".into()),
+            fetch_key: Some("/base/own.key".into()),
             secret_file: Some("/base/../key".into()),
             sessions: PageSessions::Store,
             session_age: Duration::from_secs(3600),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use client::{Body, Deadlines, Failure, Reach, Request, Requester, Url};
+use tls::Connector;
 use wire::http::fields::FieldList;
 
 use crate::limits::FETCH_BODY_SIZE;
@@ -49,11 +50,18 @@ pub enum Wanted {
     Pieces,
 }
 
+/// The beginning of a URL that is asked over TLS.
+const SECURE: &[u8] = b"https:";
+
 const USER_AGENT: &str = concat!("velodrome/", env!("CARGO_PKG_VERSION"));
 
 impl Asked {
-    /// The request, for what these rules allow.
-    pub(super) fn request(&self, reach: Rc<dyn Reach>) -> Result<Request, Failure> {
+    /// The request, for what these rules allow, with these certificates.
+    pub(super) fn request(
+        &self,
+        reach: Rc<dyn Reach>,
+        connector: Option<Connector>,
+    ) -> Result<Request, Failure> {
         let url = Url::parse(&self.url)?;
         if self.body.as_ref().is_some_and(|body| body.len() > FETCH_BODY_SIZE) {
             return Err(Failure::RequestTooLong(FETCH_BODY_SIZE));
@@ -61,7 +69,14 @@ impl Asked {
         let request = Request::new(&self.method, url, reach, Requester::Service);
         let body = self.body.clone().map_or(Body::None, Body::Whole);
         let deadlines = Deadlines::whole(self.timeout);
-        Ok(Request { fields: self.all_fields()?, body, deadlines, ..request })
+        Ok(Request { fields: self.all_fields()?, body, deadlines, connector, ..request })
+    }
+
+    /// The server as the URL names it, if it is asked over TLS. Failures then name it.
+    pub(crate) fn secure_server(&self) -> Option<Box<str>> {
+        let scheme = self.url.get(..SECURE.len())?;
+        let url = scheme.eq_ignore_ascii_case(SECURE).then(|| Url::parse(&self.url).ok())??;
+        Some(url.authority.into())
     }
 
     fn all_fields(&self) -> Result<FieldList, Failure> {
@@ -98,7 +113,7 @@ mod tests {
         let url = b"http://a.b:81/x?y".to_vec();
         let asked =
             Asked { method: "POST".into(), url, fields: fields.into(), body, ..Asked::default() };
-        asked.request(Rc::new(Anywhere))
+        asked.request(Rc::new(Anywhere), None)
     }
 
     fn sent(fields: &str) -> Vec<(String, String)> {

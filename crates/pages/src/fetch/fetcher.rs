@@ -10,11 +10,13 @@ use client::{Bounds, Failure, News};
 use config::FetchRules;
 use runtime::clock::nanoseconds;
 use runtime::service::ServiceContext;
+use tls::Connector;
 
 use super::asked::{Asked, Owner, Wanted};
 use super::outcome::{Answer, FetchResult, Got, Number};
 use super::rules::Rules;
 use super::share::Share;
+use super::trust::Trust;
 use crate::limits::{FETCH_BODY_SIZE, FETCH_HELD_BYTES};
 
 /// A running fetch.
@@ -46,6 +48,7 @@ pub struct Client {
     exchanges: client::Client,
     share: Share,
     rules: Rc<Rules>,
+    connector: Option<Connector>,
     /// Boxed because the table has up to twice as many places as entries.
     fetches: HashMap<Number, Box<Fetch>>,
     outcomes: Vec<FetchResult>,
@@ -70,6 +73,11 @@ impl Client {
         self.rules = Rc::new(Rules(rules));
     }
 
+    /// Sets which certificates are trusted and shown from now on. A running fetch and its connection keep theirs.
+    pub fn set_trust(&mut self, trust: &Trust) {
+        self.connector = trust.connector().cloned();
+    }
+
     /// Begins a fetch. Its outcome appears under the returned number.
     pub fn begin(&mut self, asked: &Asked, now_ns: u64) -> Number {
         self.try_to_begin(asked, now_ns).unwrap_or_else(|failure| {
@@ -86,7 +94,7 @@ impl Client {
         {
             return Err(Failure::TooMany);
         }
-        let request = asked.request(Rc::clone(&self.rules) as _)?;
+        let request = asked.request(Rc::clone(&self.rules) as _, self.connector.clone())?;
         let number = self.exchanges.begin(request, now_ns)?;
         let fetch = Fetch {
             owner: asked.owner,

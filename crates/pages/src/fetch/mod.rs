@@ -8,9 +8,11 @@ mod fetcher;
 mod outcome;
 mod rules;
 mod share;
+mod trust;
 
 pub use asked::{Asked, Owner, Wanted};
 pub use client::Failure;
 pub use fetcher::Client;
 pub(crate) use outcome::told;
 pub use outcome::{Answer, FetchResult, Got, Number};
+pub use trust::{Trust, TrustError};

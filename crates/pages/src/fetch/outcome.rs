@@ -54,11 +54,19 @@ fn lines(fields: &FieldList) -> Vec<u8> {
     lines
 }
 
-/// What a page is told about a failure.
-pub(crate) fn told(failure: Failure) -> String {
+/// What a page is told about a failure, of a server with this name if it was asked over TLS.
+pub(crate) fn told(failure: Failure, server: Option<&str>) -> String {
     match failure {
         Failure::NotAllowed => "not allowed by `fetch` in [pages]".to_owned(),
         Failure::TooMany => "too many fetches at once".to_owned(),
-        other => other.to_string(),
+        Failure::NoAuthorities => {
+            "the system has no certificates of authorities; install the package ca-certificates, or set `fetch_ca` in \
+             [pages]"
+                .to_owned()
+        }
+        failure => match server {
+            Some(server) => failure.at(server).to_string(),
+            None => failure.to_string(),
+        },
     }
 }

@@ -4,19 +4,28 @@
 
 use std::net::IpAddr;
 
-use client::Reach;
+use client::{Reach, Transport};
 use config::FetchRules;
+use wire::http::url::Scheme;
 
 /// The rules of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Rules(pub(super) FetchRules);
 
 impl Reach for Rules {
-    fn may_look_up(&self, name: &str) -> bool {
-        self.0.allow_name(name) || self.0.allow_networks()
+    fn may_look_up(&self, transport: Transport, name: &str) -> bool {
+        let scheme = scheme_of(transport);
+        self.0.allow_name(scheme, name) || self.0.allow_networks(scheme)
     }
 
-    fn may_connect(&self, name: &str, address: IpAddr) -> bool {
-        self.0.allow(name, address)
+    fn may_connect(&self, transport: Transport, name: &str, address: IpAddr) -> bool {
+        self.0.allow(scheme_of(transport), name, address)
+    }
+}
+
+fn scheme_of(transport: Transport) -> Scheme {
+    match transport {
+        Transport::Plain => Scheme::Http,
+        Transport::Encrypted => Scheme::Https,
     }
 }

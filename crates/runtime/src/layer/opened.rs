@@ -20,7 +20,7 @@ pub(crate) enum Opened {
     /// The peer announced its end, and all bytes before it were delivered.
     End,
     /// The connection failed after the handshake.
-    Failed,
+    Failed(Violation),
     /// The handshake failed, or the peer refused what this side had agreed on.
     Refused(Violation),
 }

@@ -9,7 +9,6 @@ use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
 
 use super::Scheduler;
-use super::handshakes::Handshakes;
 use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
@@ -87,8 +86,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
             }
             let Some(gate) = self.gates.get(usize::from(index.0)) else { return };
-            let under_way = self.executor.stats.handshakes_under_way;
-            if gate.is_layered && Handshakes::is_full(under_way) {
+            if gate.is_layered && self.executor.handshakes.is_full() {
                 self.pause_gate(index, None);
                 return;
             }

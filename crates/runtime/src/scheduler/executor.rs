@@ -14,7 +14,7 @@ use super::settings::Settings;
 use crate::clock::Clock;
 use crate::extras::Extras;
 use crate::group::Group;
-use crate::layer::Lent;
+use crate::lent::Lent;
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::outbox::Outbox;

@@ -5,6 +5,7 @@
 //! it waits in the run queue, behind those that came before it, and goes on in the next turn when the share is used up.
 //! Never runs a process.
 
+use crate::began::Began;
 use crate::limits::{HANDSHAKE_TICKS_PER_TURN, HANDSHAKES_MAX};
 
 /// The handshakes of a scheduler.
@@ -12,7 +13,9 @@ use crate::limits::{HANDSHAKE_TICKS_PER_TURN, HANDSHAKES_MAX};
 pub(super) struct Handshakes {
     /// Ticks of this turn's share that are left; `None`: it is not their time.
     left: Option<u64>,
-    /// One has come to its end since this was asked.
+    /// Those under way of connections that were accepted. Of others, their service has a bound.
+    accepted: u64,
+    /// One of these has come to its end since this was asked.
     has_room: bool,
 }
 
@@ -37,19 +40,27 @@ impl Handshakes {
         self.left = self.left.map(|left| left.saturating_sub(ticks));
     }
 
-    /// One has come to its end, whatever that was.
-    pub(super) fn note_end(&mut self) {
-        self.has_room = true;
+    /// One has begun.
+    pub(super) fn note_begin(&mut self, began: Began) {
+        self.accepted += u64::from(began == Began::Peer);
     }
 
-    /// Whether one has come to its end since this was asked last.
+    /// One has come to its end, whatever that was.
+    pub(super) fn note_end(&mut self, began: Began) {
+        if began == Began::Peer {
+            self.accepted -= 1;
+            self.has_room = true;
+        }
+    }
+
+    /// Whether one of an accepted connection has come to its end since this was asked last.
     #[inline]
     pub(super) fn take_room(&mut self) -> bool {
         std::mem::take(&mut self.has_room)
     }
 
-    /// Whether no further connection may be accepted that begins with one, when this many are under way.
-    pub(super) fn is_full(under_way: u64) -> bool {
-        under_way >= HANDSHAKES_MAX
+    /// Whether no further connection may be accepted that begins with one.
+    pub(super) fn is_full(&self) -> bool {
+        self.accepted >= HANDSHAKES_MAX
     }
 }

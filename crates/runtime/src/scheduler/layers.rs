@@ -5,6 +5,7 @@
 use sys::pollset::{Pollset, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf};
+use crate::began::Began;
 use crate::extras::Extra;
 use crate::layer::{Layer, Opened};
 use crate::limits::RECEIVES_PER_TURN;
@@ -21,27 +22,32 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process: &mut ProcessOf<P, S>,
     ) -> Lives {
         let Some(transport) = self.service.transport(beginning) else { return Ok(()) };
-        process.extra = self.extras.insert(Extra::layered(Layer::new(transport)));
+        let began = match beginning {
+            Beginning::Accepted { .. } => Began::Peer,
+            Beginning::Connecting { .. } => Began::Here,
+        };
+        process.extra = self.extras.insert(Extra::layered(Layer::new(transport, began)));
         if process.extra.is_none() {
             return Err(CloseReason::Failed);
         }
         self.stats.handshakes_under_way += 1;
+        self.handshakes.note_begin(began);
         Ok(())
     }
 
     /// Counts what a process with a transport no longer holds when it ends.
     pub(super) fn forget_layer(&mut self, process: &ProcessOf<P, S>) {
         let Some(layer) = self.extras.layer(process.extra) else { return };
-        let held = layer.held_bytes();
+        let (held, began) = (layer.held_bytes(), layer.began());
         if layer.is_in_handshake() {
-            self.end_handshake();
+            self.end_handshake(began);
         }
         self.stats.count_buffered(held, 0);
     }
 
-    fn end_handshake(&mut self) {
+    fn end_handshake(&mut self, began: Began) {
         self.stats.handshakes_under_way -= 1;
-        self.handshakes.note_end();
+        self.handshakes.note_end(began);
     }
 
     /// Whether a handshake has to wait for its time in this turn or the next.
@@ -121,7 +127,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
             Opened::End => self.on_layer_end(id, process),
             Opened::Refused(why) => self.on_refused(id, process, why),
-            Opened::Failed => Err(CloseReason::Failed),
+            Opened::Failed(why) => self.on_broken(id, process, why),
         }
     }
 
@@ -183,7 +189,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     /// The handshake is over: tells the process, which may become another kind. Its first input comes after that.
     fn on_agreed(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, plain: &[u8]) -> Lives {
         self.stats.handshakes += 1;
-        self.end_handshake();
+        if let Some(began) = self.extras.layer(process.extra).map(|layer| layer.began()) {
+            self.end_handshake(began);
+        }
         if process.mode == Mode::Discarding {
             return self.discard(process, plain.len());
         }
@@ -210,6 +218,18 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         if process.mode.goes_on() {
             self.run(id, process, |service, state, context| {
                 service.on_handshake_failed(state, why, context);
+                context.output.clear();
+                Next::Read
+            })?;
+        }
+        Err(CloseReason::Failed)
+    }
+
+    /// The connection failed after the handshake: the process is told why, and ends.
+    fn on_broken(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, why: Violation) -> Lives {
+        if process.mode.goes_on() {
+            self.run(id, process, |service, state, context| {
+                service.on_transport_failed(state, why, context);
                 context.output.clear();
                 Next::Read
             })?;

@@ -32,6 +32,7 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
+                self.client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
             ToScheduler::Certificates(tls) => self.set_tls(&tls),

@@ -69,6 +69,7 @@ impl Connections {
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
         let mut client = Client::default();
         client.set_rules(data.config.pages.fetch.clone());
+        client.set_trust(&data.trust);
         Self {
             http: Http::new(site, Arc::clone(&data.settings), log),
             client,
@@ -194,7 +195,10 @@ impl Service for Connections {
     }
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
-        let Beginning::Accepted { listener, peer } = beginning else { return None };
+        let (listener, peer) = match beginning {
+            Beginning::Accepted { listener, peer } => (listener, peer),
+            Beginning::Connecting { ticket } => return self.client.exchanges().transport(ticket),
+        };
         let listener = self.configured(listener);
         let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
         if self.http.expects_proxy_header(listener) {
@@ -210,11 +214,27 @@ impl Service for Connections {
 
     fn on_handshake_failed(
         &mut self,
-        _process: &mut Process,
+        process: &mut Process,
         why: Violation,
         _context: &mut Context<'_, Message>,
     ) {
-        self.handshakes.note_failure(why);
+        match process {
+            Process::Outbound(outbound) => {
+                outbound.on_handshake_failed(self.client.exchanges(), why);
+            }
+            _ => self.handshakes.note_failure(why),
+        }
+    }
+
+    fn on_transport_failed(
+        &mut self,
+        process: &mut Process,
+        why: Violation,
+        _context: &mut Context<'_, Message>,
+    ) {
+        if let Process::Outbound(outbound) = process {
+            outbound.on_transport_failed(self.client.exchanges(), why);
+        }
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {

@@ -108,16 +108,13 @@ impl Process {
     /// The handshake of its transport is over.
     pub(super) fn on_agreed(
         &mut self,
-        connections: &Connections,
+        connections: &mut Connections,
         context: &mut Context<'_, Message>,
     ) -> Next {
         match self {
             Self::Http(connection) => connection.on_agreed(&connections.http, context),
-            Self::Stream(_)
-            | Self::Outbound(_)
-            | Self::Socket(_)
-            | Self::Events(_)
-            | Self::Resp(_) => Next::Read,
+            Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),
+            Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Resp(_) => Next::Read,
         }
     }
 

@@ -88,6 +88,9 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
     let keys = &config.channel_settings.keys;
     let files = [
         config.pages.secret_file.as_deref(),
+        config.pages.fetch_ca.as_deref(),
+        config.pages.fetch_certificate.as_deref(),
+        config.pages.fetch_key.as_deref(),
         keys.token_keys.as_deref(),
         keys.api_keys.as_deref(),
         match &config.log.access {

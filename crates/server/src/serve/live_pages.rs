@@ -187,7 +187,7 @@ impl LivePages {
 }
 
 fn warn(data: &SiteData) {
-    if let Some(warning) = &data.secret.warning {
+    for warning in data.secret.warning.iter().chain(&data.trust.warning) {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
     for warning in &data.channel_keys.warnings {

@@ -163,10 +163,16 @@ pub(super) fn of(
         openings.read.extend(directories_of(&path));
     }
     // A reload reads them again, and a replaced key file is a new file with the same name.
-    let channel_keys = &data.config.channel_settings.keys;
-    let secrets =
-        [&data.config.pages.secret_file, &channel_keys.token_keys, &channel_keys.api_keys];
-    for path in secrets.into_iter().flatten() {
+    let (pages, channel_keys) = (&data.config.pages, &data.config.channel_settings.keys);
+    let files = [
+        &pages.secret_file,
+        &pages.fetch_ca,
+        &pages.fetch_certificate,
+        &pages.fetch_key,
+        &channel_keys.token_keys,
+        &channel_keys.api_keys,
+    ];
+    for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
     for file in site_tls::files_of(&data.config) {

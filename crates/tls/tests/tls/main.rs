@@ -98,9 +98,8 @@ fn many_connections_that_open_at_once_are_resumed_from_sessions_of_their_own() {
     let server = acceptor(&[authority.identity(&[NAME])]);
     let client = connector(&authority).with_own_sessions(12);
     let resumed_at_once = |client: &Connector| {
-        let mut pairs: Vec<Pair> = (0..14)
-            .map(|_| Pair::new(client.connect(NAME).unwrap(), server.accept()))
-            .collect();
+        let mut pairs: Vec<Pair> =
+            (0..14).map(|_| Pair::new(client.connect(NAME).unwrap(), server.accept())).collect();
         let ends = pairs.iter_mut().map(|pair| pair.agree().0.resumption);
         ends.filter(|resumption| *resumption == Resumption::Resumed).count()
     };

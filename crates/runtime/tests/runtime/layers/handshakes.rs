@@ -1,11 +1,13 @@
 //! Handshakes that fail, and plain connections beside those that have one.
 
+use runtime::limits::HANDSHAKES_MAX;
 use runtime::scheduler::Waiting;
 use runtime::transport::{Transport, Violation};
-use world::Faults;
+use world::{Faults, World};
 
+use crate::layers::client::Client;
 use crate::layers::scramble::{NAME, Scramble};
-use crate::layers::{Client, GREETING, Stage, address};
+use crate::layers::{GREETING, Shout, Stage, address};
 
 #[test]
 fn a_handshake_that_fails_says_why_to_both_sides() {
@@ -56,4 +58,26 @@ fn plain_connections_beside_one_with_a_transport_keep_groups_and_single_sends() 
     assert_eq!(seen, b"0 bytes?", "no answer is sent before the last one has run");
     client.step(&stage.world);
     assert_eq!(client.heard, b"welcome\nONE");
+}
+
+#[test]
+fn so_many_handshakes_hold_up_further_connections_unless_this_side_began_them() {
+    let shout = Shout { calls: HANDSHAKES_MAX, ..Shout::default() };
+    let mut stage = Stage::of(World::new(1, Faults::none()), shout, 3_000);
+    stage.rest();
+    assert_eq!(stage.scheduler.stats().handshakes_under_way, HANDSHAKES_MAX);
+    let mut client = Client::enter(&stage.world, 8443).unwrap();
+    stage.talk(&mut client);
+    assert!(client.transport.is_ready());
+    let mut silent = Vec::new();
+    for _ in 0..HANDSHAKES_MAX {
+        silent.push(stage.world.connect(&address(8443)).unwrap());
+        stage.rest();
+    }
+    let mut late = Client::enter(&stage.world, 8443).unwrap();
+    stage.talk(&mut late);
+    assert!(!late.transport.is_ready());
+    stage.world.client_reset(silent[7]);
+    stage.talk(&mut late);
+    assert!(late.transport.is_ready(), "there is room for one");
 }

@@ -1,17 +1,21 @@
 //! A transport between socket and process, in the simulated world: the process sees plain bytes, whatever the network does.
 
+mod client;
 mod handshakes;
 mod outbound;
 mod posting;
 mod scramble;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use runtime::RemoteAddress;
 use runtime::mailbox::{Role, Waking, mesh};
 use runtime::scheduler::{Scheduler, Settings, Waiting};
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Command, Connect, Context, Event, ListenerIndex, Next, Progress,
+    Service, ServiceContext,
 };
 use runtime::slots::ProcessId;
 use runtime::transport::{Transport, Violation};
@@ -19,6 +23,7 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, Peer};
 use world::{ALWAYS, ClientId, ClientState, Faults, Random, Sim, Stall, World};
 
+use client::Client;
 use scramble::{NAME, Scramble};
 
 /// The ports: with a layer and a greeting, without a layer, with a layer and silent until it receives something.
@@ -34,6 +39,10 @@ struct Shout {
     /// What was agreed: protocol, server name.
     agreed: Vec<(String, String)>,
     failures: Vec<Violation>,
+    /// Why connections failed after their handshakes.
+    broken: Vec<Violation>,
+    /// Connections that it makes when it starts, to a remote that stays silent.
+    calls: u64,
     /// The client whose unread bytes a `?` counts.
     watched: Option<(World, ClientId)>,
     ids: Vec<ProcessId>,
@@ -62,6 +71,21 @@ impl Service for Shout {
         false
     }
 
+    fn on_start(&mut self, context: &mut ServiceContext<'_, ()>) {
+        for ticket in 0..self.calls {
+            context.command(Command::Connect(Connect { to: remote(), from: None, ticket }));
+        }
+    }
+
+    fn on_connect(
+        &mut self,
+        _: u64,
+        begun: Result<(), ErrorKind>,
+        _: &mut Context<'_, ()>,
+    ) -> Option<Kind> {
+        begun.ok().map(|()| Kind::Handshaking)
+    }
+
     fn on_accept(
         &mut self,
         listener: ListenerIndex,
@@ -78,9 +102,9 @@ impl Service for Shout {
 
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
         match beginning {
-            Beginning::Accepted { listener: ListenerIndex(1), .. }
-            | Beginning::Connecting { .. } => None,
+            Beginning::Accepted { listener: ListenerIndex(1), .. } => None,
             Beginning::Accepted { .. } => Some(Box::new(Scramble::server())),
+            Beginning::Connecting { .. } => Some(Box::new(Scramble::client(NAME, &["quiet"]))),
         }
     }
 
@@ -95,6 +119,11 @@ impl Service for Shout {
     fn on_handshake_failed(&mut self, kind: &mut Kind, why: Violation, _: &mut Context<'_, ()>) {
         assert!(*kind == Kind::Handshaking);
         self.failures.push(why);
+    }
+
+    fn on_transport_failed(&mut self, kind: &mut Kind, why: Violation, _: &mut Context<'_, ()>) {
+        assert!(*kind == Kind::Speaking);
+        self.broken.push(why);
     }
 
     fn on_input(
@@ -143,53 +172,17 @@ struct Stage {
     scheduler: Scheduler<Sim, Shout>,
 }
 
-/// A client that uses its end of the transport.
-struct Client {
-    id: ClientId,
-    transport: Scramble,
-    heard: Vec<u8>,
-    unsaid: Vec<u8>,
-}
-
-impl Client {
-    fn enter(world: &World, port: u16) -> Option<Self> {
-        let id = world.connect(&address(port))?;
-        let transport = Scramble::client(NAME, &["strange", "quiet"]);
-        let mut client = Self { id, transport, heard: Vec::new(), unsaid: Vec::new() };
-        client.step(world);
-        Some(client)
-    }
-
-    fn say(&mut self, world: &World, text: &[u8]) {
-        self.unsaid.extend_from_slice(text);
-        self.step(world);
-    }
-
-    /// Answers the received bytes.
-    fn step(&mut self, world: &World) {
-        let mut bytes = world.client_received(self.id);
-        let mut wire = Vec::new();
-        self.transport.open(&mut bytes, &mut self.heard, &mut wire).unwrap();
-        if self.transport.is_ready() && !self.unsaid.is_empty() {
-            let unsaid = std::mem::take(&mut self.unsaid);
-            self.transport.seal(&unsaid, &mut wire).unwrap();
-        }
-        world.client_send(self.id, &wire);
-    }
-
-    fn end(&mut self, world: &World) {
-        let mut wire = Vec::new();
-        self.transport.end(&mut wire);
-        world.client_send(self.id, &wire);
-    }
-}
-
 impl Stage {
     fn new(seed: u64, faults: Faults) -> Self {
-        let world = World::new(seed, faults);
+        Self::of(World::new(seed, faults), Shout::default(), 100)
+    }
+
+    /// One with this service and at most this many connections.
+    fn of(world: World, shout: Shout, connections: usize) -> Self {
         let mailbox = mesh(&[Role::Scheduler], Waking::Driven).unwrap().remove(0).mailbox;
-        let settings = Settings { connections: 100, ..Settings::default() };
-        let mut scheduler = Scheduler::new(world.pollset(0), Shout::default(), mailbox, settings);
+        let settings = Settings { connections, ..Settings::default() };
+        let mut scheduler = Scheduler::new(world.pollset(0), shout, mailbox, settings);
+        world.listen_remote(&remote());
         for port in PORTS {
             let listen = ListenOptions {
                 address: address(port),
@@ -221,6 +214,10 @@ impl Stage {
         assert_eq!((self.scheduler.processes(), self.scheduler.extras()), (0, 0));
         assert_eq!(self.scheduler.stats().buffered_bytes, 0);
     }
+}
+
+fn remote() -> RemoteAddress {
+    RemoteAddress::Tcp(SocketAddr::from(([10, 0, 0, 9], 443)))
 }
 
 fn address(port: u16) -> ListenAddress {
@@ -263,9 +260,11 @@ fn an_end_that_is_said_is_one_and_one_that_is_not_is_a_failure() {
     assert_eq!(stage.closed(CloseReason::Finished), 1);
     assert_eq!(said.heard, b"welcome\nLAST");
     assert!(said.transport.has_ended());
+    assert_eq!(stage.scheduler.service().broken, []);
     stage.world.client_end_output(cut.id);
     stage.rest();
     assert_eq!(stage.closed(CloseReason::Failed), 1);
+    assert_eq!(stage.scheduler.service().broken, [Violation::Cut]);
     stage.assert_nothing_is_left();
 }
 

@@ -1,0 +1,85 @@
+//! Which certificates fetches trust, and which one they show.
+//!
+//! Owns the settings of TLS that the schedulers begin with. Reads the files, on the main thread.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use config::FetchRules;
+use files::rules::Root;
+use files::secret::{SecretFault, SecretFile};
+use tls::{Authorities, Connector, ConnectorError, Identity, IdentityError, Peers, PemError};
+
+/// The application protocol that fetches speak (RFC 7301).
+const PROTOCOL: &str = "http/1.1";
+
+/// The certificates that fetches trust and show.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// `None`: the system has no authorities, or nothing is fetched.
+    connector: Option<Connector>,
+    /// A problem of a file that does not prevent its use.
+    pub warning: Option<String>,
+}
+
+/// A file that cannot be used.
+#[derive(Debug)]
+pub enum TrustError {
+    /// The authorities.
+    Authorities(PemError),
+    /// The certificate or its key.
+    Certificate(IdentityError),
+    /// The key is not in a safe place.
+    Key(PathBuf, SecretFault),
+    /// The library refuses them.
+    Refused(ConnectorError),
+}
+
+impl fmt::Display for TrustError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authorities(error) => write!(formatter, "`fetch_ca` in [pages]: {error}"),
+            Self::Certificate(error) => {
+                write!(formatter, "`fetch_certificate` and `fetch_key` in [pages]: {error}")
+            }
+            Self::Key(path, fault) => {
+                write!(formatter, "the fetch_key `{}` of [pages] {fault}", path.display())
+            }
+            Self::Refused(error) => write!(formatter, "`fetch` in [pages]: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TrustError {}
+
+impl Trust {
+    /// Reads the configured files. The authorities of the system are read at the first call alone.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn load(settings: &config::Pages, roots: &[Root]) -> Result<Self, TrustError> {
+        if !settings.enabled || settings.fetch == FetchRules::None {
+            return Ok(Self::default());
+        }
+        let authorities = match &settings.fetch_ca {
+            Some(path) => Authorities::read(path).map_err(TrustError::Authorities).map(Some)?,
+            // It is told to the page that fetches.
+            None => Authorities::of_system().ok(),
+        };
+        let (mut own, mut warning) = (None, None);
+        if let (Some(certificate), Some(key)) = (&settings.fetch_certificate, &settings.fetch_key) {
+            own = Some(Identity::read(certificate, key).map_err(TrustError::Certificate)?);
+            let file = SecretFile::read(key, roots);
+            warning = file.map_err(|fault| TrustError::Key(key.clone(), fault))?.warning;
+        }
+        let connector =
+            |authorities| Connector::new(&Peers::Known(authorities), &[PROTOCOL], own.as_ref());
+        let connector = authorities.map(connector).transpose().map_err(TrustError::Refused)?;
+        Ok(Self { connector, warning })
+    }
+
+    /// The settings; `None`: there are no authorities.
+    pub(super) fn connector(&self) -> Option<&Connector> {
+        self.connector.as_ref()
+    }
+}
