@@ -45,7 +45,7 @@ pub enum CertificateReason {
 impl From<Violation> for HandshakeFault {
     fn from(violation: Violation) -> Self {
         let reason = match violation {
-            Violation::Protocol => return Self::Protocol,
+            Violation::Protocol | Violation::OtherProtocol => return Self::Protocol,
             Violation::NothingInCommon | Violation::UnknownName => return Self::NothingInCommon,
             Violation::Alert(number) => return Self::Alert(number),
             Violation::Cut => return Self::Cut,
