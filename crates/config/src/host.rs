@@ -4,38 +4,36 @@
 //! for.
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::page_name::PageName;
 use super::route_keys::{HOST_ROUTE, ROUTE};
 use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration_within, path};
+use super::value::{boolean, borrowed_text, cannot_be, duration, path};
 use super::wording::shown;
 use super::{
     ErrorPage, FileSettings, Host, HostName, Https, Problems, field, host_name, request_path,
     routes,
 };
-use crate::limits::STRICT_TRANSPORT_MAX;
 
-/// The keys that the top level and `[[host]]` share.
-pub(super) static HTTPS: &[Key] = &[
-    Key {
-        name: "redirect_to_https",
-        value: Value::Apart { takes: "true or false" },
-        absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
-        change: Change::Reload,
-        text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Challenges below `/.well-known/acme-challenge/` are answered.",
-    },
-    Key {
-        name: "hsts",
-        value: Value::Apart { takes: "duration, up to 730d" },
-        absent: Absent::Words("none; for a `[[host]]` that of the top level"),
-        change: Change::Reload,
-        text: "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`.",
-    },
-];
+/// A key of the top level and of `[[host]]`.
+pub(super) const REDIRECT_TO_HTTPS: Key = Key {
+    name: "redirect_to_https",
+    value: Value::Apart { takes: "true or false" },
+    absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
+    change: Change::Reload,
+    text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Challenges below `/.well-known/acme-challenge/` are answered.",
+};
+
+/// A key of the top level and of `[[host]]`.
+pub(super) const HSTS: Key = Key {
+    name: "hsts",
+    value: Value::Apart { takes: "duration" },
+    absent: Absent::Words("none; for a `[[host]]` that of the top level"),
+    change: Change::Reload,
+    text: "For how long browsers shall use encrypted connections only: a `Strict-Transport-Security` field (RFC 6797) in answers over such connections. Browsers keep to it even if you change your mind; begin with `\"1h\"`.",
+};
 
 pub(super) static HOST: SectionKeys = SectionKeys {
     name: "[[host]]",
@@ -75,8 +73,10 @@ pub(super) static HOST: SectionKeys = SectionKeys {
             change: Change::Reload,
             text: "Its error pages: `[host.error_pages]`.",
         },
+        REDIRECT_TO_HTTPS,
+        HSTS,
     ],
-    shared: HTTPS,
+    shared: &[],
     shared_in: "",
 };
 
@@ -103,9 +103,7 @@ pub(super) fn read_default(
 fn https(section: &Section<'_>, usual: Https, problems: &mut Problems) -> Https {
     let mut https = usual;
     section.read_into("redirect_to_https", &mut https.redirect, problems, boolean);
-    section.read_into("hsts", &mut https.strict_for, problems, |item| {
-        duration_within(item, Duration::ZERO..=STRICT_TRANSPORT_MAX).map(Some)
-    });
+    section.read_into("hsts", &mut https.strict_for, problems, |item| duration(item).map(Some));
     https
 }
 

@@ -11,6 +11,7 @@ mod address;
 mod channel_settings;
 mod channels;
 mod choice;
+mod encryption;
 mod fetch;
 mod field;
 mod files;
@@ -52,6 +53,7 @@ mod wording;
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
+pub use encryption::{CertificateFiles, Certificates, ClientCertificates, Https, Tls};
 pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
@@ -60,9 +62,9 @@ pub use keys::SECTIONS;
 pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogLevel};
 pub use model::{
-    AppDirectory, AppPresence, Authentication, CacheRule, CertificateFiles, Certificates,
-    ClientCertificates, Config, DescriptorTables, ErrorPage, FileCache, FileSettings, Header, Host,
-    Https, Listener, Matcher, MediaType, Protocol, Respond, Route, RouteAction, Steering, Tls,
+    AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
+    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
+    RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
 pub use overrides::{CertificatesOverride, Overrides};

@@ -33,8 +33,6 @@ pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
 /// 10,000 certificates of one listener; a configuration with more is refused.
 pub const LISTENER_CERTIFICATES: usize = 10_000;
-/// Two years of HTTPS only for browsers, which is what their built-in lists ask for; a configuration with more is refused.
-pub const STRICT_TRANSPORT_MAX: Duration = Duration::from_secs(730 * 24 * 3600);
 
 /// 16 KiB for the names and values of one table `headers`, each field counted with four more bytes; a larger table is
 /// refused. The three tables that apply to a route fit into one list of fields.

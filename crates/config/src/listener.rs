@@ -3,7 +3,7 @@
 //! Owns the keys of that section and the check that no two listeners use the same address. Never
 //! opens a socket.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::de::DeValue;
 use wire::network::Network;
@@ -14,10 +14,10 @@ use super::key::{
     Absent, Change, Key, SectionKeys, Value, show_choice, show_duration, show_text, show_texts,
 };
 use super::section::Section;
-use super::value::{boolean, borrowed_text, cannot_be, duration, path, whole};
+use super::value::{boolean, borrowed_text, cannot_be, duration, whole};
 use super::{
-    Address, Authentication, Certificates, CertificatesOverride, ChannelKeys, ClientCertificates,
-    Config, Listener, Overrides, Problems, Protocol, Tls, listener_tls,
+    Address, Authentication, CertificatesOverride, ChannelKeys, Config, Listener, Overrides,
+    Problems, Protocol, listener_tls,
 };
 use crate::limits;
 
@@ -39,19 +39,6 @@ impl Listener {
             defer_accept: limits::DEFER_ACCEPT,
             mode: limits::UNIX_SOCKET_MODE,
             tls: None,
-        }
-    }
-}
-
-impl Listener {
-    /// Encrypts with a certificate made on the spot, if it is plain and no file is its address.
-    fn sign_itself(&mut self) {
-        let is_plain = self.tls.is_none() && !matches!(self.address, Address::Unix(_));
-        if is_plain && self.protocol == Protocol::Http {
-            self.tls = Some(Tls {
-                certificates: Certificates::SelfSigned,
-                clients: ClientCertificates::Ignored,
-            });
         }
     }
 }
@@ -107,7 +94,7 @@ fn read_one(
     let before = problems.len();
     section.apply(&mut config, base, problems);
     let listener = config.listeners.pop()?;
-    let listener = with_clients(section, listener, base, problems);
+    let listener = listener_tls::with_clients(section, listener, base, problems);
     // The kind of an invalid address is unknown.
     if address(&item).is_ok() {
         check_kind(section, &listener, problems);
@@ -123,34 +110,6 @@ fn read_one(
     (problems.len() == before).then_some(Listener { place, ..listener })
 }
 
-/// The listener with what its clients show, for which two keys are read together.
-fn with_clients(
-    section: &Section<'_>,
-    mut listener: Listener,
-    base: &Path,
-    problems: &mut Problems,
-) -> Listener {
-    let mut authorities = PathBuf::new();
-    section.read_into("client_ca", &mut authorities, problems, |item| path(item, base));
-    let mut is_required = true;
-    section.read_into("client_certificates", &mut is_required, problems, |item| {
-        choice(item, &CLIENT_CERTIFICATES)
-    });
-    let item = section.item("client_ca").or_else(|| section.item("client_certificates"));
-    let Some(item) = item else { return listener };
-    let has_authorities = section.item("client_ca").is_some();
-    match &mut listener.tls {
-        None => problems.at(item.key_offset, format!("`{}` needs `tls`", item.key)),
-        Some(_) if !has_authorities => {
-            let why = "`client_certificates` needs `client_ca`: a file with the authorities that issue them";
-            problems.at(item.key_offset, why);
-        }
-        Some(tls) if is_required => tls.clients = ClientCertificates::Required(authorities),
-        Some(tls) => tls.clients = ClientCertificates::Asked(authorities),
-    }
-    listener
-}
-
 /// Changes the listener being read.
 fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), String> {
     if let Some(listener) = config.listeners.first_mut() {
@@ -163,9 +122,6 @@ fn set(config: &mut Config, write: impl FnOnce(&mut Listener)) -> Result<(), Str
 fn shown(config: &Config, show: impl FnOnce(&Listener) -> String) -> Option<String> {
     config.listeners.first().map(show)
 }
-
-/// Whether a client without a certificate is refused.
-const CLIENT_CERTIFICATES: [(&str, bool); 2] = [("required", true), ("asked", false)];
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("http", Protocol::Http), ("resp", Protocol::Resp)];
 

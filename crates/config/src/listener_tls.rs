@@ -1,16 +1,20 @@
-//! `tls` of a `[[listener]]`: the files of its certificates.
+//! The encryption of a `[[listener]]`: the files of its certificates, and what its clients show.
 //!
-//! Owns that syntax. Never opens a file.
+//! Owns the syntax of `tls`, `client_ca` and `client_certificates`. Never opens a file.
 
 use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
+use super::choice::choice;
 use super::item::Item;
 use super::key::{Reading, show_text};
+use super::section::Section;
 use super::value::path;
 use super::wording::shown;
-use super::{CertificateFiles, Certificates, ClientCertificates, Tls};
+use super::{
+    Address, CertificateFiles, Certificates, ClientCertificates, Listener, Problems, Protocol, Tls,
+};
 use crate::limits::LISTENER_CERTIFICATES;
 
 /// The keys of a certificate.
@@ -66,5 +70,49 @@ pub(super) fn show(tls: &Tls) -> Option<String> {
     match &*shown {
         [one] => Some(one.clone()),
         several => Some(format!("[{}]", several.join(", "))),
+    }
+}
+
+/// Whether a client without a certificate is refused.
+const CLIENT_CERTIFICATES: [(&str, bool); 2] = [("required", true), ("asked", false)];
+
+/// The listener with what its clients show, for which two keys are read together.
+pub(super) fn with_clients(
+    section: &Section<'_>,
+    mut listener: Listener,
+    base: &Path,
+    problems: &mut Problems,
+) -> Listener {
+    let mut authorities = PathBuf::new();
+    section.read_into("client_ca", &mut authorities, problems, |item| path(item, base));
+    let mut is_required = true;
+    section.read_into("client_certificates", &mut is_required, problems, |item| {
+        choice(item, &CLIENT_CERTIFICATES)
+    });
+    let item = section.item("client_ca").or_else(|| section.item("client_certificates"));
+    let Some(item) = item else { return listener };
+    let has_authorities = section.item("client_ca").is_some();
+    match &mut listener.tls {
+        None => problems.at(item.key_offset, format!("`{}` needs `tls`", item.key)),
+        Some(_) if !has_authorities => {
+            let why = "`client_certificates` needs `client_ca`: a file with the authorities that issue them";
+            problems.at(item.key_offset, why);
+        }
+        Some(tls) if is_required => tls.clients = ClientCertificates::Required(authorities),
+        Some(tls) => tls.clients = ClientCertificates::Asked(authorities),
+    }
+    listener
+}
+
+impl Listener {
+    /// Encrypts with a certificate made on the spot, if it is plain and no file is its address.
+    pub(super) fn sign_itself(&mut self) {
+        let is_plain = self.tls.is_none() && !matches!(self.address, Address::Unix(_));
+        if is_plain && self.protocol == Protocol::Http {
+            self.tls = Some(Tls {
+                certificates: Certificates::SelfSigned,
+                clients: ClientCertificates::Ignored,
+            });
+        }
     }
 }

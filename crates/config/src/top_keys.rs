@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::choice::choice;
-use super::host::HTTPS;
+use super::host::{HSTS, REDIRECT_TO_HTTPS};
 use super::item::Item;
 use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
 use super::value::{boolean, path, whole, word};
@@ -149,6 +149,8 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             change: Change::Reload,
             text: "Files of the default host to send with a status from 400 to 599: `[error_pages]` with lines such as `404 = \"/404.html\"`. The file is sent unchanged; a [page](pages.md) with code is refused. If the file does not exist, the built-in text is sent.",
         },
+        REDIRECT_TO_HTTPS,
+        HSTS,
         Key {
             name: "files",
             value: Value::Section { takes: "section `[files]`" },
@@ -227,7 +229,7 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "The control socket and the metrics.",
         },
     ],
-    shared: HTTPS,
+    shared: &[],
     shared_in: "",
 };
 

@@ -336,10 +336,8 @@ fn the_command_line_goes_before_the_file() {
     let text = "schedulers = 9\nspin = \"1us\"\nroot = \"site\"\n[[listener]]\naddress = \"127.0.0.1:1\"\n\
                 [admin]\nsocket = \"b\"\n[[host]]\nnames = [\"a\"]\n";
     let config = Config::from_text(text, "velodrome.toml", Path::new("/base"), &overrides).unwrap();
-    let addresses: Vec<String> =
-        config.listeners.iter().map(|listener| listener.address.to_string()).collect();
-    assert_eq!(addresses, ["0.0.0.0:0", "0.0.0.0:0"]);
-    assert!(config.listeners.iter().all(|listener| listener.tls.is_some()), "both sign themselves");
+    let facts = |one: &config::Listener| (one.address.to_string(), one.tls.is_some());
+    assert!(config.listeners.iter().map(facts).eq(vec![("0.0.0.0:0".to_owned(), true); 2]));
     assert_eq!(config.schedulers.map(usize::from), Some(2));
     assert!(!config.pin && config.spin.is_zero());
     assert_eq!(config.busy_poll, Duration::from_micros(5));

@@ -6,6 +6,7 @@
 
 mod body;
 mod probe;
+mod proxy_header;
 mod refusal;
 mod underway;
 
@@ -19,7 +20,6 @@ use sys::socket::Peer;
 use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::http::url::Scheme;
-use wire::proxy::{self, Parsed, Source};
 
 use self::probe::Lead;
 use self::underway::Underway;
@@ -169,23 +169,6 @@ impl Connection {
             }
         }
         Progress { consumed, next: Next::Read }
-    }
-
-    fn take_proxy_header<A: Application>(&mut self, http: &mut Http<A>, input: &[u8]) -> Progress {
-        match proxy::parse(input) {
-            Ok(Parsed::Partial) => NEEDS_MORE,
-            Ok(Parsed::Complete { length, source }) => {
-                if let Source::Inet { source, .. } = source {
-                    self.peer = Peer { address: source.ip().to_canonical(), port: source.port() };
-                }
-                self.phase = Phase::Idle;
-                Progress { consumed: length, next: Next::Read }
-            }
-            Err(_) => {
-                http.stats_mut().proxy_refused += 1;
-                Progress { consumed: input.len(), next: Next::Abort }
-            }
-        }
     }
 
     #[inline]

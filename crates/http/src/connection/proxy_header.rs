@@ -1,0 +1,35 @@
+//! The PROXY header with which connections of some listeners begin.
+//!
+//! Owns what it changes: the client's address. Never checks who sent it: that was done when the connection was accepted.
+
+use runtime::service::{Next, Progress};
+use sys::socket::Peer;
+use wire::proxy::{self, Parsed, Source};
+
+use super::{Connection, NEEDS_MORE, Phase};
+use crate::application::Application;
+use crate::shared::Http;
+
+impl Connection {
+    /// Takes the header, once it is complete.
+    pub(super) fn take_proxy_header<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        input: &[u8],
+    ) -> Progress {
+        match proxy::parse(input) {
+            Ok(Parsed::Partial) => NEEDS_MORE,
+            Ok(Parsed::Complete { length, source }) => {
+                if let Source::Inet { source, .. } = source {
+                    self.peer = Peer { address: source.ip().to_canonical(), port: source.port() };
+                }
+                self.phase = Phase::Idle;
+                Progress { consumed: length, next: Next::Read }
+            }
+            Err(_) => {
+                http.stats_mut().proxy_refused += 1;
+                Progress { consumed: input.len(), next: Next::Abort }
+            }
+        }
+    }
+}
