@@ -11,7 +11,6 @@ local type, tostring, tonumber, pairs = type, tostring, tonumber, pairs
 local setmetatable, rawset = setmetatable, rawset
 local concat, find, match, format = table.concat, string.find, string.match, string.format
 local ceil, floor, min = math.ceil, math.floor, math.min
-local current = kit.current
 local now, sign, verify = kit.now, kit.sign, kit.verify
 local base64url, unbase64url = kit.crypto.base64url, kit.crypto.unbase64url
 local size_max, age_default, is_secure = kit.cookie_size, kit.session_age, kit.secure_cookies == 1
@@ -150,7 +149,7 @@ function kit.cookie_line(name, value, options)
   add("SameSite", same_site)
   local secure = options.secure
   if secure == nil then
-    secure = is_secure or current[1].request.scheme == "https"
+    secure = is_secure or kit.is_encrypted()
   end
   if same_site == "None" and not secure then
     fail("same_site None takes secure = true: browsers drop the cookie '" .. name .. "' without it")

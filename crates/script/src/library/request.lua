@@ -32,6 +32,11 @@ local function require_own(request)
 end
 kit.require_own = require_own
 
+-- Whether the request of the run that is under way came over an encrypted connection.
+function kit.is_encrypted()
+  return kit.received("scheme", parts.scheme) == "https"
+end
+
 kit.request_meta = {
   __index = function(request, name)
     local part = parts[name]

@@ -83,6 +83,8 @@ function kit.session_of(request)
     if values then
       kept.before, kept.is_old = text_of(values), is_old
     end
+    -- Its cookie is made when the run is over, and nothing can be asked of the request.
+    kept.is_secure = kit.secure_cookies == 1 or kit.is_encrypted()
     rawset(request, PLACE, kept)
   end
   return kept.values
@@ -105,7 +107,7 @@ function kit.session_line(kept)
     if stored then
       stored.drop(kept)
     end
-    return kept.before and kit.cookie_line(NAME, "", { max_age = 0 })
+    return kept.before and kit.cookie_line(NAME, "", { max_age = 0, secure = kept.is_secure })
   end
   local text = text_of(values)
   if text == kept.before and not kept.is_old and not (stored and kept.is_replaced) then
@@ -116,12 +118,12 @@ function kit.session_line(kept)
     if size then
       error("request.session is larger than " .. kit.stored_session .. " bytes: it has " .. size .. largest_of(values), 0)
     end
-    return kit.cookie_line(NAME, name or "", { max_age = name and age or 0 })
+    return kit.cookie_line(NAME, name or "", { max_age = name and age or 0, secure = kept.is_secure })
   end
   local token = kit.signed(NAME, KEPT_AS, text, floor(now() + age), function()
     return largest_of(values)
   end)
-  return kit.cookie_line(NAME, token, { max_age = age })
+  return kit.cookie_line(NAME, token, { max_age = age, secure = kept.is_secure })
 end
 
 local function state_of(kept)

@@ -29,7 +29,7 @@ fn files_that_do_not_fit_are_refused_with_their_names() {
         (&missing, &key, "missing.pem`: No such file"),
         (&empty, &key, "empty.pem` has no certificate"),
         (&half, &key, "half.pem` is not a PEM file"),
-        (&no_der, &key, "no.pem`: not a certificate"),
+        (&no_der, &key, "no.pem`: it is not an X.509 certificate"),
         (&key, &key, "has no certificate"),
         (&certificate, &missing, "missing.pem`: No such file"),
         (&certificate, &certificate, "has no private key"),
