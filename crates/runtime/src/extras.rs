@@ -119,6 +119,8 @@ pub(crate) struct Extras {
     handed_bytes: usize,
     /// So many of them were counted.
     counted_handed: usize,
+    /// The last process that became a carrier, and its extra: a handler that panics after that never gives it back.
+    claimed: Option<(ProcessId, ProcessId)>,
 }
 
 impl Extras {
@@ -131,6 +133,7 @@ impl Extras {
             stirred: VecDeque::new(),
             handed_bytes: 0,
             counted_handed: 0,
+            claimed: None,
         }
     }
 
@@ -142,6 +145,20 @@ impl Extras {
     /// Keeps an extra; `None` if the table is full.
     pub(crate) fn insert(&mut self, extra: Extra) -> Option<ExtraIndex> {
         self.table.insert(extra).ok().and_then(ExtraIndex::of)
+    }
+
+    /// Keeps an extra for a process that becomes a carrier in this run; `None` if the table is full.
+    pub(crate) fn claim(&mut self, carrier: ProcessId) -> Option<ExtraIndex> {
+        let place = self.table.insert(Extra::default()).ok()?;
+        self.claimed = Some((carrier, place));
+        ExtraIndex::of(place)
+    }
+
+    /// The last process that became a carrier, if its extra is still there.
+    pub(crate) fn take_claimed(&mut self) -> Option<(ProcessId, ExtraIndex)> {
+        let (carrier, place) = self.claimed.take()?;
+        self.table.lookup(place)?;
+        Some((carrier, ExtraIndex::of(place)?))
     }
 
     /// The extra at a place.

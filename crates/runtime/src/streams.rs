@@ -4,7 +4,7 @@
 //! this: it has input, output, deadlines and events like a process with a socket. Never frames bytes: the carrier does.
 
 use crate::carriage::Carriage;
-use crate::extras::{Extra, ExtraIndex, Extras};
+use crate::extras::{ExtraIndex, Extras};
 use crate::limits::{STREAM_INPUT_BYTES, STREAMS_PER_PROCESS};
 use crate::output::Output;
 use crate::slots::ProcessId;
@@ -38,7 +38,7 @@ impl<'a> Streams<'a> {
     pub fn open(&mut self, ticket: u64) -> Result<StreamId, NotOpened> {
         let index = match *self.extra {
             Some(index) => index,
-            None => self.extras.insert(Extra::default()).ok_or(NotOpened::TooMany)?,
+            None => self.extras.claim(self.carrier).ok_or(NotOpened::TooMany)?,
         };
         *self.extra = Some(index);
         let extra = self.extras.at(index).ok_or(NotOpened::TooEarly)?;

@@ -57,10 +57,21 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.executor.count_handed();
     }
 
+    /// A handler that panicked may have opened its first stream, and has not given back where its streams are.
+    fn find_claimed(&mut self) {
+        let Some((carrier, extra)) = self.executor.extras.take_claimed() else { return };
+        match self.table.lookup(carrier) {
+            Some(process) => process.extra = process.extra.or(Some(extra)),
+            // It was not even in the table.
+            None => self.end_extra(extra, CloseReason::Panicked),
+        }
+    }
+
     /// A handler panicked: its process ends, all others continue.
     pub(super) fn end_panicked(&mut self) {
         self.executor.stats.panics += 1;
         self.executor.output.clear();
+        self.find_claimed();
         if let Some(Running { id, lent_bytes, held_bytes, .. }) = self.executor.running.take() {
             self.executor.stats.count_buffered(lent_bytes, 0);
             if let Some(process) = self.table.lookup(id) {
