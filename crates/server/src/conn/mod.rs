@@ -91,6 +91,8 @@ impl Connections {
     fn is_beyond_share(&self, listener: ListenerIndex, peer: Peer) -> bool {
         self.tls.acceptor(usize::from(listener.0)).is_some()
             && !self.http.expects_proxy_header(listener)
+            // Programs of this machine, such as a proxy, come for many clients.
+            && !peer.address.is_loopback()
             && !self.handshakes.may_begin(peer.address)
     }
 
