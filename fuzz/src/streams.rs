@@ -103,6 +103,7 @@ impl Call {
         let Some(heard) = heard else {
             return assert!(self.is_reset, "{method:?} {target}: nothing came");
         };
+        assert!(self.is_reset || !heard.head.is_empty(), "{method:?} {target}: it has no head");
         if !heard.head.is_empty() {
             let (block, rest) = HeadBlock::split(&heard.head).expect("heads are whole");
             assert_eq!((block.status().code(), rest), (status, &b""[..]), "{method:?} {target}");
@@ -149,8 +150,8 @@ impl Stage {
         let address = ListenAddress::Tcp(([10, 0, 0, 1], 80).into());
         let (first, silent) = (Speaks::Either, Silence::Trusted);
         let options = ListenOptions { address: address.clone(), backlog: 4, first, silent };
-        scheduler.listen(&options).expect("nobody listens there yet");
-        let client = world.connect(&address).expect("somebody listens and has room");
+        scheduler.listen(&options).expect("the address is free");
+        let client = world.connect(&address).expect("the listener has room");
         Self { world, scheduler, client, received: Vec::new(), heard: Vec::new() }
     }
 

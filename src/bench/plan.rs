@@ -229,7 +229,7 @@ pub(crate) fn encryption_ask(tls: &Tls) -> EncryptionAsk {
     EncryptionAsk { trust, own, server_name: tls.sni.clone(), handshakes: Handshakes::Full }
 }
 
-/// A file may be right later: that is not wrong use.
+/// A file that cannot be used is a failure and not wrong use: the user may mend the file and run the same command.
 pub(crate) fn encryption_failure(error: EncryptionError) -> Failure {
     match error {
         EncryptionError::Name(_) => wrong_at("--sni", error),

@@ -1,6 +1,6 @@
 //! The connections of `bench conformance`: whether the server can be reached, and their encryption.
 //!
-//! Owns the meeting of the suite, which knows no encryption, and `tls`, which knows no suite.
+//! Owns how the suite, which knows no encryption, uses `tls`, which knows no suite.
 #![expect(
     clippy::disallowed_types,
     reason = "blocking connections of one thread each, without a scheduler"
@@ -42,7 +42,7 @@ pub(crate) struct Encrypted {
 }
 
 impl Encrypted {
-    /// Those to the server of this name.
+    /// Connections to the server of this name.
     pub(crate) fn new(connector: Connector, server_name: String) -> Self {
         Self { connector, server_name }
     }
@@ -51,7 +51,7 @@ impl Encrypted {
 impl Over for Encrypted {
     fn begin(&self, connection: TcpStream) -> io::Result<Box<dyn Stream>> {
         match tls::Stream::connect(&self.connector, &self.server_name, connection) {
-            Ok(stream) => Ok(Box::new(Line(stream))),
+            Ok(stream) => Ok(Box::new(EncryptedStream(stream))),
             Err(StreamError::Io(error)) => Err(error),
             Err(StreamError::Refused(why)) => Err(io::Error::other(told(why.into()))),
             Err(error @ StreamError::NotBegun) => Err(io::Error::other(error)),
@@ -67,16 +67,16 @@ fn told(fault: HandshakeFault) -> String {
     }
 }
 
-/// One of them.
-struct Line(tls::Stream<TcpStream>);
+/// One connection over TLS.
+struct EncryptedStream(tls::Stream<TcpStream>);
 
-impl Read for Line {
+impl Read for EncryptedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
 }
 
-impl Write for Line {
+impl Write for EncryptedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -86,7 +86,7 @@ impl Write for Line {
     }
 }
 
-impl Stream for Line {
+impl Stream for EncryptedStream {
     fn set_read_timeout(&self, wait: Duration) -> io::Result<()> {
         self.0.inner().set_read_timeout(Some(wait))
     }

@@ -3,16 +3,13 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::directory::Directory;
-
-/// How long a connection waits for its peer.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::patience::PATIENCE;
 
 /// An authority, whose certificate is `ca.pem` in a directory of the test.
 pub(crate) struct Authority {

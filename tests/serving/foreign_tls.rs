@@ -12,9 +12,9 @@ use crate::server::Ending;
 /// Another server.
 pub(crate) struct Foreign {
     _process: Ending,
-    /// Closed, it would end the server at its next line.
+    /// Kept open: the server writes to it, and would end at its next line if it were closed.
     _output: Lines<BufReader<ChildStdout>>,
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
 }
 
 /// The certificate and the key of a server, as files.
@@ -36,6 +36,11 @@ impl Foreign {
         command.args(["s_server", "-www", "-accept", "127.0.0.1:0", "-cert"]).arg(&files.0);
         command.arg("-key").arg(&files.1).args(arguments);
         Self::start(command, |line| line.trim().strip_prefix("ACCEPT 127.0.0.1:")?.parse().ok())
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Starts it, and waits for the line that tells its port.

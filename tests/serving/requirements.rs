@@ -1,6 +1,6 @@
 //! Goal: what would keep a server from starting is told by `check` and by `serve`, in the same words; what is opened
-//! later is tried as the user whom the server becomes; and nobody who does not read keeps it from starting or ending.
-//! Method: the built binary with the mistakes of operators, some of which only root can make.
+//! later is tried as the user whom the server becomes; and a reader that does not read its output keeps it from neither
+//! starting nor ending. Method: the built binary with the mistakes of operators, some of which only root can make.
 
 use std::fs::{File, OpenOptions};
 use std::io::{PipeWriter, Read};

@@ -47,7 +47,7 @@ fn show(server: &Server, host: &str, path: &str) -> String {
 }
 
 fn show_at(server: &Server, other: &Foreign, path: &str) -> String {
-    show(server, &other.address.to_string(), path)
+    show(server, &other.address().to_string(), path)
 }
 
 #[test]
@@ -74,15 +74,15 @@ fn both_versions_of_tls_are_spoken_and_sessions_are_resumed() {
 }
 
 #[test]
-fn bodies_pass_both_ways_and_an_end_that_is_not_said_is_none() {
-    let test = "bodies_pass_both_ways_and_an_end_that_is_not_said_is_none";
+fn bodies_pass_both_ways_and_an_end_without_close_notify_is_a_failure() {
+    let test = "bodies_pass_both_ways_and_an_end_without_close_notify_is_a_failure";
     if !has("python3", test) {
         return;
     }
     let authority = Authority::new("Test");
     let server = trusting(&authority, "");
     let other = Foreign::python(&authority.issue(&NAME), None, "TLSv1_3");
-    let response = server.get(&format!("/echo?url=https://{}/", other.address));
+    let response = server.get(&format!("/echo?url=https://{}/", other.address()));
     assert_eq!(text(&response), "true 4194304", "{}", server.printed_errors());
     assert_eq!(show_at(&server, &other, "/said"), "200 until the end");
     assert_eq!(show_at(&server, &other, "/cut"), "closed before the answer was whole");
@@ -91,8 +91,8 @@ fn bodies_pass_both_ways_and_an_end_that_is_not_said_is_none() {
 }
 
 #[test]
-fn a_failure_says_what_is_wrong_with_which_server() {
-    let test = "a_failure_says_what_is_wrong_with_which_server";
+fn a_fetch_whose_handshake_fails_gets_the_cause_and_the_server() {
+    let test = "a_fetch_whose_handshake_fails_gets_the_cause_and_the_server";
     if !has("python3", test) || !has("openssl", test) {
         return;
     }
@@ -100,7 +100,7 @@ fn a_failure_says_what_is_wrong_with_which_server() {
     let server = trusting(&authority, "");
     let named = |files: &Files, host: &str| {
         let foreign = Foreign::python(files, None, "TLSv1_3");
-        let host = format!("{host}:{}", foreign.address.port());
+        let host = format!("{host}:{}", foreign.address().port());
         show(&server, &host, "/").replace(&host, "HOST")
     };
     let good = authority.issue(&NAME);
@@ -121,7 +121,7 @@ fn a_failure_says_what_is_wrong_with_which_server() {
     drop(http);
     let weak = ["-tls1_2", "-cipher", "AES128-SHA@SECLEVEL=0"];
     let weak = Foreign::openssl(&authority.issue_rsa(&NAME), &weak);
-    let refused = format!("{} refused the connection: alert 40 handshake_failure", weak.address);
+    let refused = format!("{} refused the connection: alert 40 handshake_failure", weak.address());
     assert_eq!(show_at(&server, &weak, "/"), refused);
     // This one waits for the end of a head, which is never part of a hello.
     let response = server.get(&format!("/late?url=https://{plain}/"));
@@ -152,7 +152,7 @@ fn a_certificate_is_shown_to_servers_that_ask_for_one() {
         assert_eq!(show_at(&with, &other, "/"), shown);
         assert_eq!(
             show_at(&without, &other, "/"),
-            format!("{} refused the connection: {alert}", other.address)
+            format!("{} refused the connection: {alert}", other.address())
         );
     }
 }
@@ -200,7 +200,7 @@ fn a_reload_reads_the_files_again_and_refuses_broken_ones() {
     assert_eq!(show_at(&server, &now, "/close"), "200 TLSv1.3 full");
     server.directory().write("keys/ca.pem", ca(&next));
     assert!(server.ctl(&["reload"]).status.success(), "{}", server.printed_errors());
-    let unknown = format!("the certificate of {} is by an unknown authority", now.address);
+    let unknown = format!("the certificate of {} is by an unknown authority", now.address());
     assert_eq!(show_at(&server, &now, "/"), unknown, "also where there was a connection");
     assert_eq!(show_at(&server, &later, "/"), "200 TLSv1.3 full");
 }

@@ -34,7 +34,7 @@ const RELOAD_EVERY: u64 = 10;
 const SETTLED: u64 = 40;
 
 /// How much the server may have grown from then on: garbage that was not collected yet.
-const GROWTH_KIB: u64 = 4 * 1024;
+const GROWTH_KIB: u64 = 2 * 1024 + 256;
 
 /// Writes in place.
 fn edit(server: &Server, name: &str, text: &str) {

@@ -6,12 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
 use crate::server::certificates::Authority;
 use crate::server::client::{Client, text};
-use crate::server::patience::until;
+use crate::server::patience::{PATIENCE, until};
 use crate::server::{PROGRAM, Plan, Server, configuration, has, printed_by, run};
 
 const NAME: &str = "velodrome.example";
@@ -19,7 +20,7 @@ const NAME: &str = "velodrome.example";
 /// A listener with the certificate `site`.
 const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \"site.key\" }\n";
 
-/// What a page is told of its connection.
+/// Shows what a page sees of its connection.
 const PAGE: &str = "<%= request.scheme %><% local tls = request.tls or {} %>\n\
     <%= tls.version or '-' %> <%= tls.server_name or '-' %> <%= tls.subject or '-' %> <%= #(tls.fingerprint or '') %>";
 
@@ -42,21 +43,26 @@ fn addresses(server: &Server, scheme: &str) -> Vec<SocketAddr> {
 
 /// Waits until a handshake has failed for this reason.
 fn failed(server: &Server, reason: &str) {
-    until(reason, || {
+    is_counted(server, "handshake_failures", reason);
+}
+
+/// Waits until a scheduler has counted this.
+fn is_counted(server: &Server, group: &str, name: &str) {
+    until(name, || {
         let stats = server.ctl_json(&["stats"]);
-        let counted = |scheduler: &Value| scheduler["handshake_failures"][reason].as_u64();
+        let counted = |scheduler: &Value| scheduler[group][name].as_u64();
         stats["schedulers"].as_array().unwrap().iter().find_map(counted)
     });
 }
 
 #[test]
-fn the_first_look_needs_no_file() {
+fn a_server_with_tls_self_signed_needs_no_certificate_file() {
     let plan = Plan::new().file("a.txt", "a\n").argument("--tls-self-signed");
     let server = plan.start();
     let [address] = addresses(&server, "https://")[..] else {
         panic!("{:?}", server.announced);
     };
-    if !has("curl", "the_first_look_needs_no_file") {
+    if !has("curl", "a_server_with_tls_self_signed_needs_no_certificate_file") {
         return;
     }
     let url = format!("https://{address}/a.txt");
@@ -64,11 +70,12 @@ fn the_first_look_needs_no_file() {
     assert_eq!(printed_by(&trusting), "a\n");
     let careful = run(Command::new("curl").args(["-s", &url]));
     assert_eq!(careful.status.code(), Some(60), "curl does not know its issuer");
-    failed(&server, "alert_unknown_ca");
+    failed(&server, "alert");
+    is_counted(&server, "handshake_alerts", "unknown_ca");
 }
 
 #[test]
-fn pages_files_and_clients_certificates_over_tls() {
+fn over_tls_pages_see_the_clients_certificate_and_files_arrive_whole() {
     let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
     let (plan, authority) = site(&format!("{LISTENER}{asked}{LISTENER}client_ca = \"ca.pem\"\n"));
     let ann = authority.issue(&plan.directory, "ann", &["ann"]);
@@ -104,7 +111,7 @@ fn pages_files_and_clients_certificates_over_tls() {
 }
 
 #[test]
-fn a_plain_client_is_told_and_led_to_the_encrypted_port() {
+fn a_plain_request_is_redirected_to_https_or_refused_with_its_url() {
     let config = format!(
         "redirect_to_https = true\nhsts = \"1h\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n{LISTENER}"
     );
@@ -125,7 +132,7 @@ fn a_plain_client_is_told_and_led_to_the_encrypted_port() {
     };
     let answer = ask(plain, "/tls?a=%20b");
     assert!(answer.starts_with("HTTP/1.1 308 "), "{answer}");
-    // The port was chosen by the kernel, so nobody knows it.
+    // The kernel chose the port, so the configuration, from which the redirect comes, has none.
     assert!(answer.contains(&format!("\r\nLocation: https://{NAME}/tls?a=%20b\r\n")), "{answer}");
     assert!(!answer.contains("Strict-Transport-Security"), "{answer}");
     let challenge = ask(plain, "/.well-known/acme-challenge/x");
@@ -151,7 +158,7 @@ fn a_proxy_header_comes_before_the_handshake() {
 }
 
 #[test]
-fn redis_clients_encrypt_too() {
+fn redis_commands_are_answered_over_tls() {
     let config = LISTENER.replace("[[listener]]", "[[listener]]\nprotocol = \"resp\"");
     let (plan, authority) = site(&config);
     let store = plan.directory.join("store").display().to_string();
@@ -161,6 +168,31 @@ fn redis_clients_encrypt_too() {
     let mut client = authority.client(None).connect(address, NAME).unwrap();
     client.send(b"SET a 1\r\nINCR a\r\nPING\r\n").unwrap();
     assert_eq!(client.receive(16).unwrap(), b"+OK\r\n:2\r\n+PONG\r\n");
+}
+
+#[test]
+fn a_redis_client_that_does_not_shake_hands_is_told_or_closed_after_the_deadline() {
+    let listener = LISTENER.replace("[[listener]]", "[[listener]]\nprotocol = \"resp\"");
+    let (plan, _) = site(&format!("{listener}[limits]\nheader_deadline = \"1s\"\n"));
+    let server = plan.listen_as_configured(1).start();
+    let [address] = addresses(&server, "rediss://")[..] else { panic!("{:?}", server.announced) };
+    let heard_after = |bytes: &[u8]| {
+        let mut client = TcpStream::connect(address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.write_all(bytes).unwrap();
+        let mut heard = String::new();
+        // A reset is an end as well.
+        let _reset = client.read_to_string(&mut heard);
+        heard
+    };
+    let told = "-ERR this port takes encrypted connections only: use rediss:// or --tls\r\n";
+    assert_eq!(heard_after(b"*1\r\n$4\r\nPING\r\n"), told);
+    assert_eq!(heard_after(b"PING\r\n"), told);
+    // The first byte of a record, and nothing more: the server ends it, not the patience of the test.
+    let began = Instant::now();
+    assert_eq!(heard_after(&[22]), "");
+    assert!(began.elapsed() < PATIENCE);
+    server.reaches("/network/handshakes_under_way", 0);
 }
 
 #[test]
@@ -274,6 +306,15 @@ fn old_versions_and_weak_ciphers_are_refused() {
     ] {
         assert!(!shake(refused), "{refused:?}");
     }
+    // The server refused them, not the client before it had asked.
+    until("five refusals", || {
+        let stats = server.ctl_json(&["stats"]);
+        let refused = |scheduler: &Value| {
+            scheduler["handshake_failures"]["nothing_in_common"].as_u64().unwrap_or(0)
+        };
+        let all: u64 = stats["schedulers"].as_array().unwrap().iter().map(refused).sum();
+        (all == 5).then_some(())
+    });
 }
 
 #[test]
@@ -288,5 +329,9 @@ fn metrics_say_when_certificates_end() {
     let text = text(&answer);
     let line =
         text.lines().find(|line| line.starts_with("velodrome_certificate_not_after_seconds{"));
-    assert!(line.unwrap().contains("names=\"velodrome.example,127.0.0.1\""), "{text}");
+    let line = line.unwrap();
+    assert!(line.contains("names=\"velodrome.example,127.0.0.1\""), "{text}");
+    let end: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    let left = end - SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    assert!(left > 1000.0 * 24.0 * 3600.0, "{line}");
 }

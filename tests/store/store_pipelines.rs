@@ -240,11 +240,11 @@ fn a_reply_of_several_turns_shows_one_moment() {
 }
 
 #[test]
-fn many_long_replies_are_made_one_after_the_other() {
+fn many_clients_with_long_commands_are_all_answered() {
     let server = start("");
     let mut clients: Vec<TcpStream> = (0..30).map(|_| connect(resp(&server))).collect();
     let many = long("EXISTS", 16_000, |number| format!("k{number}"));
-    // One that does not wait for its reply.
+    // A client that closes its connection before it has the reply.
     connect(resp(&server)).write_all(&many).unwrap();
     for client in &mut clients {
         client.write_all(&many).unwrap();

@@ -57,7 +57,7 @@ fn a_transaction_whose_watch_was_refused_does_not_run() {
 }
 
 #[test]
-fn a_key_is_watched_once() {
+fn a_key_that_is_watched_again_counts_from_its_first_watch() {
     let server = start("");
     let (mut client, mut other) = (connect(resp(&server)), connect(resp(&server)));
     let again = format!("WATCH{}\r\n", " k".repeat(1_100));

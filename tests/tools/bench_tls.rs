@@ -75,7 +75,7 @@ fn carry(mut client: Stream<TcpStream>, mut server: TcpStream) {
         match pass(&mut server, &mut client, &mut buffer) {
             Passed::On => {}
             Passed::End => {
-                // The client may be gone.
+                // The client may have closed the connection.
                 let _told = client.end();
                 return;
             }

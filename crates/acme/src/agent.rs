@@ -78,7 +78,7 @@ pub(crate) enum AgentError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answered {
     pub(crate) status: u16,
-    pub(crate) fields: Vec<(Vec<u8>, Vec<u8>)>,
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -132,6 +132,7 @@ impl Agent {
         let socket = self.connect(&target, deadline)?;
         let connection = ClientConnection::new(Arc::clone(&self.tls), target.server_name)
             .map_err(|error| AgentError::Connection(io::Error::other(error)))?;
+        let socket = Timed { socket, agent: self, deadline };
         let mut stream = StreamOwned::new(connection, socket);
         self.send(&mut stream, &bytes, deadline)?;
         self.receive(&mut stream, method, deadline)
@@ -221,8 +222,8 @@ impl Agent {
         deadline.left().ok_or(AgentError::Late)
     }
 
-    /// Keeps what an order may want to know: not a refused nonce, of which there can be many. If nobody reads the
-    /// notes, the oldest stay.
+    /// Keeps what an order may want to know of an answer. Answers that refuse a nonce are left out, because there can
+    /// be many. If the control thread reads no notes, the oldest stay.
     fn note(&self, answered: &Answered) {
         if answered.status == 400 && answered.field("retry-after").is_none() {
             return;
@@ -233,6 +234,32 @@ impl Agent {
             body: answered.body.clone(),
         };
         let _ = self.notes.try_send(note);
+    }
+}
+
+/// The socket of an exchange. It looks at the time before each call: an authority that sends a byte now and then lets
+/// no slice pass, and rustls returns from a handshake only when it is over.
+struct Timed<'a> {
+    socket: TcpStream,
+    agent: &'a Agent,
+    deadline: Deadline,
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.agent.left(self.deadline).map_err(|_| ErrorKind::TimedOut)?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.agent.left(self.deadline).map_err(|_| ErrorKind::TimedOut)?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
     }
 }
 
@@ -301,7 +328,7 @@ fn request_bytes(request: Request<BodyWrapper<Bytes>>, authority: &str) -> Vec<u
     bytes
 }
 
-/// The body of a request, which is in memory, so that it never makes anybody wait.
+/// The body of a request. It is in memory, so it is ready when it is first polled.
 fn whole_body(body: BodyWrapper<Bytes>) -> Bytes {
     let mut body = pin!(body);
     let mut context = Context::from_waker(Waker::noop());

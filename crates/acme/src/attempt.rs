@@ -66,7 +66,7 @@ impl Attempt<'_> {
     }
 
     fn steps(&mut self) -> Result<(Kept, IssuedCertificate), Failure> {
-        // Nothing is asked of an authority that could not be remembered.
+        // If the ledger cannot be written, the authority is asked nothing: a restart would forget that it was asked.
         self.write_ledger()?;
         let account = self.line.account(self.issuer, self.settings.email.as_deref(), self.state)?;
         let (mut order, key_pem) = match self.continued(&account)? {
@@ -102,7 +102,7 @@ impl Attempt<'_> {
     }
 
     fn old_fingerprint(&self) -> Option<[u8; 32]> {
-        self.old.map(|kept| kept.facts.fingerprint)
+        self.old.map(Kept::fingerprint)
     }
 
     /// Makes an order.
@@ -120,9 +120,9 @@ impl Attempt<'_> {
         self.write_order(&under_way)?;
         let make = |replaces: Option<CertificateIdentifier<'static>>| {
             let mut new = NewOrder::new(&identifiers);
-            new = profile
-                .as_deref()
-                .map_or(NewOrder::new(&identifiers), |profile| new.profile(profile));
+            if let Some(profile) = &profile {
+                new = new.profile(profile);
+            }
             done(account.new_order(&match replaces {
                 Some(replaces) => new.replaces(replaces),
                 None => new,
@@ -131,8 +131,8 @@ impl Attempt<'_> {
         let replaces = self.replaces(&directory);
         self.count_order()?;
         let mut made = with_nonces(|| make(replaces.clone()));
-        // An authority that minds what is replaced is asked for a certificate that replaces nothing: the old one ends
-        // anyway.
+        // An authority that refuses to replace the old certificate is asked for one that replaces nothing: the old one
+        // ends anyway.
         if replaces.is_some() && made.as_ref().is_err_and(is_about_replacement) {
             self.sink.tell(Event::AlreadyReplaced { names: self.names.clone() });
             self.count_order()?;
@@ -166,7 +166,7 @@ impl Attempt<'_> {
         directory.renewal_info.as_ref()?;
         let issuer = self.ledger.record(self.names)?.issuer.as_ref()?;
         let identifier =
-            self.old?.facts.renewal_identifier().filter(|_| *issuer == self.issuer.directory)?;
+            self.old?.renewal_identifier().filter(|_| *issuer == self.issuer.directory)?;
         let (key, serial) = identifier.split_once('.')?;
         Some(CertificateIdentifier {
             authority_key_identifier: key.to_owned().into(),

@@ -20,8 +20,8 @@ use crate::state::{State, Stored};
 /// The way to authorities, and what was noted on it.
 #[derive(Debug)]
 pub(crate) struct Line {
-    pub(crate) agent: Agent,
-    pub(crate) notes: Receiver<Note>,
+    agent: Agent,
+    notes: Receiver<Note>,
 }
 
 /// What a directory offers besides orders (RFC 8555 section 7.1.1, RFC 9773 section 4.1).
@@ -65,6 +65,11 @@ struct SuggestedWindow {
 }
 
 impl Line {
+    /// The way that an agent takes, and its notes.
+    pub(crate) fn new(agent: Agent, notes: Receiver<Note>) -> Self {
+        Self { agent, notes }
+    }
+
     /// What was noted since this was asked last.
     pub(crate) fn noted(&self) -> impl Iterator<Item = Note> + '_ {
         self.notes.try_iter()

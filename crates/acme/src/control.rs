@@ -38,7 +38,7 @@ pub(crate) struct Control {
     not_stored: Option<String>,
 }
 
-/// Who orders.
+/// Whether this server orders certificates, or another one that has the lock of the same state directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Leads,
@@ -75,7 +75,7 @@ impl Control {
         Ok(control)
     }
 
-    /// Until the server ends.
+    /// Looks at the certificates and waits, in turn, until the server ends.
     pub(crate) fn run(mut self) {
         while let Ok(pause) = self.look() {
             self.show();
@@ -152,7 +152,7 @@ impl Control {
             Ok(None) => return,
             Err(error) => return self.unreadable(names.to_string(), error.to_string()),
         };
-        if self.kept.get(names.key()).is_some_and(|kept| kept.pem == pem) {
+        if self.kept.get(names.key()).is_some_and(|kept| kept.pem() == pem) {
             return;
         }
         match Kept::read(pem, names) {
@@ -173,15 +173,15 @@ impl Control {
         self.sink.tell(Event::Unreadable { what, error });
     }
 
-    /// Writes the file of a certificate that is in use but not in the directory: somebody removed it, or the disk was
-    /// full.
+    /// Writes the file of a certificate that is in use but not in the directory: an administrator removed it, or the
+    /// disk was full.
     fn restore(&mut self, names: &Names) {
         let stored = Stored::Certificate(names.key());
         let Some(kept) = self.kept.get(names.key()) else { return };
         if self.state.has(&stored) && !self.state.has(&Stored::Order(names.key())) {
             return;
         }
-        let pem = kept.pem.clone();
+        let pem = kept.pem().to_vec();
         if self.state.read(&stored).ok().flatten().as_ref() != Some(&pem) {
             let written = self.state.write(&stored, &pem);
             self.on_written(written);
@@ -191,7 +191,7 @@ impl Control {
     /// Asks the authority when to renew, if it is time to ask.
     fn ask_window(&mut self, names: &Names) -> Result<(), Ended> {
         let Some(kept) = self.kept.get(names.key()) else { return Ok(()) };
-        let Some(identifier) = kept.facts.renewal_identifier() else { return Ok(()) };
+        let Some(identifier) = kept.renewal_identifier() else { return Ok(()) };
         let Some(record) = self.ledger.record(names) else { return Ok(()) };
         let Some(directory) = record.issuer.clone() else { return Ok(()) };
         let now = clock::now();
@@ -234,7 +234,7 @@ impl Control {
     /// The window for the certificate in use.
     fn window(&self, names: &Names, kept: &Kept) -> Option<Window> {
         let renewal = self.ledger.record(names)?.renewal.as_ref()?;
-        let identifier = kept.facts.renewal_identifier()?;
+        let identifier = kept.renewal_identifier()?;
         renewal.window.filter(|_| renewal.identifier == identifier)
     }
 
@@ -280,7 +280,7 @@ impl Control {
         kept: Kept,
         issued: IssuedCertificate,
     ) {
-        let (not_after, pem) = (kept.not_after(), kept.pem.clone());
+        let (not_after, pem) = (kept.not_after(), kept.pem().to_vec());
         self.put_in_use(names, kept, issued);
         self.ledger.on_issued(names, &directory);
         // The order is forgotten only when its certificate is safe: until then a restart gets it again.
@@ -365,6 +365,6 @@ impl Control {
 
 /// The place of a certificate in its window: chance, but the same at every look and after a restart.
 fn spread(kept: &Kept) -> Share {
-    let [a, b, c, d, ..] = kept.facts.fingerprint;
+    let [a, b, c, d, ..] = kept.fingerprint();
     Share::from_bits(u32::from_be_bytes([a, b, c, d]))
 }

@@ -49,7 +49,7 @@ pub fn start(settings: Settings, sink: Box<dyn Sink>) -> Result<Handle, StartErr
     let (ending, board) = (Ending::default(), Board::default());
     let (agent, notes) = Agent::new(tls, ending.clone());
     let control =
-        Control::open(settings, sink, Line { agent, notes }, ending.clone(), board.clone());
+        Control::open(settings, sink, Line::new(agent, notes), ending.clone(), board.clone());
     let control = control.map_err(StartError::State)?;
     let (running, ended) = channel::<()>();
     let run = move || {
@@ -75,7 +75,8 @@ impl Handle {
     }
 
     /// Ends the control thread and waits for it, at most [`STOP`]. A thread that waits longer, for the look-up of a
-    /// name, is left behind: it neither orders nor calls the sink any more, except to withdraw answers.
+    /// name or for a connection, is left behind: it neither orders nor calls the sink any more, except to withdraw
+    /// answers.
     pub fn stop(mut self) {
         self.ask_to_end();
         // Nothing is ever sent: the other end is dropped when the thread ends.

@@ -20,9 +20,9 @@ use tls::{Certificate, Malformed};
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// The content of its file.
-    pub(crate) pem: Vec<u8>,
+    pem: Vec<u8>,
     /// What it says.
-    pub(crate) facts: Certificate,
+    facts: Certificate,
 }
 
 /// Why bytes are not a certificate for some names.
@@ -71,6 +71,21 @@ impl Kept {
             .map_err(|error| KeepingError::Key(error.to_string()))?;
         let issued = IssuedCertificate { names: names.clone(), chain, key, facts: facts.clone() };
         Ok((Self { pem, facts }, issued))
+    }
+
+    /// The content of its file.
+    pub(crate) fn pem(&self) -> &[u8] {
+        &self.pem
+    }
+
+    /// The SHA-256 fingerprint of its certificate.
+    pub(crate) const fn fingerprint(&self) -> [u8; 32] {
+        self.facts.fingerprint
+    }
+
+    /// The identifier of its certificate for questions about its renewal (RFC 9773 section 4.1).
+    pub(crate) fn renewal_identifier(&self) -> Option<String> {
+        self.facts.renewal_identifier()
     }
 
     /// The last second of its certificate.

@@ -1,7 +1,7 @@
 //! The proofs of names: what has to be answered, or be in DNS, for each kind of challenge.
 //!
-//! Owns the forms of RFC 8555 section 8, RFC 8737, RFC 8738 and draft-ietf-acme-dns-persist. Asks nobody and answers
-//! nobody.
+//! Owns the forms of RFC 8555 section 8, RFC 8737, RFC 8738 and draft-ietf-acme-dns-persist. Sends no request and
+//! answers none.
 
 use std::net::IpAddr;
 

@@ -1,7 +1,7 @@
 //! The provider of cryptography, and the authorities that issuers prove themselves with.
 //!
-//! The only place that names the provider. Another one also needs the features of `instant-acme`, `rcgen` and `rustls`
-//! changed.
+//! The only place of this crate that names the provider. Another one also needs the features of `instant-acme`, `rcgen`
+//! and `rustls` changed.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ mod tests {
     const LATER: &str = "Fri, 27 Nov 2026 18:01:30 GMT";
 
     #[test]
-    fn both_forms_are_read() {
+    fn seconds_and_dates_are_read_and_anything_else_is_none() {
         let now = moment(DATE).unwrap();
         assert_eq!(seconds(" 120 ", None, now), Some(120));
         assert_eq!(seconds("99999999999999999999", None, now), Some(i64::MAX));

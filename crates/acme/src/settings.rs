@@ -20,7 +20,7 @@ pub struct Settings {
     pub certificates: Vec<Names>,
     /// The issuers in the order in which they are asked; at least one.
     pub issuers: Vec<Issuer>,
-    /// Where an authority can write to; most of them no longer do.
+    /// The address to which an authority can send mail; most authorities no longer send any.
     pub email: Option<String>,
     /// The profile of certificates, such as `shortlived`. An issuer that does not offer it issues its own default. For
     /// addresses without a profile it is `shortlived`, because others have none.
@@ -152,8 +152,8 @@ impl Settings {
         if self.issuers.is_empty() || self.issuers.len() > ISSUERS {
             return Err(SettingsError::Issuers);
         }
-        let is_secure = |issuer: &&Issuer| !issuer.directory.starts_with("https://");
-        if let Some(issuer) = self.issuers.iter().find(is_secure) {
+        let is_insecure = |issuer: &&Issuer| !issuer.directory.starts_with("https://");
+        if let Some(issuer) = self.issuers.iter().find(is_insecure) {
             return Err(SettingsError::Directory(issuer.directory.clone()));
         }
         let mut keys: Vec<_> = self.certificates.iter().map(Names::key).collect();
@@ -178,7 +178,8 @@ impl fmt::Display for SettingsError {
             Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),
             Self::Unprovable(name) => write!(
                 out,
-                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 or tls-alpn-01"
+                "none of the challenges can prove {name}; wildcards need dns-persist-01, addresses http-01 or \
+                 tls-alpn-01"
             ),
         }
     }

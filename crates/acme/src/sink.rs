@@ -17,14 +17,14 @@ use tls::Certificate;
 /// The server, as the control thread sees it. All calls come from one thread at a time: from `start`, and then from
 /// the control thread. They must not wait for a scheduler.
 pub trait Sink: Send {
-    /// Here is a certificate for these names. It replaces the one before for the same names, at once.
+    /// Uses a certificate for its names. It replaces the one before for the same names, at once.
     fn use_certificate(&mut self, certificate: IssuedCertificate);
 
     /// An authority will ask for this. Confirm as soon as every scheduler answers it; a confirmation that is dropped
     /// says that it will not be answered. It stays until `withdraw`.
     fn answer(&mut self, answer: Answer, confirmation: Confirmation);
 
-    /// Nobody asks for this any more. Called once for each answer, also after a failure.
+    /// The authority no longer asks for this. Called once for each answer, also after a failure.
     fn withdraw(&mut self, answer: &Answer);
 
     /// A line for the log.
@@ -105,25 +105,25 @@ impl Clone for Answer {
     }
 }
 
-/// The word of the server that an answer is in force at all schedulers. It may be sent to another thread.
+/// The server's statement that all its schedulers give an answer. It may be sent to another thread.
 #[derive(Debug)]
 pub struct Confirmation(SyncSender<()>);
 
 impl Confirmation {
-    /// A confirmation and what waits for it.
+    /// A confirmation, and the end on which the control thread waits for it.
     pub(crate) fn new() -> (Self, Confirmed) {
         let (sender, receiver) = sync_channel(1);
         (Self(sender), Confirmed(receiver))
     }
 
-    /// Every scheduler answers.
+    /// Says that every scheduler gives the answer.
     pub fn in_force(self) {
-        // Nobody waits any more: the order has ended, and the answer is withdrawn.
+        // If this fails, the control thread does not wait any more: the order has ended, and the answer is withdrawn.
         let _ = self.0.try_send(());
     }
 }
 
-/// What waits for a confirmation.
+/// The end on which the control thread waits for a confirmation.
 #[derive(Debug)]
 pub(crate) struct Confirmed(Receiver<()>);
 
@@ -264,7 +264,8 @@ impl fmt::Display for Event {
             }
             Self::Unreadable { what, error } => write!(out, "{what} cannot be used: {error}"),
             Self::Follows => out.write_str(
-                "another server has the lock of the state directory and orders certificates; they are used here as well",
+                "another server has the lock of the state directory and orders certificates; they are used here as \
+                 well",
             ),
             Self::Leads => out.write_str("this server orders the certificates of its state directory"),
             Self::Ordering { names, issuer, reason } => {

@@ -28,8 +28,8 @@ pub(crate) struct State {
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
-    /// Given back by name: a thread that has copied the table of descriptors since then still has the file open, which
-    /// would keep the lock.
+    /// Unlocks the file instead of only closing it: a thread that has copied the table of descriptors since then still
+    /// has the file open, which would keep the lock.
     fn drop(&mut self) {
         // If this fails, the lock ends with the process.
         let _ = self.0.unlock();
@@ -61,7 +61,8 @@ impl Stored<'_> {
 }
 
 impl State {
-    /// Opens the directory, which is made if it is not there. Nobody else can read it.
+    /// Opens the directory, and makes it if it is not there; then only the user of this process can read it. A
+    /// directory that is there keeps its mode. The files in it are made readable for this user only.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
@@ -164,7 +165,7 @@ mod tests {
         state.write(&Stored::Certificate("a"), b"old").unwrap();
         let mut old = File::open(folder.path().join("certificates/a.pem")).unwrap();
         state.write(&Stored::Certificate("a"), b"new").unwrap();
-        // Whoever reads it meanwhile has the whole old content.
+        // A reader that opened the file before has the whole old content.
         let mut content = String::new();
         old.read_to_string(&mut content).unwrap();
         assert_eq!(content, "old");

@@ -36,7 +36,8 @@ impl CertificateStatus {
     }
 }
 
-/// The states of all certificates, shared between the control thread and those who ask. Clones are the same board.
+/// The states of all certificates, shared between the control thread and callers of `Handle::status`. Clones are the
+/// same board.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Board(Arc<Mutex<Vec<CertificateStatus>>>);
 

@@ -83,6 +83,8 @@ impl Prover<'_> {
         }
         self.wait_until_in_force(&confirmations)?;
         for (index, kind) in chosen {
+            // There can be more names than notes are kept, and the last answer is the one that matters.
+            self.line.noted().for_each(drop);
             set_ready(order, index, kind)?;
         }
         wait_for(self.line, self.ending, order, |status| status != OrderStatus::Pending)?;

@@ -99,7 +99,7 @@ pub const STEAL_TICKS_MINIMUM: u64 = 3;
 /// had work on that core.
 pub const CORE_USED_MINIMUM: f64 = 0.1;
 
-/// Share of handshakes that should resume a session if that was asked for, 0.9. Below it the verdict has a note.
+/// Share of handshakes that should resume a session if the user asked for that, 0.9. Below it the verdict has a note.
 pub const RESUMED_SHARE_MINIMUM: f64 = 0.9;
 
 /// Highest rate, 100 million requests per second: more than any host sends. A higher one is refused before the run.
@@ -149,8 +149,8 @@ pub const PROBE_MS: u64 = 1_000;
 /// fewer left, a run is refused before it begins.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 
-/// Different agreements of encrypted connections (version, cipher, certificate) that a report names, 16. Connections with others are
-/// counted and not named.
+/// Different agreements of encrypted connections (version, cipher, certificate) that a report names, 16. Connections
+/// with others are counted and not named.
 pub const TERMS_MAXIMUM: usize = 16;
 
 /// Pause before a connection that could not be opened is tried again, 50 ms in nanoseconds: each connection tries a server that is down

@@ -19,7 +19,7 @@ use crate::limits::{CONNECTIONS_PER_ORIGIN, EXCHANGES};
 use crate::names::{Found, Names, Question};
 use crate::news::News;
 use crate::origin::Host;
-use crate::outbound::{Outbound, Ticket};
+use crate::outbound::{Outbound, Tickets};
 use crate::outgoing::Outgoing;
 use crate::pool::Pool;
 use crate::request::Request;
@@ -51,8 +51,7 @@ pub struct Client {
     agenda: Agenda,
     /// Idle connections that were given an exchange to begin.
     pub(crate) assigned: HashMap<ProcessId, ExchangeId>,
-    pub(crate) tickets: HashMap<u64, Ticket>,
-    pub(crate) last_ticket: u64,
+    pub(crate) tickets: Tickets,
     pub(crate) begun: Begun,
     pub(crate) sessions: Sessions,
     pub(crate) commands: Vec<Command>,

@@ -1,4 +1,4 @@
-//! How an exchange is named, and who asked for it.
+//! The number of an exchange, and the requester that began it.
 //!
 //! Owns these two types.
 
@@ -8,7 +8,7 @@ use runtime::slots::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExchangeId(pub u64);
 
-/// Who is told of news, and takes it with [`Client::next`](crate::Client::next).
+/// The part of the scheduler that is told of news, and takes it with [`Client::next`](crate::Client::next).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requester {
     /// The service, which asks [`Client::heard`](crate::Client::heard) at the end of a turn.

@@ -1,11 +1,12 @@
 //! A connection to another server, as a process.
 //!
-//! Owns the state of one connection. Its exchange belongs to the client; `events` says which event
-//! means what.
+//! Owns the state of one connection, and the numbers under which the scheduler begins one. Its exchange belongs to the
+//! client; `events` says which event means what.
 
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use ahash::HashMap;
 use runtime::slots::ProcessId;
 use runtime::transport::Violation;
 
@@ -29,6 +30,27 @@ pub(crate) struct Ticket {
     pub(crate) exchange: ExchangeId,
     pub(crate) to: Rc<Destination>,
     pub(crate) address: IpAddr,
+}
+
+/// The connections that were requested from the scheduler and have not begun.
+#[derive(Debug, Default)]
+pub(crate) struct Tickets {
+    open: HashMap<u64, Ticket>,
+    last: u64,
+}
+
+impl Tickets {
+    /// Keeps a ticket, and returns the number for the request to the scheduler.
+    pub(crate) fn add(&mut self, ticket: Ticket) -> u64 {
+        self.last += 1;
+        self.open.insert(self.last, ticket);
+        self.last
+    }
+
+    /// The ticket with this number, once.
+    pub(crate) fn take(&mut self, number: u64) -> Option<Ticket> {
+        self.open.remove(&number)
+    }
 }
 
 /// What a connection has done before.

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_kept() {
+    fn a_body_of_another_length_and_trailers_that_are_too_long_are_refused() {
         let mut counted = outgoing(Body::Streamed(Some(3)), Expectation::Nothing);
         assert_eq!(counted.take(b"abcd"), Err(Failure::RequestLength));
         assert_eq!(counted.take(b"ab"), Ok(2));

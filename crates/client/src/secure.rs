@@ -1,8 +1,7 @@
 //! Connections with TLS: the transport of one that begins, and what the end of its handshake means.
 //!
-//! Nothing of a request is sent before the handshake is over: a
-//! service that forgets the transport sends nothing, and its exchanges reach their deadline. Never encrypts: `tls`
-//! does.
+//! Nothing of a request is sent before the handshake is over: a service that forgets the transport sends nothing, and
+//! its exchanges reach their deadline. Never encrypts: `tls` does.
 
 use runtime::service::{Context, Next};
 use runtime::transport::{Transport, Violation};
@@ -30,7 +29,7 @@ impl Outbound {
     pub fn on_handshake_failed(&mut self, client: &mut Client, why: Violation) {
         let Some(id) = self.exchange.take() else { return };
         match why {
-            // As if nobody had listened there: another address may lead to a server that works.
+            // As if no server had listened there: another address may lead to a server that works.
             Violation::Cut => client.connect_failed(id, Failure::Tls(why)),
             why => client.fail(id, Failure::Tls(why)),
         }

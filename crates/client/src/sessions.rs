@@ -29,7 +29,7 @@ mod tests {
     use tls::Peers;
 
     #[test]
-    fn each_port_has_its_own_sessions_and_there_are_so_many() {
+    fn each_port_has_its_own_sessions_until_there_are_too_many_ports() {
         let connector = Connector::new(&Peers::Any, &[], None).unwrap();
         let mut sessions = Sessions::default();
         let first = sessions.at_port(&connector, 443).clone();

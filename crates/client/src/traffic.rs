@@ -68,7 +68,8 @@ impl Client {
             }
         }
         if outbound.past == Past::Fresh {
-            // Only a connection that was used before may end without our doing.
+            // It is never sent again: only a connection that has served an exchange may be closed by its server before
+            // the server reads the next request (`ended`).
             exchange.outgoing.forget();
         }
         let has_room = exchange.outgoing.has_room();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn a_url_is_split_into_its_origin_host_field_and_target() {
         let of = |host: &str, port, authority: &str, path: &str| {
             (host.to_owned(), port, authority.to_owned(), path.to_owned())
         };

@@ -100,9 +100,7 @@ impl Client {
         exchange.untried.shrink_to_fit();
         let to = Rc::clone(&exchange.to);
         let remote = RemoteAddress::Tcp(SocketAddr::new(address, to.origin.port));
-        self.last_ticket += 1;
-        let ticket = self.last_ticket;
-        self.tickets.insert(ticket, Ticket { exchange: id, to, address });
+        let ticket = self.tickets.add(Ticket { exchange: id, to, address });
         self.commands.push(Command::Connect(Connect { to: remote, from: None, ticket }));
         self.schedule(id);
     }
@@ -124,7 +122,7 @@ impl Client {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, M>,
     ) -> Option<Outbound> {
-        let Ticket { exchange: id, to, address } = self.tickets.remove(&ticket)?;
+        let Ticket { exchange: id, to, address } = self.tickets.take(ticket)?;
         if let Err(kind) = begun {
             self.release(&to);
             self.connect_failed(id, Failure::of_connecting(kind));

@@ -23,7 +23,7 @@ pub(super) const REDIRECT_TO_HTTPS: Key = Key {
     value: Value::Apart { takes: "true or false" },
     absent: Absent::Words("`false`; for a `[[host]]` that of the top level"),
     change: Change::Reload,
-    text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Challenges below `/.well-known/acme-challenge/` are answered.",
+    text: "Redirects requests over plain connections to the same address with `https:` (308), at the port of the first listener with `tls`. Paths below `/.well-known/acme-challenge/` are not redirected.",
 };
 
 /// A key of the top level and of `[[host]]`.

@@ -1,5 +1,5 @@
 //! Owns what a connection needs of the stream that carries it: TCP, or something over TCP that the caller brings, such
-//! as encryption. Does not know how that works.
+//! as encryption. Does not know how the caller's stream works.
 
 #![expect(
     clippy::disallowed_types,
@@ -11,12 +11,12 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// A stream to the server. Its end that was not said in order is an error.
+/// A stream to the server. If the stream ends without the end that its protocol requires, a read fails.
 pub trait Stream: Read + Write {
     /// Limits the time of a read. Never zero.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// The errors of the socket.
     fn set_read_timeout(&self, wait: Duration) -> io::Result<()>;
 
     /// Ends the client's side.
@@ -36,7 +36,7 @@ impl Stream for TcpStream {
     }
 }
 
-/// What turns a TCP connection into the stream that is spoken over.
+/// Turns a TCP connection into the stream that carries requests and answers.
 pub trait Over: fmt::Debug + Send + Sync {
     /// Begins on a new connection, whose timeouts are set.
     ///

@@ -89,7 +89,7 @@ pub struct Target {
     pub host: String,
     /// Its offers.
     pub resources: BTreeMap<Capability, String>,
-    /// What connections are made over TCP, such as encrypted ones; `None`: nothing.
+    /// What the caller lays over each TCP connection, such as encryption; `None`: requests go over plain TCP.
     pub over: Option<Arc<dyn Over>>,
     /// The content of the file, if the caller knows it. Otherwise the answer to a first plain GET is used.
     pub file_content: Option<Vec<u8>>,

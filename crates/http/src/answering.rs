@@ -170,7 +170,7 @@ impl<A: Application> Http<A> {
         }
     }
 
-    /// The same where speed matters less than size.
+    /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.
     #[inline(never)]
     pub(super) fn answer_out_of_line(
         &mut self,

@@ -337,8 +337,8 @@ impl<'a, M> AnswerContext<'a, M> {
         Self { id, now, mail, kept }
     }
 
-    /// Keeps a value with the request until the application is asked about it again. It is dropped if the answer is
-    /// complete, or the client has gone.
+    /// Keeps a value with the request until the application is asked about it again. It is dropped once the
+    /// answer is complete, or the client has closed its connection or stream.
     pub fn keep<T: 'static>(&mut self, value: Box<T>) {
         *self.kept = Some(value);
     }

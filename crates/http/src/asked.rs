@@ -1,4 +1,4 @@
-//! A request that is answered now, and how it came.
+//! A request that the application answers now, and what carries it.
 //!
 //! Owns what its answer must know of its carrier. Never answers.
 
@@ -7,7 +7,7 @@ use wire::http::head;
 use super::encoder::Encoder;
 use super::request::Request;
 
-/// A request, and how it came.
+/// A request, what carries it, and whether its body is read.
 pub(super) struct Asked<'r> {
     request: Request<'r>,
     way: Way,

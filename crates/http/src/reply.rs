@@ -1,8 +1,8 @@
 //! A reply: status, header fields, body.
 //!
 //! Owns the steps of a reply, in which an application says what is answered; and that HEAD gets the fields of GET
-//! without the body. How it looks is a matter of its `encoder`. `stream` handles bodies of unknown length. The plain
-//! path copies a few prepared pieces and allocates nothing.
+//! without the body. How it looks is a matter of its `encoder`. `body_writer` handles bodies of unknown length. The
+//! plain path copies a few prepared pieces and allocates nothing.
 
 use runtime::output::{FileRegion, Output, SharedBytes};
 use serde::Serialize;
@@ -121,9 +121,8 @@ impl<'a> Reply<'a> {
         self.body(body);
     }
 
-    /// Begins a head of HTTP/1 up to the number of its `Content-Length`, with room for this many bytes of body, from
-    /// a prepared one.
-    /// `false`: there is none, and nothing was written.
+    /// Copies a prepared head of HTTP/1, which ends before the number of its `Content-Length`, with room for this many
+    /// bytes of body. `false`: no head is prepared for this reply, and nothing was written.
     #[inline]
     fn begin_plain(&mut self, status: Status, content_type: &'static str, room: usize) -> bool {
         if status != Status::OK || !self.encoder.is_plain() {

@@ -51,8 +51,8 @@ struct Opening {
 const _: () = assert!(size_of::<Stream>() <= 16);
 
 impl Stream {
-    /// The request of a client at this address, that came to a connection of this listener, whose transport agreed on
-    /// this if it encrypts.
+    /// The request of the client at `peer`, over a connection of this listener. `secured` is what the transport of the
+    /// connection agreed on, if it encrypts.
     #[must_use]
     pub fn new(
         head: KeptHead,
@@ -156,11 +156,11 @@ impl Stream {
         http.begin_event(context);
         let State::Underway(exchange) = &mut self.0 else { return Next::Finish };
         let step = match event {
-            // The body has ended, or there was none and the end is only told now.
+            // The client has ended its body, which may be empty.
             Event::InputEnded if !exchange.reads_nothing() => {
                 Some(exchange.end_body(http, context))
             }
-            // Cannot happen: it did not connect to anything.
+            // Cannot happen: a stream connects to nothing.
             Event::ConnectFailed(_) => return Next::Abort,
             event => exchange.on_event(http, event, context),
         };

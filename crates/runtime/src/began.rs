@@ -2,7 +2,7 @@
 //!
 //! Owns the choice alone: a handshake of an accepted connection counts towards a bound of the scheduler.
 
-/// Who began a connection.
+/// The side that began a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Began {
     Peer,

@@ -55,7 +55,7 @@ impl Layer {
         Self { transport, owed, sent: 0, room, stage, began }
     }
 
-    /// Who began its connection.
+    /// The side that began its connection.
     pub(crate) fn began(&self) -> Began {
         self.began
     }

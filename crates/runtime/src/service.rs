@@ -74,8 +74,8 @@ pub enum Event {
     Resumed,
     /// The scheduler is shutting down: finish what runs, begin nothing.
     Draining,
-    /// There is no memory for it: it was just accepted, or its client holds most of what is held. It should answer that,
-    /// let go of what it holds, and finish. A process that continues is closed.
+    /// There is no memory for it: it was just accepted, or its client holds most of what is held. It should answer
+    /// that, let go of what it holds, and finish. A process that continues is closed.
     Overloaded,
     /// The connection it began is established, or the stream for which it was made has begun. Output of this run is
     /// sent at once.

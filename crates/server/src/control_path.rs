@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use config::{Address, Config};
 use runtime::diagnostic::{self, Level};
 
-/// The directory of this user's control sockets: `/run/velodrome` for root, otherwise below `XDG_RUNTIME_DIR`, or if that is not set
-/// below the directory for temporary files.
+/// The directory of this user's control sockets: `/run/velodrome` for root, otherwise below `XDG_RUNTIME_DIR`, or if
+/// that is not set below the directory for temporary files.
 pub fn control_directory() -> PathBuf {
     if sys::credentials::is_root() {
         return PathBuf::from("/run/velodrome");

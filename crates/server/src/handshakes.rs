@@ -44,9 +44,16 @@ impl Drop for UnderWay {
     }
 }
 
-/// Handshakes that failed, by reason.
+/// Handshakes that failed, by reason; those that a client ended by an alert, by its name as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failures(Vec<(&'static str, u64)>);
+pub struct Failures {
+    reasons: Counts,
+    alerts: Counts,
+}
+
+/// Numbers by name. A few names occur.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Counts(Vec<(&'static str, u64)>);
 
 impl Handshakes {
     /// Whether one more of this address may begin.
@@ -65,12 +72,15 @@ impl Handshakes {
 
     /// One failed.
     pub(crate) fn note_failure(&mut self, why: Violation) {
-        self.failures.add(reason(why));
+        self.failures.reasons.add(reason(why));
+        if let Violation::Alert(code) = why {
+            self.failures.alerts.add(tls::alert_name(code));
+        }
     }
 
     /// One was not begun because of its address.
     pub(crate) fn note_refusal(&mut self) {
-        self.failures.add("too_many_of_one_address");
+        self.failures.reasons.add("too_many_of_one_address");
     }
 
     /// Those that failed, by reason.
@@ -79,17 +89,24 @@ impl Handshakes {
     }
 }
 
-impl Failures {
-    fn add(&mut self, reason: &'static str) {
-        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+impl Counts {
+    fn add(&mut self, name: &'static str) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
-            None => self.0.push((reason, 1)),
+            None => self.0.push((name, 1)),
         }
     }
+}
 
+impl Failures {
     /// The reasons so far and their counts.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        self.0.iter().copied()
+    pub fn reasons(&self) -> Vec<(&'static str, u64)> {
+        self.reasons.0.clone()
+    }
+
+    /// The alerts of clients so far and their counts.
+    pub fn alerts(&self) -> Vec<(&'static str, u64)> {
+        self.alerts.0.clone()
     }
 }
 
@@ -118,41 +135,7 @@ fn reason(why: Violation) -> &'static str {
             CertificateFault::Revoked => "certificate_revoked",
             CertificateFault::Invalid => "certificate_invalid",
         },
-        Violation::Alert(number) => alert(number),
-    }
-}
-
-/// The alerts of a client (RFC 8446 section 6, and the registry of IANA).
-fn alert(number: u8) -> &'static str {
-    match number {
-        0 => "alert_close_notify",
-        10 => "alert_unexpected_message",
-        20 => "alert_bad_record_mac",
-        22 => "alert_record_overflow",
-        40 => "alert_handshake_failure",
-        42 => "alert_bad_certificate",
-        43 => "alert_unsupported_certificate",
-        44 => "alert_certificate_revoked",
-        45 => "alert_certificate_expired",
-        46 => "alert_certificate_unknown",
-        47 => "alert_illegal_parameter",
-        48 => "alert_unknown_ca",
-        49 => "alert_access_denied",
-        50 => "alert_decode_error",
-        51 => "alert_decrypt_error",
-        70 => "alert_protocol_version",
-        71 => "alert_insufficient_security",
-        80 => "alert_internal_error",
-        86 => "alert_inappropriate_fallback",
-        90 => "alert_user_canceled",
-        109 => "alert_missing_extension",
-        110 => "alert_unsupported_extension",
-        112 => "alert_unrecognized_name",
-        113 => "alert_bad_certificate_status_response",
-        115 => "alert_unknown_psk_identity",
-        116 => "alert_certificate_required",
-        120 => "alert_no_application_protocol",
-        _ => "alert_other",
+        Violation::Alert(_) => "alert",
     }
 }
 
@@ -191,7 +174,8 @@ mod tests {
         handshakes.note_failure(Violation::Alert(48));
         handshakes.note_failure(Violation::Cut);
         handshakes.note_failure(Violation::Alert(48));
-        let counted: Vec<_> = handshakes.failures().iter().collect();
-        assert_eq!(counted, [("alert_unknown_ca", 2), ("cut", 1)]);
+        let failures = handshakes.failures();
+        assert_eq!(failures.reasons(), [("alert", 2), ("cut", 1)]);
+        assert_eq!(failures.alerts(), [("unknown_ca", 2)]);
     }
 }

@@ -31,8 +31,8 @@ const KIB: u64 = 1024;
 
 /// Handshakes of one address that may be under way on one scheduler; of IPv6 those of one network of 64 bits.
 ///
-/// Consequence: further connections of that address are closed at once, and counted. Many users behind one address share
-/// this; a handshake takes a few round trips.
+/// Consequence: further connections of that address are closed at once, and counted. Many users behind one address
+/// share this; a handshake takes a few round trips.
 pub const HANDSHAKES_PER_ADDRESS: u32 = 250;
 
 /// How often the files of certificates are looked at.
@@ -45,8 +45,8 @@ pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Names in a certificate that is made at the start.
 ///
-/// Consequence: a browser says of further names that the certificate is for others, besides that nobody knows its
-/// issuer.
+/// Consequence: a browser says of further names that the certificate is for others, besides that its issuer is
+/// unknown.
 pub const SELF_SIGNED_NAMES: usize = 100;
 
 // Answers
@@ -237,8 +237,8 @@ pub const RESP_CALLED: usize = 128;
 /// microseconds). Fewer: a scan spends more of its time on looking.
 pub const RESP_STEPS_PER_LOOK: usize = 6_400;
 
-/// Bytes of a command from which on the time to read it is measured (16 KiB: some microseconds). Such a command may work
-/// as long as that in each turn, beyond the share of its client.
+/// Bytes of a command from which on the time to read it is measured (16 KiB: some microseconds). Such a command may
+/// work as long as that in each turn, beyond the share of its client.
 pub const RESP_LONG_COMMAND: usize = 16 * 1024;
 
 /// Expired keys that `RANDOMKEY` passes over (64). Beyond: it goes on at the first key of the database.

@@ -207,8 +207,8 @@ impl LoadError {
 }
 
 impl Source {
-    /// Reads, checks and compiles the configuration, and checks the roots. Unchanged pages are kept from `before`, and so is
-    /// the last working version of pages that are broken now.
+    /// Reads, checks and compiles the configuration, and checks the roots. Unchanged pages are kept from `before`, and
+    /// so is the last working version of pages that are broken now.
     ///
     /// # Errors
     /// Everything that is wrong, with its place.

@@ -1,7 +1,7 @@
 //! The log writer: the only thread that writes access log lines.
 //!
-//! Owns the log and the lines that wait for its reader. Never makes a scheduler wait, and waits for no reader itself: lines that
-//! cannot be written are dropped and counted, and reported on standard error from time to time.
+//! Owns the log and the lines that wait for its reader. Never makes a scheduler wait, and waits for no reader itself:
+//! lines that cannot be written are dropped and counted, and reported on standard error from time to time.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Which pages in browsers may use the endpoints of the server itself: channels, the store, forms with files, the admin service.
+//! Which pages in browsers may use the endpoints of the server itself: channels, the store, forms with files, the admin
+//! service.
 //!
 //! Owns the comparison of their origin with this site, and the header field that answers the
 //! browser. Never decides what a client may do: keys, tokens and rules do.
@@ -25,9 +26,9 @@ enum Site {
     Unknown,
 }
 
-/// RFC 6454: a browser sends the origin of the page with every request that may change something, and with those that read from another
-/// site in a way that shows the answer to the page. A request that changes something is also refused if the browser says that it comes
-/// from another site, even if it sends no origin.
+/// RFC 6454: a browser sends the origin of the page with every request that may change something, and with those that
+/// read from another site in a way that shows the answer to the page. A request that changes something is also refused
+/// if the browser says that it comes from another site, even if it sends no origin.
 pub(crate) fn origin_of<'r>(request: &Request<'r>, allowed: &[String]) -> Origin<'r> {
     let site = site_of(request);
     let is_suspicious = site == Site::Other && !is_safe(request.method());

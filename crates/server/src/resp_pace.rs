@@ -243,7 +243,7 @@ mod tests {
         pace.used = 0;
         assert_eq!(pace.enter(third), Entry::Closed);
         turn(&mut pace);
-        // Whoever comes now waits behind them, also if there is time.
+        // A client that comes now waits behind them, also if there is time.
         assert_eq!(pace.enter(first), Entry::Closed);
         assert_eq!(pace.enter(second), Entry::Open);
         pass(RESP_TURN_TICKS / RESP_SHARES);

@@ -44,8 +44,8 @@ impl Sandbox {
 /// The newest set of rights used here. Older kernels enforce the part they support.
 const RIGHTS: ABI = ABI::V3;
 
-/// Files that the C library reads to look up a host name, if pages may fetch: the hosts table, the servers, and the order. Links among
-/// them lead into one of the directories.
+/// Files that the C library reads to look up a host name, if pages may fetch: the hosts table, the servers, and the
+/// order. Links among them lead into one of the directories.
 pub const NAME_SERVICE: [&str; 8] = [
     "/etc/hosts",
     "/etc/host.conf",
@@ -99,8 +99,8 @@ fn add(
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<landlock::RulesetCreated, RulesetError> {
     let Ok(descriptor) = PathFd::new(path) else { return Ok(rules) };
-    // A file accepts fewer rights than a directory. Rights that only a directory has would be dropped, and the rule reported as partly
-    // enforced.
+    // A file accepts fewer rights than a directory. Rights that only a directory has would be dropped, and the rule
+    // reported as partly enforced.
     let is_directory = path.metadata().is_ok_and(|metadata| metadata.is_dir());
     let access = if is_directory { access } else { access & AccessFs::from_file(RIGHTS) };
     rules.add_rule(PathBeneath::new(descriptor, access))

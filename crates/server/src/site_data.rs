@@ -41,8 +41,8 @@ pub struct SiteData {
     configured: Vec<config::FileSettings>,
     /// Limits and deadlines of connections.
     pub settings: Arc<Settings>,
-    /// The roots with different pages, followed by the directory of app modules if there is one: the places where pages and
-    /// modules are searched.
+    /// The roots with different pages, followed by the directory of app modules if there is one: the places where pages
+    /// and modules are searched.
     pub page_roots: Vec<PageRoot>,
     /// The rules by which pages are searched, for each of `page_roots` except the app's.
     page_rules: Vec<Arc<FileRules>>,

@@ -1,4 +1,5 @@
-//! The certificates of all listeners, read and checked: a part of the site that is replaced on its own when files change.
+//! The certificates of all listeners, read and checked: a part of the site that is replaced on its own when files
+//! change.
 //!
 //! Owns which files are read, and the keys of tickets, which outlive a reload. Runs on the main thread, where it may
 //! block. Knows no connection.

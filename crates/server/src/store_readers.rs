@@ -1,8 +1,8 @@
 //! Programs that hold a snapshot of the store for a long time.
 //!
-//! Owns which of them are reported. While a program holds an old snapshot, the pages of that snapshot cannot be reused, so
-//! the file grows by everything that is written. Such a program may hang, or its output may
-//! not be read. Never ends the program.
+//! Owns which of them are reported. While a program holds an old snapshot, the pages of that snapshot cannot be reused,
+//! so the file grows by everything that is written. Such a program may hang, or its output may not be read. Never ends
+//! the program.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! The certificate for a connection: by the name that the client asks for (RFC 6066 section 3) and the signatures that it
-//! understands.
+//! The certificate for a connection: by the name that the client asks for (RFC 6066 section 3) and the signatures that
+//! it understands.
 //!
-//! Owns the order: exact name, wildcard, default. Of several for one name, the first that the client can check; put ECDSA
-//! before RSA. Never reads a file.
+//! Owns the order: exact name, wildcard, default. Of several for one name, ECDSA before RSA, the first that the client
+//! can check. Never reads a file.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Choice {
             let alike = identities.iter().filter(|one| &one.certificate().names == names);
             choice.default = alike.map(|one| Arc::clone(one.key())).collect();
         }
-        // ECDSA signs ten times as fast as RSA; a client that cannot check it gets the other.
+        // ECDSA signs many times as fast as RSA; a client that cannot check it gets the other.
         let of_maps = choice.exact.values_mut().chain(choice.wildcards.values_mut());
         for keys in of_maps.chain(std::iter::once(&mut choice.default)) {
             keys.sort_by_key(|key| key.key.algorithm() == rustls::SignatureAlgorithm::RSA);

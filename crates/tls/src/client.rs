@@ -31,7 +31,7 @@ use crate::provider::provider;
 use crate::server::agreed_of;
 use crate::session::{Session, Unbuffered};
 
-/// Who may have issued the certificates of servers.
+/// The authorities that may have issued the certificates of servers.
 #[derive(Clone, Debug)]
 pub struct Authorities(Arc<RootCertStore>);
 

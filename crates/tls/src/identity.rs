@@ -154,8 +154,8 @@ impl Identity {
     }
 }
 
-/// Each certificate must be followed by its issuer, until one whose issuer clients have. Which ones they have cannot be told:
-/// a lone certificate of an authority is the usual mistake.
+/// Each certificate must be followed by its issuer, until one whose issuer clients have. Which ones they have cannot be
+/// told: a certificate without the one of its authority is the usual mistake.
 fn flaw_of_chain(chain: &[Certificate]) -> Option<Flaw> {
     let own = chain.first()?;
     if own.is_self_signed() {

@@ -5,8 +5,8 @@ pub const RECORD_BYTES: usize = 16 * 1024;
 
 /// Plain bytes of the first records of a large answer: about three segments of a network.
 ///
-/// Consequence: the peer can use what has arrived while the rest is on its way; each record costs 22 bytes and about
-/// half a microsecond.
+/// Consequence: the peer can use what has arrived while the rest is on its way; each record costs 22 bytes and a
+/// call of the cipher.
 pub const FIRST_RECORD_BYTES: usize = 4 * 1024;
 
 /// Plain bytes of an answer that are sent in small records: what a new connection may have on its way, several times.

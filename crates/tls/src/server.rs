@@ -41,7 +41,7 @@ impl Tickets {
     }
 }
 
-/// Whether clients show certificates, and who has issued them.
+/// Whether clients show certificates, and the authorities that issue them.
 #[derive(Clone, Debug)]
 pub enum ClientCertificates {
     /// They are not asked for.

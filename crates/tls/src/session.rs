@@ -1,8 +1,8 @@
 //! One connection's TLS: records decoded into plain bytes, and plain bytes encoded into records.
 //!
 //! Owns a connection of rustls without buffers, and the part of a record that has arrived. An idle session holds keys
-//! and counters, no buffer. Everything that depends on rustls' unbuffered interface, which ends with its version 0.23,
-//! is in this file. Never chooses a certificate and never reads a clock.
+//! and counters, no buffer. The steps of rustls' unbuffered interface, which ends with its version 0.23, are in
+//! this file; `server` and `client` only make its connections. Never chooses a certificate and never reads a clock.
 
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_more_room_gets_it_and_what_is_refused_leaves_nothing() {
+    fn a_record_that_needs_more_room_gets_it_and_a_refused_one_leaves_nothing() {
         let mut wire = b"ab".to_vec();
         let written = append(&mut wire, 1, |room| match room {
             [first, second, ..] => {

@@ -12,7 +12,8 @@ use runtime::transport::{Agreed, Transport, Violation};
 use crate::limits::RECORD_BYTES;
 use crate::{Acceptor, Connector};
 
-/// A blocking stream over TLS. Its end without the announcement of TLS is an error, `UnexpectedEof`: it may have been cut.
+/// A blocking stream over TLS. Its end without the announcement of TLS is an error, `UnexpectedEof`: it may have been
+/// cut.
 pub struct Stream<S> {
     inner: S,
     transport: Box<dyn Transport>,

@@ -22,8 +22,8 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 the result is not valid.";
 #[derive(Debug, Args)]
 #[command(after_help = CHANNEL_EXAMPLES)]
 pub(crate) struct Channel {
-    /// The channel: http://HOST:PORT/PATH, https:// or wss:// over TLS, HOST:PORT/PATH or unix:SOCKET:/PATH; a WebSocket that
-    /// delivers what others send.
+    /// The channel: http://HOST:PORT/PATH, https:// or wss:// over TLS, HOST:PORT/PATH or unix:SOCKET:/PATH; a
+    /// WebSocket that delivers what others send.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// Subscribers.

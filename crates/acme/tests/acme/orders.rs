@@ -1,9 +1,10 @@
 //! Whole attempts against an authority that can be told to misbehave: what is asked, what is kept, what is in use.
 
-use std::fs;
+use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::Duration;
+use std::{fs, iter, thread};
 
 use acme::ledger::{Failed, Ledger};
 use acme::limits::FAILURES_PER_ISSUER;
@@ -184,7 +185,7 @@ fn an_order_is_continued_after_a_restart() {
 }
 
 #[test]
-fn an_authority_that_wants_peace_gets_it_and_the_next_issuer_is_asked() {
+fn an_authority_that_asks_to_be_left_alone_is_and_the_next_issuer_is_asked() {
     let (fake, state) = world();
     let other = Fake::start();
     fake.trouble(Trouble::RateLimited(7_200));
@@ -327,5 +328,28 @@ fn an_authority_that_never_answers_does_not_hold_the_end_up() {
     let directory = format!("https://127.0.0.1:{port}/directory");
     let server = Server::start(settings(&[NAME], state.path(), &directory, &own.certificate));
     let _silent: TcpStream = listener.accept().unwrap().0;
+    server.stop_for_good();
+}
+
+/// A handshake that goes on, and never for so long without a byte that a read gives up.
+#[test]
+fn an_authority_that_sends_a_byte_at_a_time_does_not_hold_the_end_up() {
+    let (listener, port) = listener();
+    let state = tempfile::tempdir().unwrap();
+    let own = OwnCertificate::new();
+    let directory = format!("https://127.0.0.1:{port}/directory");
+    let server = Server::start(settings(&[NAME], state.path(), &directory, &own.certificate));
+    let mut slow: TcpStream = listener.accept().unwrap().0;
+    thread::spawn(move || {
+        let (_open, never) = mpsc::channel::<()>();
+        // The beginning of a record of 16 KiB, which is not read before its end has come.
+        let record = [22, 3, 3, 64, 0].into_iter().chain(iter::repeat(0)).take(16_384);
+        for byte in record {
+            let _paced = never.recv_timeout(Duration::from_millis(20));
+            if slow.write_all(&[byte]).is_err() {
+                return;
+            }
+        }
+    });
     server.stop_for_good();
 }

@@ -331,12 +331,14 @@ fn a_renewal_that_the_authority_asks_for_says_what_it_replaces() {
 }
 
 #[test]
-fn an_account_is_bound_to_one_with_the_authority() {
+fn an_account_is_made_with_the_external_account_that_the_authority_requires() {
     let key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
     let keys = serde_json::json!({ "customer-7": key });
     let more = [("externalAccountBindingRequired", true.into()), ("externalAccountMACKeys", keys)];
-    let Some(pebble) = Pebble::start_with("an_account_is_bound_to_one_with_the_authority", &more)
-    else {
+    let Some(pebble) = Pebble::start_with(
+        "an_account_is_made_with_the_external_account_that_the_authority_requires",
+        &more,
+    ) else {
         return;
     };
     let server = pebble.server(pebble.settings(&["one.example.org"]));

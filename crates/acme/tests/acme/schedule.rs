@@ -82,7 +82,7 @@ fn waits_after_failures_double_from_a_minute_to_six_hours() {
 }
 
 #[test]
-fn issuers_take_turns_and_those_that_ask_for_peace_are_passed_over() {
+fn issuers_take_turns_and_those_that_ask_to_be_left_alone_are_passed_over() {
     let turn = |failures, held: &[Option<Moment>]| issuer_in_turn(failures, held, START);
     let turns: Vec<_> = (0..6).map(|failures| turn(failures, &[None, None]).issuer).collect();
     assert_eq!(turns, [0, 0, 1, 1, 0, 0]);
@@ -97,7 +97,7 @@ fn issuers_take_turns_and_those_that_ask_for_peace_are_passed_over() {
 }
 
 #[test]
-fn the_ledger_counts_orders_of_all_names() {
+fn an_order_beyond_the_burst_waits_whatever_its_names_are() {
     let mut ledger = Ledger::default();
     for _ in 0..ORDERS_BURST {
         assert_eq!(ledger.allowed_at(&names(0), START), START);
@@ -127,7 +127,7 @@ fn the_ledger_counts_failed_names_for_an_hour_and_certificates_for_a_week() {
 }
 
 #[test]
-fn the_ledger_survives_its_file() {
+fn a_ledger_is_the_same_after_it_was_written_and_read() {
     let mut ledger = Ledger::default();
     ledger.on_order(START);
     ledger.on_finalize(&names(0), START);

@@ -136,7 +136,7 @@ impl ChannelReport {
             subscribers: *opened,
             wanted: u64::from(plan.plan.connections),
             failed: tally.failed.clone(),
-            tls: tally.handshakes.as_deref().map(EncryptionReport::of),
+            tls: tally.handshakes().map(EncryptionReport::of),
             tls_plan: plan.plan.encryption.as_ref().map(EncryptionPlanReport::of),
             published: tally.published,
             message_bytes: plan.size as u64,

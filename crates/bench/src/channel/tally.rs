@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use runtime::transport::Agreed;
+
 use crate::host::ThreadUse;
 use crate::limits::CHANNEL_MESSAGES_FOLLOWED;
-use crate::tally::{Handshakes, Latency};
+use crate::tally::{HandshakeFault, Handshakes, Latency};
 
 /// What a thread hands over.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl Arrivals {
 pub(super) struct Tally {
     pub(super) opened: u64,
     /// The handshakes of encrypted connections; `None` before the first.
-    pub(super) handshakes: Option<Box<Handshakes>>,
+    handshakes: Option<Box<Handshakes>>,
     /// Connections that did not become subscribers, by reason.
     pub(super) failed: BTreeMap<String, u64>,
     pub(super) published: u64,
@@ -53,6 +55,21 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// The handshakes of encrypted connections; `None` if none was over or failed.
+    pub(super) fn handshakes(&self) -> Option<&Handshakes> {
+        self.handshakes.as_deref()
+    }
+
+    /// A handshake is over, after so long.
+    pub(super) fn agree(&mut self, agreed: &Agreed, handshake_ns: u64) {
+        self.handshakes.get_or_insert_default().agree(agreed, handshake_ns);
+    }
+
+    /// A handshake has failed.
+    pub(super) fn fail_handshake(&mut self, fault: HandshakeFault) {
+        self.handshakes.get_or_insert_default().fail(fault);
+    }
+
     /// A subscriber received a message.
     pub(super) fn receive(&mut self, number: u64, due_ns: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(due_ns);

@@ -22,8 +22,8 @@ impl Client {
         self.work.plan.transport(Some(connector), self.share.way(number).peer)
     }
 
-    /// The handshake of a connection has failed. In TLS 1.3 a server refuses this side's certificate after this side has
-    /// agreed: then requests are under way.
+    /// The handshake of a connection has failed. In TLS 1.3 a server refuses this side's certificate after this side
+    /// has agreed: then requests are under way.
     pub(super) fn fail_handshake(&mut self, connection: &mut Connection, fault: HandshakeFault) {
         let now_ns = self.now_ns;
         self.tally.handshakes.get_or_insert_default().fail(fault);

@@ -63,9 +63,9 @@ impl Figure {
         }
     }
 
-    /// Whether the overall verdict uses it: the rate, and the times that include waiting. In a closed loop service and response
-    /// times are the same, and one of them is enough. Handshakes are in the rate and the response times if each connection
-    /// carries few requests, and otherwise happen before the run.
+    /// Whether the overall verdict uses it: the rate, and the times that include waiting. In a closed loop service and
+    /// response times are the same, and one of them is enough. Handshakes are in the rate and the response times if
+    /// each connection carries few requests, and otherwise happen before the run.
     pub(super) fn is_judged(self, plan: &PlanReport) -> bool {
         match self {
             Self::Rate | Self::ServerCpu => true,

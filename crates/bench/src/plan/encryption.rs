@@ -1,4 +1,5 @@
-//! How encrypted connections are made: whom they trust, what they show, and whether they resume sessions.
+//! How encrypted connections are made: which authorities they trust, which certificate they show to servers, and
+//! whether they resume sessions.
 //!
 //! Owns the files that the user names for that, read before the run. Never makes a connection.
 

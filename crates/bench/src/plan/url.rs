@@ -1,7 +1,7 @@
 //! The URLs of a run.
 //!
-//! Owns their forms: `http://HOST[:PORT][/PATH]` and `https://` (with the grammar of `wire`), the same without `http://`, and
-//! `unix:SOCKET[:/PATH]`. Never looks up a name: [`super::address`] does.
+//! Owns their forms: `http://HOST[:PORT][/PATH]` and `https://` (with the grammar of `wire`), the same without
+//! `http://`, and `unix:SOCKET[:/PATH]`. Never looks up a name: [`super::address`] does.
 //!
 //! Not the crate `url`, because it includes internationalised names and normalises what it reads (dots, escapes,
 //! case), while a generator sends the target exactly as given, including templates with their braces.
@@ -186,7 +186,7 @@ impl FromStr for Url {
         let (authority, _) = url::split_authority(rest.as_bytes());
         let (authority, target) = rest.split_at(authority.len());
         let Authority { host, host_text, port } = Authority::parse(authority)?;
-        // Longer than the host and a colon.
+        // `Authority` has the port of http where none is written. One is if digits follow the host and a colon.
         let has_port = authority.len() > host_text.len() + 1;
         let port = if scheme == Scheme::Https && !has_port { HTTPS_PORT } else { port };
         let place = match host {
@@ -247,6 +247,11 @@ mod tests {
             ("a.example/to?url=http://b.example/", "a.example", "/to?url=http://b.example/", ""),
             ("[::1]:8080/a", "[::1]:8080", "/a", "http://[::1]:8080/a"),
             ("http://[fe80::1]/", "[fe80::1]", "/", "http://[fe80::1]/"),
+            ("https://a.example/x", "a.example", "/x", "https://a.example/x"),
+            ("HTTPS://a.example:443", "a.example", "/", "https://a.example/"),
+            ("https://a.example:", "a.example", "/", "https://a.example/"),
+            ("https://a.example:80/", "a.example:80", "/", "https://a.example:80/"),
+            ("https://[::1]/a", "[::1]", "/a", "https://[::1]/a"),
             ("http://h/{{key:zipf:10:1.1}}", "h", "/{{key:zipf:10:1.1}}", ""),
             ("unix:/run/a.sock:/x?y", "localhost", "/x?y", "unix:/run/a.sock:/x?y"),
             ("unix:/run/a:b.sock", "localhost", "/", "unix:/run/a:b.sock:/"),
@@ -258,6 +263,9 @@ mod tests {
             }
         }
         assert_eq!(url("unix:/run/a.sock:/").place, ServerPlace::Unix("/run/a.sock".into()));
+        assert_eq!(url("https://a.example.:8443").server_name().as_deref(), Some("a.example"));
+        assert_eq!(url("https://[::1]").server_name().as_deref(), Some("::1"));
+        assert_eq!(url("http://a.example").server_name(), None);
         assert_eq!(
             url("[::1]:1").place,
             ServerPlace::Address { address: IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), port: 1 }

@@ -30,7 +30,7 @@ pub struct EncryptionPlanReport {
 }
 
 impl EncryptionPlanReport {
-    /// That of a plan.
+    /// The encryption of a plan.
     pub fn of(encryption: &Encryption) -> Self {
         let EncryptionAsk { trust, own, server_name, handshakes } = encryption.ask();
         let written = |path: &std::path::PathBuf| path.display().to_string();
@@ -78,7 +78,7 @@ pub struct FaultReport {
     pub reason: String,
     /// The same in words.
     pub text: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub mend: Option<String>,
     /// How many there were.
     pub count: u64,
@@ -104,16 +104,16 @@ pub struct AgreementReport {
 pub struct CertificateReport {
     /// The kind and size of its key, such as `ECDSA P-256`.
     pub key: String,
-    /// Names and addresses that it is for.
+    /// The host names and addresses for which it is valid.
     pub names: Vec<String>,
-    /// Who issued it.
+    /// The name of the authority that issued it.
     pub issuer: String,
     /// Its last second, in seconds since 1970-01-01 00:00 UTC.
     pub not_after_unix_s: i64,
 }
 
 impl EncryptionReport {
-    /// That of the handshakes of a run.
+    /// The report of the handshakes of a run.
     pub fn of(handshakes: &Handshakes) -> Self {
         let failed = handshakes.failed.iter().map(|(fault, count)| FaultReport {
             reason: fault.code(),

@@ -46,6 +46,13 @@ impl Terms {
             && self.protocol == agreed.protocol
             && self.certificate == agreed.peer_certificate
     }
+
+    /// Whether other connections agreed on the same.
+    fn are_those_of(&self, other: &Self) -> bool {
+        (self.version, self.cipher) == (other.version, other.cipher)
+            && self.protocol == other.protocol
+            && self.certificate == other.certificate
+    }
 }
 
 impl Handshakes {
@@ -97,13 +104,10 @@ impl Handshakes {
             *self.failed.entry(*fault).or_default() += count;
         }
         for terms in &other.terms {
-            let is_same = |known: &&mut Terms| {
-                Terms { connections: 0, ..(**known).clone() }
-                    == Terms { connections: 0, ..terms.clone() }
-            };
-            match self.terms.iter_mut().find(is_same) {
-                Some(known) => known.connections += terms.connections,
-                None => self.terms.push(terms.clone()),
+            if let Some(known) = self.terms.iter_mut().find(|known| known.are_those_of(terms)) {
+                known.connections += terms.connections;
+            } else if self.terms.len() < TERMS_MAXIMUM {
+                self.terms.push(terms.clone());
             }
         }
         self.latency.merge(&other.latency);
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_threads_agreed_on_adds_up() {
+    fn agreements_of_two_threads_add_up_when_they_are_merged() {
         let (mut one, mut other) = (Handshakes::default(), Handshakes::default());
         one.agree(&agreed("A", Resumption::None), 300);
         one.agree(&agreed("A", Resumption::Resumed), 100);
@@ -138,12 +142,18 @@ mod tests {
 
     #[test]
     fn a_server_that_always_shows_another_certificate_takes_no_more_memory() {
-        let mut handshakes = Handshakes::default();
-        for number in 0..100_u8 {
-            let certificate = Some([number].as_slice().into());
-            let agreed = Agreed { peer_certificate: certificate, ..agreed("A", Resumption::None) };
-            handshakes.agree(&agreed, 1);
-        }
+        let shown = |numbers: std::ops::Range<u8>| {
+            let mut handshakes = Handshakes::default();
+            for number in numbers {
+                let certificate = Some([number].as_slice().into());
+                let plain = agreed("A", Resumption::None);
+                handshakes.agree(&Agreed { peer_certificate: certificate, ..plain }, 1);
+            }
+            handshakes
+        };
+        let mut handshakes = shown(0..100);
         assert_eq!((handshakes.terms.len(), handshakes.full), (TERMS_MAXIMUM, 100));
+        handshakes.merge(&shown(100..200));
+        assert_eq!((handshakes.terms.len(), handshakes.full), (TERMS_MAXIMUM, 200));
     }
 }

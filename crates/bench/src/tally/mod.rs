@@ -1,7 +1,7 @@
 //! The measurements of one thread, and how those of all threads are combined.
 //!
-//! Owns the counters and histograms of a thread. Never reads a clock, never allocates after
-//! construction but for the first handshake, and knows nothing of sockets: times and sizes are arguments.
+//! Owns the counters and histograms of a thread. Never reads a clock, and knows nothing of sockets: times and sizes are
+//! arguments. After construction it allocates only for a first handshake, and for new agreements and causes of failure.
 
 mod blob;
 mod failure;

@@ -127,7 +127,7 @@ fn a_body_shorter_or_longer_than_announced_fails_and_its_connection_ends() {
 }
 
 #[test]
-fn each_deadline_says_its_name() {
+fn an_exchange_that_takes_too_long_fails_with_the_deadline_that_passed() {
     let deadlines = Deadlines {
         connect: Some(Duration::from_secs(1)),
         head: Some(Duration::from_secs(2)),
@@ -214,7 +214,7 @@ fn an_idempotent_request_is_sent_again_if_its_used_connection_ends() {
 }
 
 #[test]
-fn there_is_a_line_for_the_connections_of_an_origin() {
+fn an_exchange_waits_in_line_while_its_origin_has_all_its_connections() {
     let mut calls = quiet();
     calls.client().set_bounds(Bounds { connections_per_origin: 2, ..Bounds::default() });
     let ids: Vec<_> = (0..5).map(|n| calls.begin(request("GET", &format!("/{n}")))).collect();
@@ -243,7 +243,7 @@ fn there_is_a_line_for_the_connections_of_an_origin() {
 }
 
 #[test]
-fn there_is_room_for_so_many_exchanges_and_no_https_without_authorities() {
+fn an_exchange_beyond_the_bound_or_to_https_without_authorities_is_refused() {
     let mut calls = quiet();
     calls.client().set_bounds(Bounds { exchanges: 1, ..Bounds::default() });
     let id = calls.begin(request("GET", "/"));
@@ -283,7 +283,7 @@ fn an_upgrade_that_is_not_taken_up_is_an_ordinary_answer() {
     let server = calls.accept().unwrap();
     let _request = calls.received(server);
     let now_ns = calls.world.now_ns();
-    assert_eq!(calls.client().send(id, b"early", now_ns), 0, "nobody knows the protocol yet");
+    assert_eq!(calls.client().send(id, b"early", now_ns), 0, "the server has not agreed yet");
     calls.answer(server, OK);
     assert_eq!(calls.news(id, 9), ok());
     let id = calls.begin(request("GET", "/again"));

@@ -193,7 +193,7 @@ fn a_slow_sender_is_waited_for() {
 
 /// RFC 9110, 7.8, and RFC 6455: what follows status 101 passes as it is, in both directions.
 #[test]
-fn a_websocket_passes_through() {
+fn a_websocket_passes_in_both_directions_after_status_101() {
     const OPEN: &[u8] =
         b"GET /s HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
         Sec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n\r\n";

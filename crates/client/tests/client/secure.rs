@@ -214,7 +214,7 @@ fn a_handshake_that_never_ends_is_given_up() {
 }
 
 #[test]
-fn sessions_are_resumed_by_those_who_have_the_same_settings() {
+fn a_session_is_resumed_only_with_the_same_settings() {
     let authority = Authority::new("Test");
     let (server, client) = (acceptor(authority.identity(&NAMES)), connector(&authority));
     let mut calls = quiet();
@@ -307,7 +307,7 @@ fn certificates_of_clients_are_shown_and_a_refusal_is_named() {
 }
 
 #[test]
-fn a_url_whose_host_cannot_be_in_a_certificate_is_none() {
+fn an_https_url_whose_host_cannot_be_in_a_certificate_is_refused() {
     let client = connector(&Authority::new("Test"));
     let mut calls = Calls::new(1, Faults::none());
     let url = Url::parse(b"https://-a/").unwrap();

@@ -13,7 +13,7 @@ use crate::tls_server::{NAMES, TlsServer, acceptor, connector, secure};
 
 /// RFC 8446, 6.1; RFC 9112, 9.8.
 #[test]
-fn an_answer_that_ends_with_its_connection_needs_an_end_that_is_said() {
+fn an_answer_that_ends_with_its_connection_is_complete_only_after_close_notify() {
     let authority = Authority::new("Test");
     let (server, client) = (acceptor(authority.identity(&NAMES)), connector(&authority));
     let until_end = &b"HTTP/1.1 200 OK\r\n\r\nbody"[..];
@@ -44,7 +44,7 @@ fn an_answer_that_ends_with_its_connection_needs_an_end_that_is_said() {
 }
 
 #[test]
-fn a_connection_that_is_cut_anywhere_is_no_answer() {
+fn an_answer_whose_connection_is_cut_anywhere_fails() {
     let authority = Authority::new("Test");
     let (server, client) = (acceptor(authority.identity(&NAMES)), connector(&authority));
     let mut seen = [false; 3];

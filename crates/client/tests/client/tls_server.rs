@@ -33,7 +33,7 @@ pub(crate) fn acceptor_with(identity: Identity, clients: &ClientCertificates) ->
     Acceptor::new(&[identity], &["http/1.1"], clients, &Tickets::new().unwrap()).unwrap()
 }
 
-/// What trusts an authority.
+/// A connector that trusts an authority.
 pub(crate) fn connector(authority: &Authority) -> Connector {
     Connector::new(&Peers::Known(authority.trusted()), &["http/1.1"], None).unwrap()
 }

@@ -1,6 +1,7 @@
 //! The PROXY header with which connections of some listeners begin.
 //!
-//! Owns what it changes: the client's address. Never checks who sent it: that was done when the connection was accepted.
+//! Owns what it changes: the client's address. Never checks whether the sender is a trusted proxy: the connection did
+//! that when it was accepted.
 
 use runtime::service::{Next, Progress};
 use sys::socket::Peer;

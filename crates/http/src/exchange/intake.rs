@@ -54,7 +54,7 @@ impl<A: Application> Http<A> {
         let plan = match self.policy_of(asked.request(), context) {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
-            // A stream is not needed for another request, so nothing of it has to be read.
+            // Other requests come on other streams, so the rest of this one need not be read.
             BodyPolicy::Ignore if asked.way() == Way::Stream || head.expects_continue => {
                 // RFC 9110 section 10.1.1: a final answer instead of 100.
                 return BodyPlan::Leave;
@@ -103,7 +103,8 @@ impl Intaken {
         self.bytes.capacity() + self.handed
     }
 
-    /// Keeps a piece of a body of at most this length. The memory grows with what has arrived, and not beyond that length.
+    /// Keeps a piece of a body of at most this length. The memory grows with what has arrived, and not beyond that
+    /// length.
     fn add(&mut self, piece: &[u8], most: usize) {
         let (held, needed) = (self.bytes.capacity(), self.bytes.len() + piece.len());
         if needed > held {

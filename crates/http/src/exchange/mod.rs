@@ -3,8 +3,7 @@
 //!
 //! Owns what is kept of a request between two calls of the application, the deadlines of both sides, and what an end
 //! before the last call means. `intake` has the body. Knows neither the framing of a message nor a socket: a
-//! [`Connection`](crate::Connection) of HTTP/1 and a
-//! [`Stream`](crate::Stream) feed it, and do what its steps say.
+//! [`Connection`](crate::Connection) of HTTP/1 and a [`Stream`](crate::Stream) feed it, and do what its steps say.
 
 mod intake;
 
@@ -12,7 +11,7 @@ use std::any::Any;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use runtime::service::{CloseReason, Context, Event, Next};
+use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next};
 use runtime::slots::ProcessId;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
@@ -33,7 +32,7 @@ use intake::Intaken;
 pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
-    listener: runtime::service::ListenerIndex,
+    listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
     head: KeptHead,
     way: Way,
@@ -99,7 +98,7 @@ impl Exchange {
         }
     }
 
-    /// The request of a call that was not the last: it was answered with "wait" or with a part.
+    /// A request that the application has not answered completely: it waits, or has written a part.
     pub(super) fn unanswered<A: Application>(
         http: &mut Http<A>,
         asked: &Asked<'_>,

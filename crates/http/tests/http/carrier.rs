@@ -58,6 +58,7 @@ impl<A: Application<Message = ()>> Carrier<A> {
     }
 }
 
+/// There is no other protocol on these streams: a change to one ends the stream.
 fn alone(next: Next) -> Next {
     if next == Next::Changed { Next::Finish } else { next }
 }

@@ -7,7 +7,7 @@ use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use world::Stage;
 
-/// Answers each request when it is asked about it the third time, with all that it sees of it.
+/// Answers a request at the third call for it, with everything that an application sees of the request.
 #[derive(Default)]
 struct Third(Vec<ProcessId>);
 
@@ -108,7 +108,7 @@ impl Application for Routed {
 }
 
 #[test]
-fn what_is_kept_when_a_body_is_announced_is_there_for_its_answer_alone() {
+fn a_value_kept_when_a_body_is_announced_reaches_the_answer_to_that_request_alone() {
     let mut stage = Stage::new(1, || Http::new(Routed, Settings::default().into(), None));
     let client = stage.connect();
     let mut told = |pieces: &[&str]| {
@@ -125,7 +125,7 @@ fn what_is_kept_when_a_body_is_announced_is_there_for_its_answer_alone() {
     assert_eq!(told(&[&post("/handed", chunks)]), "kept/handed/begun");
     assert_eq!(told(&[&post("/ignored", "Content-Length: 2\r\n\r\nab")]), "kept/ignored");
     assert_eq!(told(&[get]), "nothing");
-    // A body that is refused, and one that nobody reads, end the connection.
+    // The connection ends if the server refuses the body, or the application leaves it unread.
     let mut told = |text: &str| {
         let client = stage.connect();
         stage.exchange(client, text)

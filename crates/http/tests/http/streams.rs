@@ -228,7 +228,7 @@ fn a_body_is_handed_over_at_the_pace_of_the_application() {
 }
 
 #[test]
-fn a_body_that_nobody_needs_delays_no_answer() {
+fn a_body_that_the_application_ignores_delays_no_answer() {
     let mut stage = stage();
     let client = stage.connect();
     stage.send(client, b"POST /ignored\nthe first bytes");
@@ -238,7 +238,7 @@ fn a_body_that_nobody_needs_delays_no_answer() {
 
 /// RFC 9110 section 10.1.1.
 #[test]
-fn a_client_that_waits_is_told_to_go_on() {
+fn a_client_that_expects_100_continue_gets_an_interim_block() {
     let mut stage = stage();
     let client = stage.connect();
     stage.send(client, b"POST /echo expect=100-continue\n");
@@ -264,7 +264,7 @@ fn an_answer_that_is_cut_ends_its_stream_with_a_reset() {
 }
 
 #[test]
-fn an_exchange_beyond_a_deadline_fails() {
+fn an_exchange_beyond_a_deadline_is_refused_with_408_or_504() {
     let mut stage = stage();
     let waits = stage.connect();
     stage.send(waits, b"GET /forever\n");
@@ -283,7 +283,11 @@ fn an_exchange_beyond_a_deadline_fails() {
     assert_eq!(answer_in(&received(&mut stage, waits)).0, 504);
     let http = &mut stage.schedulers()[0].service().0;
     assert_eq!((http.stats().waits_expired, http.stats().body_timeouts), (1, 2));
-    assert_eq!(http.application().gone, 2, "a body that is collected is none of its business");
+    assert_eq!(
+        http.application().gone,
+        2,
+        "the application hears of no request whose body is still collected"
+    );
     let (lines, count) = http.log_mut().as_mut().expect("a log").take();
     let lines = String::from_utf8_lossy(&lines).into_owned();
     assert_eq!(count, 3, "{lines}");

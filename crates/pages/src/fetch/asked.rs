@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_what_every_server_wants() {
+    fn a_request_has_default_fields_unless_the_page_sets_them() {
         let plain = [("User-Agent", "UA"), ("Accept-Encoding", "identity")];
         assert_eq!(sent(""), pairs(&plain));
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_a_limit() {
+    fn a_body_longer_than_the_limit_is_refused() {
         let longest = request("", Some(vec![b'x'; FETCH_BODY_SIZE])).unwrap();
         assert_eq!(longest.body, Body::Whole(vec![b'x'; FETCH_BODY_SIZE]));
         let longer = request("", Some(vec![b'x'; FETCH_BODY_SIZE + 1])).unwrap_err();

@@ -70,7 +70,7 @@ impl Client {
 
     /// Sets which targets may be fetched from now on.
     pub fn set_rules(&mut self, rules: FetchRules) {
-        self.rules = Rc::new(Rules(rules));
+        self.rules = Rc::new(Rules::from(rules));
     }
 
     /// Sets which certificates are trusted and shown from now on. A running fetch and its connection keep theirs.

@@ -10,7 +10,13 @@ use wire::http::url::Scheme;
 
 /// The rules of a configuration.
 #[derive(Debug, Default)]
-pub(super) struct Rules(pub(super) FetchRules);
+pub(super) struct Rules(FetchRules);
+
+impl From<FetchRules> for Rules {
+    fn from(rules: FetchRules) -> Self {
+        Self(rules)
+    }
+}
 
 impl Reach for Rules {
     fn may_look_up(&self, transport: Transport, name: &str) -> bool {

@@ -63,7 +63,7 @@ impl Trust {
         }
         let authorities = match &settings.fetch_ca {
             Some(path) => Authorities::read(path).map_err(TrustError::Authorities).map(Some)?,
-            // It is told to the page that fetches.
+            // A page is told when it fetches over TLS.
             None => Authorities::of_system().ok(),
         };
         let (mut own, mut warning) = (None, None);

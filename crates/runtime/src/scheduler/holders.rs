@@ -1,4 +1,4 @@
-//! Who holds most of a scheduler's memory.
+//! The processes that hold most of a scheduler's memory.
 //!
 //! Owns the order in which the processes that hold much are ended: what one client holds through many connections
 //! counts together. Computed when memory is short, never for a request. Ends nothing itself.
@@ -17,12 +17,12 @@ pub(super) struct Holder {
     pub(super) client: Option<IpAddr>,
 }
 
-/// Who a process belongs to.
+/// The owner of a process, to which its memory is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Owner {
     /// A client with this address, or in this /64 network.
     Client(IpAddr),
-    /// Nobody but itself.
+    /// The process itself.
     Itself(ProcessId),
 }
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_client_holds_counts_together() {
+    fn connections_of_one_client_count_together_when_memory_is_short() {
         let many = [(10, Some("192.0.2.1")), (25, Some("192.0.2.2")), (11, Some("192.0.2.1"))];
         assert_eq!(order(&many), [1, 2, 0], "21 are less than 25");
         let more = [&many[..], &[(12, Some("::ffff:192.0.2.1"))]].concat();

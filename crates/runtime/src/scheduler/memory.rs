@@ -159,8 +159,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         }
     }
 
-    /// Ends the processes that hold most: among those that hold much, or if they hold the smaller part, among all. To find
-    /// these takes a look at the whole table, so it is done seldom.
+    /// Ends the processes that hold most: among those that hold much, or if they hold the smaller part, among all. To
+    /// find these takes a look at the whole table, so it is done seldom.
     fn give_back(&mut self) {
         let large = self.find_large();
         let held: usize = large.iter().map(|holder| holder.bytes).sum();

@@ -99,9 +99,20 @@ pub(super) const LABELLED: &[Labelled] = &[
             name: "handshake_failures",
             kind: Kind::Counter,
             unit: Unit::Count,
-            help: "TLS handshakes of clients that failed, by reason; alerts are those of clients.",
+            help: "TLS handshakes of clients that failed, by reason.",
         },
-        read: |_, report| report.handshake_failures.iter().collect(),
+        read: |_, report| report.handshake_failures.reasons(),
+    },
+    Labelled {
+        label: "alert",
+        metric: Metric {
+            stats: "handshake_alerts",
+            name: "handshake_alerts",
+            kind: Kind::Counter,
+            unit: Unit::Count,
+            help: "TLS handshakes that clients ended by an alert, by its name (RFC 8446 section 6).",
+        },
+        read: |_, report| report.handshake_failures.alerts(),
     },
     Labelled {
         label: "reason",

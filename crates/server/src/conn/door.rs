@@ -1,21 +1,27 @@
 //! The door of an encrypted connection: what is seen of it before its handshake is over.
 //!
-//! Owns the look at the first byte, and the place in the share of its address. A client that speaks HTTP without
-//! encryption is told so in words that it understands: it cannot read an alert.
+//! Owns the look at the first byte, and the place in the share of its address. A client that speaks the protocol of the
+//! listener without encryption is told so in words that it understands: it cannot read an alert.
 
 use std::rc::Rc;
 
+use config::Protocol;
 use runtime::transport::{Agreed, Transport, Violation};
 
 use crate::handshakes::UnderWay;
 
-/// What it is told.
-const ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
+/// The answer to a request of HTTP.
+const HTTP_ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
      This port takes encrypted connections only: use https:// in place of http://.\n";
+
+/// The answer to a command of Redis.
+const RESP_ANSWER: &str =
+    "-ERR this port takes encrypted connections only: use rediss:// or --tls\r\n";
 
 /// A transport before which a client may forget to encrypt.
 pub(super) struct Door {
     behind: Box<dyn Transport>,
+    protocol: Protocol,
     stage: Stage,
     /// Until the handshake is over.
     under_way: Option<UnderWay>,
@@ -30,9 +36,22 @@ enum Stage {
 }
 
 impl Door {
-    /// Before a transport that counts in the share of its address, if it has one.
-    pub(super) fn before(behind: Box<dyn Transport>, under_way: Option<UnderWay>) -> Self {
-        Self { behind, stage: Stage::New, under_way }
+    /// Before a transport that carries this protocol and counts in the share of its address, if it has one.
+    pub(super) fn before(
+        behind: Box<dyn Transport>,
+        protocol: Protocol,
+        under_way: Option<UnderWay>,
+    ) -> Self {
+        Self { behind, protocol, stage: Stage::New, under_way }
+    }
+
+    /// The answer to a connection that begins with this byte, if it is not encrypted. A record begins with its kind, at
+    /// most 24; a method of HTTP is in capital letters, a command of Redis begins with an asterisk or a letter.
+    fn answer(&self, first: u8) -> Option<&'static str> {
+        match self.protocol {
+            Protocol::Http => first.is_ascii_uppercase().then_some(HTTP_ANSWER),
+            Protocol::Resp => (first == b'*' || first.is_ascii_alphabetic()).then_some(RESP_ANSWER),
+        }
     }
 }
 
@@ -47,9 +66,8 @@ impl Transport for Door {
             && let Some(first) = bytes.first()
         {
             self.stage = Stage::Passed;
-            // A record begins with its kind, at most 24; a method is in capital letters.
-            if first.is_ascii_uppercase() {
-                wire.extend_from_slice(ANSWER.as_bytes());
+            if let Some(answer) = self.answer(*first) {
+                wire.extend_from_slice(answer.as_bytes());
                 return Err(Violation::Protocol);
             }
         }

@@ -101,7 +101,8 @@ impl Connections {
         self.tls = Arc::clone(tls);
     }
 
-    /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one exactly once.
+    /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one
+    /// exactly once.
     pub fn set_listeners(&mut self, configured: Vec<usize>) {
         self.listeners = configured;
     }
@@ -190,7 +191,10 @@ impl Service for Connections {
             }
             Protocol::Resp => {
                 self.http.application().resp.count_connection();
-                let session = Session::new(authentication, peer, &mut self.clients, context);
+                let mut session = Session::new(authentication, peer, &mut self.clients, context);
+                if self.tls.acceptor(usize::from(listener.0)).is_some() {
+                    session.await_handshake(self.http.settings().header_deadline_ms, context);
+                }
                 Some(Process::Resp(Box::new(session)))
             }
         }
@@ -203,11 +207,14 @@ impl Service for Connections {
         };
         let listener = self.configured(listener);
         let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
+        let (protocol, _) =
+            self.protocols.get(usize::from(listener.0)).copied().unwrap_or_default();
         if self.http.expects_proxy_header(listener) {
-            return Some(Box::new(ProxyLead::before(Box::new(Door::before(transport, None)))));
+            let door = Door::before(transport, protocol, None);
+            return Some(Box::new(ProxyLead::before(Box::new(door))));
         }
         let under_way = Some(self.handshakes.begin(peer.address));
-        Some(Box::new(Door::before(transport, under_way)))
+        Some(Box::new(Door::before(transport, protocol, under_way)))
     }
 
     fn on_agreed(&mut self, process: &mut Process, context: &mut Context<'_, Message>) -> Next {

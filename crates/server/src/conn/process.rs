@@ -76,8 +76,8 @@ impl Process {
         }
     }
 
-    /// Bytes of memory in which it keeps input beyond its inbox. What a Redis client has sent stays in the inbox, and a connection to another
-    /// server passes on what it receives.
+    /// Bytes of memory in which it keeps input beyond its inbox. What a Redis client has sent stays in the inbox, and a
+    /// connection to another server passes on what it receives.
     #[inline]
     pub(super) fn held_bytes(&self) -> usize {
         match self {
@@ -114,7 +114,8 @@ impl Process {
         match self {
             Self::Http(connection) => connection.on_agreed(&connections.http, context),
             Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),
-            Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Resp(_) => Next::Read,
+            Self::Resp(session) => session.on_agreed(context),
+            Self::Stream(_) | Self::Socket(_) | Self::Events(_) => Next::Read,
         }
     }
 
@@ -189,8 +190,8 @@ impl Process {
         next
     }
 
-    /// A subscriber that will only send what is queued, and be closed, is one no longer. A client that does not read may keep it for
-    /// half a minute.
+    /// A subscriber that will only send what is queued, and be closed, is one no longer. A client that does not read
+    /// may keep it for half a minute.
     fn leave_at_end(&mut self, next: Next, connections: &mut Connections) {
         if !matches!(next, Next::Finish | Next::Linger) {
             return;

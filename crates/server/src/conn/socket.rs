@@ -85,7 +85,8 @@ enum Speaks {
     Talk(Vec<Box<str>>),
 }
 
-/// The codes of a connection that ended without a close frame, and of a close frame without a code (RFC 6455, section 7.4.1).
+/// The codes of a connection that ended without a close frame, and of a close frame without a code (RFC 6455, section
+/// 7.4.1).
 const LOST: u16 = 1006;
 const NO_CODE: u16 = 1005;
 
@@ -285,7 +286,8 @@ impl Socket {
                 self.reader = Reader::new(self.reader.extension());
                 close(CloseCode::TRY_AGAIN_LATER, "no memory", context)
             }
-            // The client can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1), so the module's answer is not needed.
+            // The client can neither close the WebSocket nor answer a close (RFC 6455, section 7.1.1), so the module's
+            // answer is not needed.
             Event::PeerFinished if self.is_busy(site) => Next::Finish,
             Event::PeerFinished => self.unchanged(site, context),
             Event::Connected | Event::ConnectFailed(_) => Next::Abort,

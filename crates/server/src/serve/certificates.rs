@@ -2,9 +2,9 @@
 //!
 //! Owns when the files are looked at, and what was told. Broken files never replace working ones.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
@@ -26,8 +26,17 @@ pub(super) struct Certificates {
     told: Vec<(Shown, Nearness)>,
 }
 
-/// What tells that a file was replaced or written.
-type Stamp = Option<(SystemTime, u64)>;
+/// What tells that a file was replaced or written, also with an old time or the same length.
+type Stamp = Option<Facts>;
+
+/// Facts of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Facts {
+    inode: u64,
+    length: u64,
+    /// When its content or its attributes last changed, in seconds and nanoseconds.
+    changed: (i64, i64),
+}
 
 /// How near the end of a certificate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,5 +156,6 @@ fn nearness_of(shown: &Shown, now: i64) -> Nearness {
 
 fn stamp_of(file: &Path) -> Stamp {
     let found = std::fs::metadata(file).ok()?;
-    Some((found.modified().ok()?, found.len()))
+    let changed = (found.ctime(), found.ctime_nsec());
+    Some(Facts { inode: found.ino(), length: found.len(), changed })
 }

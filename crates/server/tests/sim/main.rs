@@ -1,6 +1,6 @@
 //! The whole HTTP server in simulated worlds.
 //!
-//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are who uses the server,
+//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are the programs that use the server,
 //! `expected` what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of seeds),
 //! `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `channel_worlds` (with
 //! `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts`, `panics` and

@@ -233,8 +233,8 @@ impl Checkpoints {
         if has_history && Meta::of(&self.data)? == [None, None] {
             let directory = directory.display();
             return Err(Failure::Storage(format!(
-                "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the store \
-                 that was there: restore a backup, or delete them to begin a new store"
+                "`{DATA_FILE}` in `{directory}` is missing or empty, and `{RECORDS}` or a log beside it is of the \
+                 store that was there: restore a backup, or delete them to begin a new store"
             )));
         }
         Ok(())
@@ -256,8 +256,9 @@ impl Checkpoints {
         if self.data.metadata()?.ino() != saved.inode {
             let directory = directory.display();
             return Err(Failure::Storage(format!(
-                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was copied while it was open or when its power failed: open the \
-                 store where it was, or take a backup; delete `{RECORDS}` if you know that `{DATA_FILE}` is whole"
+                "the file `{RECORDS}` in `{directory}` is of another file than `{DATA_FILE}`, which was copied while \
+                 it was open or when its power failed: open the store where it was, or take a backup; delete \
+                 `{RECORDS}` if you know that `{DATA_FILE}` is whole"
             )));
         }
         saved.meta.restore(&self.data)?;

@@ -24,9 +24,9 @@ impl Writer {
         self.try_one(order, now_ms)?
     }
 
-    /// Makes the pages reusable that the last commit has freed. LMDB gives them to the second transaction after it, so one
-    /// without a change comes between; a checkpoint frees what the last one kept. On a full disk nothing else would ever
-    /// commit that transaction, because each would need more pages than there are.
+    /// Makes the pages reusable that the last commit has freed. LMDB gives them to the second transaction after it, so
+    /// one without a change comes between; a checkpoint frees what the last one kept. On a full disk no order would
+    /// ever commit that transaction, because each would need more pages than there are.
     fn settle_pages(&mut self) -> Result<(), Failure> {
         let map = self.map.clone();
         let (lock, mut transaction) = self.begin(&map)?;
@@ -40,8 +40,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Deletes on a full disk, where the log cannot grow: a checkpoint makes the change durable instead of an entry. Another one before it frees the
-    /// pages of the last one, which the transaction needs.
+    /// Deletes on a full disk, where the log cannot grow: a checkpoint makes the change durable instead of an entry.
+    /// Another one before it frees the pages of the last one, which the transaction needs.
     pub(crate) fn delete_without_log(&mut self, order: &Order, now_ms: u64) -> Done {
         self.sync()?;
         let log = self.log.take();

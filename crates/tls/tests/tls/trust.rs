@@ -1,4 +1,4 @@
-//! Whom a client and a server trust, and how a refusal is named.
+//! The certificates that a client and a server trust, and how a refusal is named.
 
 use rcgen::{KeyPair, date_time_ymd};
 use runtime::transport::{CertificateFault, Violation};

@@ -269,8 +269,8 @@ impl<'v> ReadFields<'v> {
         if imitates_framing(name.as_bytes()) {
             return Err(Reason::DisguisedFraming);
         }
-        let begins_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-        if begins_blank(value.first()) || begins_blank(value.last()) {
+        let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+        if is_blank(value.first()) || is_blank(value.last()) {
             return Err(Reason::InvalidFieldValue);
         }
         if name.bytes().any(|byte| byte.is_ascii_uppercase()) || OF_CONNECTION.contains(&name) {

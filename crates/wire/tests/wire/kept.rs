@@ -76,7 +76,7 @@ fn of(values: &HeadValues<'_>, fields: &[(&str, &str)]) -> Result<KeptHead, Reas
 }
 
 #[test]
-fn values_make_a_head() {
+fn valid_values_are_lent_as_a_request() {
     let kept = of(&GET, &[("accept", "x/y"), ("x", ""), ("host", "A.example:443")]).unwrap();
     let head = kept.request();
     assert_eq!(

@@ -49,7 +49,7 @@ fn received(mut reader: ResponseReader, input: &str, size: usize) -> (String, St
 }
 
 #[test]
-fn a_receiver_gets_each_line_once() {
+fn a_receiver_gets_each_line_once_however_the_input_is_cut() {
     let input = "HTTP/1.1 103 E\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\n\
         Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nServer: s \r\nX-A:\t b \r\n c\r\nContent-Type: t\r\n \td\r\n\
         Transfer-Encoding:\r\n chunked\r\nEmpty:\r\n\r\n2\r\nab\r\n0\r\nT: u\r\n\r\n";

@@ -25,14 +25,14 @@ impl Subscribers {
     ) {
         if let Some(agreed) = context.agreed() {
             let took_ns = context.now.monotonic_ns.saturating_sub(subscriber.since_ns);
-            self.tally.handshakes.get_or_insert_default().agree(&agreed, took_ns);
+            self.tally.agree(&agreed, took_ns);
             self.ask(subscriber, context);
         }
     }
 
     /// A handshake has failed, or the server has refused what was agreed on.
     pub(super) fn fail_handshake(&mut self, subscriber: &mut Subscriber, fault: HandshakeFault) {
-        self.tally.handshakes.get_or_insert_default().fail(fault);
+        self.tally.fail_handshake(fault);
         // In TLS 1.3 a server may refuse after this side has agreed.
         if matches!(subscriber.phase, Phase::ShakingHands | Phase::Asking) {
             subscriber.phase = Phase::Connecting;

@@ -25,7 +25,8 @@ pub(super) fn write(report: &Report, run: &RunReport, out: &mut impl Write) -> f
     Ok(())
 }
 
-/// The lines about these handshakes, of which others may have failed, at this time.
+/// The lines about the agreements of one run, and about the handshakes that failed in all runs. The time says how much
+/// of a certificate's life is left.
 pub(crate) fn lines(
     plan: &EncryptionPlanReport,
     tls: Option<&EncryptionReport>,

@@ -1,7 +1,7 @@
 //! The rules about TLS handshakes.
 //!
-//! Owns these rules and their texts. Never excuses a failed handshake: the requests after it were never sent, so rate and
-//! times describe another load than the one that was asked for.
+//! Owns these rules and their texts. Never excuses a failed handshake: the requests after it were never sent, so rate
+//! and times describe another load than the planned one.
 
 use super::{Finding, ReasonCode};
 use crate::limits::RESUMED_SHARE_MINIMUM;

@@ -20,7 +20,7 @@ use crate::faults::generator::{
 };
 use server::{Authority, NAMES, accepting, acceptor, answering, converse};
 
-/// What a user says who trusts this authority.
+/// What a user says that trusts this authority alone.
 fn trusting(authority: &Authority) -> EncryptionAsk {
     EncryptionAsk {
         trust: Trust::File(authority.file()),
@@ -125,10 +125,10 @@ fn each_new_connection_shakes_hands_and_resumes_if_it_should() {
 }
 
 #[test]
-fn a_server_without_tickets_is_noted_if_sessions_should_be_resumed() {
+fn a_server_that_accepts_no_ticket_is_noted_if_sessions_should_be_resumed() {
     let authority = Authority::new();
     let files = authority.issue(&NAMES, |_| {});
-    // Each connection has its own keys of tickets, so that none is accepted.
+    // This server makes new keys of tickets for each connection, so it accepts no ticket of an earlier one.
     let address = accepting(move |connection| {
         let acceptor = acceptor(&files, "http/1.1", &ClientCertificates::Ignored);
         if let Ok(stream) = Stream::accept(&acceptor, connection) {
@@ -227,7 +227,7 @@ fn a_slow_handshake_is_part_of_the_response_time_in_an_open_loop_and_of_no_servi
     let authority = Authority::new();
     let offered = authority.acceptor(&NAMES);
     let address = accepting(move |connection| {
-        // Paced: this server is slow on purpose; nothing is waited for.
+        // Paced: this server is slow on purpose, and the sleep is what the test measures; nothing is waited for.
         std::thread::sleep(Duration::from_millis(SLOW_MS));
         if let Ok(stream) = Stream::accept(&offered, connection) {
             converse(stream);

@@ -17,7 +17,7 @@ use tls::{Acceptor, ClientAuthorities, ClientCertificates, Identity, Stream, Tic
 
 pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// What the servers of the tests are for.
+/// The names in the certificates of the tests' servers.
 pub(crate) const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 
 /// An authority with its files.
@@ -83,7 +83,7 @@ pub(crate) fn acceptor(files: &OwnFiles, protocol: &str, clients: &ClientCertifi
     Acceptor::new(&[identity], &[protocol], clients, &Tickets::new().unwrap()).unwrap()
 }
 
-/// A server that does this with every connection. It runs until the tests end.
+/// A server that does this work with every connection. It runs until the tests end.
 pub(crate) fn accepting(work: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -121,6 +121,6 @@ pub(crate) fn converse(mut stream: Stream<TcpStream>) {
             }
         }
     }
-    // The client has ended, so that it may be gone.
+    // The client has ended its output, and may have closed the connection.
     let _told = stream.end();
 }

@@ -127,7 +127,7 @@ pub(crate) fn closed_plan() -> PlanReport {
     }
 }
 
-/// Encryption about which everything is said.
+/// A plan of encryption in which every field has a value.
 pub(crate) fn encryption_plan() -> EncryptionPlanReport {
     EncryptionPlanReport {
         insecure: false,

@@ -7,7 +7,7 @@ use world::{ClientId, ClientState, Faults, Stall};
 
 use crate::turns::bench::{Bench, bench_with};
 
-/// One percent is four thousand bytes, and who holds 98 bytes holds much.
+/// One percent is four thousand bytes, and a process that holds 98 bytes holds much.
 pub(crate) const LIMIT: usize = 400_000;
 
 /// As many bytes as a process may hold without holding much.

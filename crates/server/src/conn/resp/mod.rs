@@ -6,6 +6,7 @@ mod authentication;
 mod catalog;
 mod client;
 mod commands;
+mod entrance;
 mod entry;
 mod keys;
 mod listening;
@@ -16,8 +17,6 @@ use std::net::IpAddr;
 
 use channels::Rights;
 use config::Authentication;
-use http::limits::DRAIN_IDLE_GRACE;
-use runtime::clock::milliseconds;
 use runtime::limits::ENDPOINTS;
 use runtime::service::{Context, Event, Next, Progress};
 use runtime::slots::ProcessId;
@@ -26,6 +25,7 @@ use sys::socket::Peer;
 use wire::resp::{Command, Limits, Parser, Version, write_error};
 
 use self::client::{About, Replies};
+use self::entrance::{Entrance, set_first_deadline};
 use self::keys::{Dialog, Going, Quiet};
 use self::listening::Listening;
 use super::lease::Lease;
@@ -67,6 +67,7 @@ pub struct Session {
     replies: Replies,
     /// Whether the session ends once the store has answered.
     ends: bool,
+    entrance: Entrance,
 }
 
 // Together with a slot of the runtime, this is the memory of an idle client.
@@ -94,11 +95,7 @@ impl Session {
         clients.count += 1;
         // Unique among all schedulers.
         let number = clients.count * ENDPOINTS as u64 + u64::from(context.mail.endpoint().0);
-        context.clear_deadline();
-        if context.is_draining() {
-            // The connection was in the accept queue when the drain began. The client gets this time to send its commands.
-            context.set_deadline_after_ms(milliseconds(DRAIN_IDLE_GRACE));
-        }
+        set_first_deadline(context);
         Self {
             process: context.id,
             number,
@@ -113,6 +110,7 @@ impl Session {
             port: peer.port,
             replies: Replies::On,
             ends: false,
+            entrance: Entrance::Open,
         }
     }
 
@@ -196,8 +194,8 @@ impl Session {
         }
     }
 
-    /// What the process does while its output is full. Many client libraries write a whole pipeline before they read the first reply, so its
-    /// commands are collected. They take less memory than their replies.
+    /// What the process does while its output is full. Many client libraries write a whole pipeline before they read
+    /// the first reply, so its commands are collected. They take less memory than their replies.
     fn after_full(&self) -> Next {
         if self.must_authenticate() { Next::Park } else { Next::Collect }
     }
@@ -258,6 +256,7 @@ impl Session {
                 write_error(context.output.buffer(), "ERR max memory reached");
                 Next::Linger
             }
+            Event::DeadlineReached if self.entrance == Entrance::Handshake => Next::Abort,
             Event::DeadlineReached if context.is_draining() => {
                 self.ends = true;
                 keys::go_on(self, site, context)
@@ -291,7 +290,8 @@ impl Session {
         }
     }
 
-    /// Whether a module has removed the user, from a channel of this connection or completely. Redis closes the connection, too.
+    /// Whether a module has removed the user, from a channel of this connection or completely. Redis closes the
+    /// connection, too.
     fn is_dismissed(&self, site: &mut Site) -> bool {
         let dismissal = site.channels.take_dismissal(self.process);
         dismissal
