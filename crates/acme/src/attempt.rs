@@ -15,6 +15,7 @@ use crate::ending::Ending;
 use crate::failure::{Failure, done, with_nonces};
 use crate::keeping::Kept;
 use crate::ledger::Ledger;
+use crate::limits::ATTEMPTS_PER_ORDER;
 use crate::names::{Name, Names};
 use crate::settings::{Issuer, Settings};
 use crate::sink::{Event, IssuedCertificate, Sink};
@@ -50,8 +51,11 @@ impl Attempt<'_> {
     /// Makes or continues an order, up to a certificate that can be used.
     pub(crate) fn run(&mut self) -> Result<(Kept, IssuedCertificate), Failure> {
         let result = self.steps();
+        let failures = self.ledger.record(self.names).map_or(0, |record| record.failures);
+        let is_last = (failures + 1).is_multiple_of(ATTEMPTS_PER_ORDER);
         if let Err(failure) = &result
-            && !failure.leaves_order()
+            && !matches!(failure, Failure::Ended | Failure::NotStored(_))
+            && (is_last || !failure.leaves_order())
         {
             // If it cannot be removed, the next attempt finds that it leads nowhere.
             let _ = self.state.remove(&Stored::Order(self.names.key()));
@@ -95,6 +99,7 @@ impl Attempt<'_> {
                 let is_alive = order.state().status != OrderStatus::Invalid;
                 Ok(is_alive.then_some((order, under_way.key_pem)))
             }
+            Err(failure) if failure.leaves_order() => Err(failure),
             // The authority does not know it any more.
             Err(Failure::Acme(_)) => Ok(None),
             Err(failure) => Err(failure),

@@ -36,7 +36,15 @@ pub(crate) struct Control {
     kept: BTreeMap<String, Kept>,
     /// Why the state directory could not be written last, so that it is told once.
     not_stored: Option<String>,
+    /// Why the ledger could not be read last; none if it was read.
+    unreadable_ledger: Option<String>,
+    /// Where issuers tell when to renew, by directory, as of this look.
+    renewal_infos: BTreeMap<String, Option<String>>,
 }
+
+/// The name of the ledger in what is told.
+const LEDGER: &str =
+    "ledger.json (what was ordered when: nothing is ordered without it; remove it to begin anew)";
 
 /// Whether this server orders certificates, or another one that has the lock of the same state directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +74,8 @@ impl Control {
             ledger: Ledger::default(),
             kept: BTreeMap::new(),
             not_stored: None,
+            unreadable_ledger: None,
+            renewal_infos: BTreeMap::new(),
         };
         control.lock = control.state.lock()?;
         control.load();
@@ -91,6 +101,13 @@ impl Control {
             self.load();
             return Ok(FOLLOWER_LOOK);
         }
+        if self.unreadable_ledger.is_some() {
+            self.load();
+            if self.unreadable_ledger.is_some() {
+                return Ok(FOLLOWER_LOOK);
+            }
+        }
+        self.renewal_infos.clear();
         self.ledger.on_time(clock::now());
         let mut pause = LOOK;
         for index in 0..self.settings.certificates.len() {
@@ -129,20 +146,32 @@ impl Control {
 
     /// Reads the ledger and the certificates, and passes on those that are new.
     fn load(&mut self) {
-        match self.state.read(&Stored::Ledger) {
-            Ok(bytes) => {
-                let ledger = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
-                self.ledger = ledger.map(Option::unwrap_or_default).unwrap_or_else(|error| {
-                    self.unreadable("ledger.json".to_owned(), error.to_string());
-                    Ledger::default()
-                });
-            }
-            Err(error) => self.unreadable("ledger.json".to_owned(), error.to_string()),
-        }
+        self.load_ledger();
         let keys: BTreeSet<&str> = self.settings.certificates.iter().map(Names::key).collect();
         self.ledger.keep_only(&keys);
         for names in self.settings.certificates.clone() {
             self.load_certificate(&names);
+        }
+    }
+
+    /// Reads the ledger. What it counts is unknown if it cannot be read: then nothing is ordered, until it can be.
+    fn load_ledger(&mut self) {
+        let read = self.state.read(&Stored::Ledger).and_then(|bytes| {
+            let ledger = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+            ledger.map(Option::unwrap_or_default).map_err(io::Error::from)
+        });
+        match read {
+            Ok(ledger) => {
+                self.ledger = ledger;
+                self.unreadable_ledger = None;
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if self.unreadable_ledger.as_ref() != Some(&error) {
+                    self.unreadable_ledger = Some(error.clone());
+                    self.unreadable(LEDGER.to_owned(), error);
+                }
+            }
         }
     }
 
@@ -199,11 +228,10 @@ impl Control {
         if last.as_ref().is_some_and(|renewal| renewal.ask_at > now) || kept.not_after() < now {
             return Ok(());
         }
-        let asked =
-            self.line.directory(&directory).and_then(|directory| match directory.renewal_info {
-                Some(url) => Ok(Some(self.line.suggestion(&url, &identifier)?)),
-                None => Ok(None),
-            });
+        let asked = self.renewal_info(&directory).and_then(|url| match url {
+            Some(url) => Ok(Some(self.line.suggestion(&url, &identifier)?)),
+            None => Ok(None),
+        });
         let (window, ask_after_s) = match asked {
             Ok(Some(suggestion)) => (suggestion.window, suggestion.ask_after_s),
             Ok(None) => (None, WINDOW_ASKED_AGAIN_S),
@@ -215,6 +243,16 @@ impl Control {
         self.ledger.record_mut(names).renewal = Some(renewal);
         self.write_ledger();
         Ok(())
+    }
+
+    /// Where an issuer tells when to renew. It is asked once in each look, however many certificates it has issued.
+    fn renewal_info(&mut self, directory: &str) -> Result<Option<String>, Failure> {
+        if let Some(known) = self.renewal_infos.get(directory) {
+            return Ok(known.clone());
+        }
+        let url = self.line.directory(directory)?.renewal_info;
+        self.renewal_infos.insert(directory.to_owned(), url.clone());
+        Ok(url)
     }
 
     fn plan(&self, names: &Names) -> Plan {
@@ -291,6 +329,7 @@ impl Control {
             // Without this the next look would order again, and again.
             return self.on_failed(names, directory, &Failure::Clock);
         }
+        self.ledger.on_success(names);
         self.write_ledger();
         self.show();
         self.sink.tell(Event::Issued { names: names.clone(), issuer: directory, not_after });

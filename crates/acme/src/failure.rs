@@ -57,17 +57,25 @@ impl Failure {
         }
     }
 
-    /// Whether an order that was made may still lead to a certificate.
-    pub(crate) const fn leaves_order(&self) -> bool {
-        matches!(
-            self,
+    /// Whether an order that was made may still lead to a certificate. An authority that is overloaded, or broken for
+    /// now, has refused nothing.
+    pub(crate) fn leaves_order(&self) -> bool {
+        match self {
             Self::Ended
-                | Self::NotStored(_)
-                | Self::Agent(_)
-                | Self::Bounded
-                | Self::NotInForce
-                | Self::Late
-        )
+            | Self::NotStored(_)
+            | Self::Agent(_)
+            | Self::Bounded
+            | Self::NotInForce
+            | Self::Late => true,
+            Self::Acme(instant_acme::Error::Api(problem)) => {
+                let is_for_now = |status| status == 429 || status >= 500;
+                problem.status.is_some_and(is_for_now)
+                    || matches!(self.problem(), Some("rateLimited" | "serverInternal" | "badNonce"))
+            }
+            // An answer that is not what ACME says, such as the error page of a proxy before the authority.
+            Self::Acme(_) => true,
+            _ => false,
+        }
     }
 
     /// The names whose validation failed.

@@ -166,14 +166,19 @@ impl Ledger {
         self.held.insert(directory.to_owned(), until);
     }
 
-    /// An authority has issued a certificate.
+    /// An authority has issued a certificate, which is in use from now on.
     pub fn on_issued(&mut self, names: &Names, directory: &str) {
         let record = self.record_mut(names);
-        record.failures = 0;
         record.retry_at = None;
-        record.error = None;
         record.renewal = None;
         record.issuer = Some(directory.to_owned());
+    }
+
+    /// The certificate in use is good for a while: failures before it no longer count.
+    pub fn on_success(&mut self, names: &Names) {
+        let record = self.record_mut(names);
+        record.failures = 0;
+        record.error = None;
     }
 }
 

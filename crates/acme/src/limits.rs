@@ -20,6 +20,9 @@ pub const RETRY_AFTER_S: i64 = DAY;
 /// Failures with one issuer after which the next is asked (2). After the last one the first is asked again.
 pub const FAILURES_PER_ISSUER: u32 = 2;
 
+/// Attempts in a row with one order (4). After the last one it is forgotten, and the next attempt makes another.
+pub const ATTEMPTS_PER_ORDER: u32 = 4;
+
 /// Orders over all names in [`ORDERS_BURST_S`] (10). The next one waits until one of them is that old.
 pub const ORDERS_BURST: usize = 10;
 

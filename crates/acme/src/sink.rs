@@ -4,6 +4,8 @@
 //! has.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -105,21 +107,40 @@ impl Clone for Answer {
     }
 }
 
-/// The server's statement that all its schedulers give an answer. It may be sent to another thread.
+/// The server's statement that all its schedulers give an answer. It may be sent to another thread, and shared among
+/// the schedulers: then all have to confirm.
 #[derive(Debug)]
-pub struct Confirmation(SyncSender<()>);
+pub struct Confirmation(Arc<Shares>);
+
+#[derive(Debug)]
+struct Shares {
+    /// Shares that were not confirmed yet.
+    open: AtomicUsize,
+    all: SyncSender<()>,
+}
 
 impl Confirmation {
     /// A confirmation, and the end on which the control thread waits for it.
     pub(crate) fn new() -> (Self, Confirmed) {
-        let (sender, receiver) = sync_channel(1);
-        (Self(sender), Confirmed(receiver))
+        let (all, receiver) = sync_channel(1);
+        (Self(Arc::new(Shares { open: AtomicUsize::new(1), all })), Confirmed(receiver))
     }
 
-    /// Says that every scheduler gives the answer.
+    /// Another share of it, which has to be confirmed as well.
+    #[must_use = "a share that is dropped is never confirmed"]
+    pub fn share(&self) -> Self {
+        self.0.open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+
+    /// Says that the answer is given, by every scheduler or by that of this share.
     pub fn in_force(self) {
-        // If this fails, the control thread does not wait any more: the order has ended, and the answer is withdrawn.
-        let _ = self.0.try_send(());
+        // What was done before each share was confirmed is done for the one who sees the last of them.
+        if self.0.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // If this fails, the control thread does not wait any more: the order has ended, and the answer is
+            // withdrawn.
+            let _ = self.0.all.try_send(());
+        }
     }
 }
 
@@ -300,5 +321,24 @@ impl fmt::Display for Event {
                 write!(out, "the state directory cannot be written: {error}; nothing is ordered until it can")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_in_force_once_every_share_is_confirmed_and_never_if_one_is_dropped() {
+        let (first, confirmed) = Confirmation::new();
+        let second = first.share();
+        first.in_force();
+        assert_eq!(confirmed.wait(Duration::ZERO), Force::NotYet);
+        second.in_force();
+        assert_eq!(confirmed.wait(Duration::ZERO), Force::Yes);
+        let (first, confirmed) = Confirmation::new();
+        drop(first.share());
+        first.in_force();
+        assert_eq!(confirmed.wait(Duration::ZERO), Force::Never);
     }
 }

@@ -28,6 +28,8 @@ pub(crate) enum Trouble {
     RateLimited(u32),
     /// A download of a certificate is never answered.
     SilentDownload,
+    /// A download of a certificate is answered with this status.
+    BusyDownload(u16),
     /// Names have to be proved, and are refused.
     Unproved,
     /// Certificates have ended before they are issued.
@@ -223,6 +225,12 @@ fn answer(request: &Request, port: u16, inside: &Mutex<Inside>) -> Option<Reply>
         "certificate" => {
             if inside.trouble == Trouble::SilentDownload {
                 return None;
+            }
+            if let Trouble::BusyDownload(status) = inside.trouble {
+                return problem(
+                    status,
+                    if status == 429 { "rateLimited" } else { "serverInternal" },
+                );
             }
             if let Some(hook) = &mut inside.before_download {
                 hook();

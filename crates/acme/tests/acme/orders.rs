@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{fs, iter, thread};
 
 use acme::ledger::{Failed, Ledger};
-use acme::limits::FAILURES_PER_ISSUER;
+use acme::limits::{ATTEMPTS_PER_ORDER, FAILURES_PER_ISSUER};
 use acme::{Event, Issuer, Moment, Severity, Share};
 use tls::Certificate;
 
@@ -185,6 +185,46 @@ fn an_order_is_continued_after_a_restart() {
 }
 
 #[test]
+fn an_order_whose_certificate_is_not_to_be_had_for_now_is_continued_for_some_attempts() {
+    for status in [429, 503] {
+        let (fake, state) = world();
+        fake.trouble(Trouble::BusyDownload(status));
+        for _ in 1..ATTEMPTS_PER_ORDER {
+            let server = Server::start(settings_of(&fake, state.path()));
+            server.next_failure();
+            server.stop();
+            retry_now(state.path());
+        }
+        assert_eq!((fake.orders().len(), fake.count("finalize")), (1, 1), "{status}");
+        // The last attempt with it: the next makes another one.
+        let server = Server::start(settings_of(&fake, state.path()));
+        server.next_failure();
+        server.stop();
+        assert!(is_empty(state.path(), "orders"));
+    }
+}
+
+#[test]
+fn a_ledger_that_cannot_be_read_is_told_and_nothing_is_ordered_before_it_can_be() {
+    let (fake, state) = world();
+    let ledger = state.path().join("ledger.json");
+    fs::write(&ledger, "{").unwrap();
+    let server = Server::start(settings_of(&fake, state.path()));
+    server.next_event(|event| match event {
+        Event::Unreadable { what, .. } if what.contains("ledger.json") => Some(()),
+        _ => None,
+    });
+    for _ in 0..3 {
+        server.handle.look_now();
+    }
+    assert_eq!((fs::read(&ledger).unwrap(), fake.orders().len()), (b"{".to_vec(), 0));
+    fs::remove_file(&ledger).unwrap();
+    server.handle.look_now();
+    server.next_issued();
+    server.stop();
+}
+
+#[test]
 fn an_authority_that_asks_to_be_left_alone_is_and_the_next_issuer_is_asked() {
     let (fake, state) = world();
     let other = Fake::start();
@@ -281,6 +321,12 @@ fn a_certificate_that_has_ended_by_this_clock_is_ordered_once() {
     assert!(server.handle.status()[0].not_after.is_some(), "it is better than none");
     server.stop();
     assert_eq!(fake.orders().len(), 1);
+    // The next one counts as a failure in a row, so the waits grow.
+    retry_now(state.path());
+    let server = Server::start(settings_of(&fake, state.path()));
+    assert!(server.next_failure().contains("clock"));
+    assert_eq!(server.handle.status()[0].failures, 2);
+    server.stop();
 }
 
 #[test]

@@ -219,6 +219,7 @@ impl World {
                 self.lives[index] =
                     Some(Life { not_before: self.now, not_after: self.now.plus(self.days * DAY) });
                 self.ledger.on_issued(&names, "https://ca.example/");
+                self.ledger.on_success(&names);
             }
             Fate::Refused => failed("refused", &[], jitter, &mut self.ledger, &names, self.now),
             Fate::NotValidated => {
