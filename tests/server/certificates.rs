@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::client::WantsClientCert;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{ClientConfig, ClientConnection, ConfigBuilder, RootCertStore, StreamOwned};
 
 use super::directory::Directory;
 use super::patience::PATIENCE;
@@ -43,13 +44,7 @@ impl Authority {
 
     /// A client that trusts this authority alone.
     pub(crate) fn client(&self, own: Option<&Shown>) -> SecureClient {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.issuer.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
+        let builder = builder(self.issuer.der().clone());
         let config = match own {
             None => builder.with_no_client_auth(),
             Some(Shown(certificate, key)) => {
@@ -63,6 +58,23 @@ impl Authority {
 
 /// Connects with TLS.
 pub(crate) struct SecureClient(Arc<ClientConfig>);
+
+impl SecureClient {
+    /// A client that trusts one authority and shows nothing.
+    pub(crate) fn trusting(root: CertificateDer<'static>) -> Self {
+        Self(Arc::new(builder(root).with_no_client_auth()))
+    }
+}
+
+fn builder(root: CertificateDer<'static>) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let mut roots = RootCertStore::empty();
+    roots.add(root).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+}
 
 /// A connection with TLS.
 pub(crate) struct Secure(StreamOwned<ClientConnection, TcpStream>);

@@ -310,10 +310,14 @@ impl Server {
 
     /// Kills it with SIGKILL, and starts it again at the same address at once.
     pub(crate) fn kill_and_restart(mut self) -> Self {
-        let address = self.address().to_string();
+        self.plan.listen = Some(self.address().to_string());
+        self.kill_and_restart_as_configured()
+    }
+
+    /// The same at the configured addresses.
+    pub(crate) fn kill_and_restart_as_configured(mut self) -> Self {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.plan.listen = Some(address);
         self.launch_again().stand()
     }
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod acme;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]
@@ -42,6 +43,7 @@ mod open_redirects;
 mod own_directories;
 mod pages;
 mod pages_document;
+mod pebble;
 mod process_names;
 mod reload;
 mod requirements;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tls::{Acceptor, ClientCertificates, Identity, Stream, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Identity, Stream, Tickets};
 
 use crate::server::directory::Directory;
 use crate::server::{PROGRAM, Plan, errors_of, printed_by, run};
@@ -37,8 +37,13 @@ impl Proxy {
         let (certificate, key) = (directory.join("own.pem"), directory.join("own.key"));
         let identity = Identity::read(&certificate, &key).unwrap();
         let tickets = Tickets::new().unwrap();
-        let acceptor =
-            Acceptor::new(&[identity], protocols, &ClientCertificates::Ignored, &tickets).unwrap();
+        let acceptor = Acceptor::new(
+            Certificates::Fixed(&[identity]),
+            protocols,
+            &ClientCertificates::Ignored,
+            &tickets,
+        )
+        .unwrap();
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let (connection, acceptor) = (connection.unwrap(), acceptor.clone());

@@ -2,6 +2,7 @@
 //!
 //! Owns the requests that belong to no order. Accounts are kept in the state directory.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Receiver;
 
@@ -22,6 +23,8 @@ use crate::state::{State, Stored};
 pub(crate) struct Line {
     agent: Agent,
     notes: Receiver<Note>,
+    /// Those that were read in this look, by URL: one answer is enough for all its certificates.
+    directories: RefCell<BTreeMap<String, Directory>>,
 }
 
 /// What a directory offers besides orders (RFC 8555 section 7.1.1, RFC 9773 section 4.1).
@@ -67,7 +70,12 @@ struct SuggestedWindow {
 impl Line {
     /// The way that an agent takes, and its notes.
     pub(crate) fn new(agent: Agent, notes: Receiver<Note>) -> Self {
-        Self { agent, notes }
+        Self { agent, notes, directories: RefCell::default() }
+    }
+
+    /// Directories are read anew from now on.
+    pub(crate) fn forget_directories(&self) {
+        self.directories.borrow_mut().clear();
     }
 
     /// What was noted since this was asked last.
@@ -75,13 +83,19 @@ impl Line {
         self.notes.try_iter()
     }
 
-    /// Reads a directory.
+    /// Reads a directory, unless it was read since they were forgotten.
     pub(crate) fn directory(&self, url: &str) -> Result<Directory, Failure> {
+        if let Some(known) = self.directories.borrow().get(url) {
+            return Ok(known.clone());
+        }
         let answered = self.agent.get(url)?;
         if answered.status != 200 {
             return Err(AgentError::Status(answered.status).into());
         }
-        Ok(serde_json::from_slice(&answered.body).map_err(instant_acme::Error::from)?)
+        let read: Directory =
+            serde_json::from_slice(&answered.body).map_err(instant_acme::Error::from)?;
+        self.directories.borrow_mut().insert(url.to_owned(), read.clone());
+        Ok(read)
     }
 
     /// Asks when to renew a certificate (RFC 9773 section 4.2). An answer that cannot be read is no window.

@@ -2,7 +2,7 @@
 //!
 //! Owns what is known about each certificate between two looks. It decides nothing that `schedule` and `ledger` decide.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -38,8 +38,6 @@ pub(crate) struct Control {
     not_stored: Option<String>,
     /// Why the ledger could not be read last; none if it was read.
     unreadable_ledger: Option<String>,
-    /// Where issuers tell when to renew, by directory, as of this look.
-    renewal_infos: BTreeMap<String, Option<String>>,
 }
 
 /// The name of the ledger in what is told.
@@ -75,12 +73,17 @@ impl Control {
             kept: BTreeMap::new(),
             not_stored: None,
             unreadable_ledger: None,
-            renewal_infos: BTreeMap::new(),
         };
-        control.lock = control.state.lock()?;
+        match control.state.lock() {
+            Ok(lock) => {
+                let event = if lock.is_some() { Event::Leads } else { Event::Follows };
+                control.lock = lock;
+                control.sink.tell(event);
+            }
+            // With a full disk, for example: what is there is used, and the lock is asked for again at each look.
+            Err(error) => control.report_not_stored(&error),
+        }
         control.load();
-        let event = if control.lock.is_some() { Event::Leads } else { Event::Follows };
-        control.sink.tell(event);
         control.show();
         Ok(control)
     }
@@ -103,11 +106,13 @@ impl Control {
         }
         if self.unreadable_ledger.is_some() {
             self.load();
-            if self.unreadable_ledger.is_some() {
-                return Ok(FOLLOWER_LOOK);
-            }
+            return Ok(if self.unreadable_ledger.is_some() {
+                FOLLOWER_LOOK
+            } else {
+                Duration::ZERO
+            });
         }
-        self.renewal_infos.clear();
+        self.line.forget_directories();
         self.ledger.on_time(clock::now());
         let mut pause = LOOK;
         for index in 0..self.settings.certificates.len() {
@@ -147,8 +152,8 @@ impl Control {
     /// Reads the ledger and the certificates, and passes on those that are new.
     fn load(&mut self) {
         self.load_ledger();
-        let keys: BTreeSet<&str> = self.settings.certificates.iter().map(Names::key).collect();
-        self.ledger.keep_only(&keys);
+        let keys = self.settings.certificates.iter().map(Names::key);
+        self.ledger.keep_only(&keys.collect());
         for names in self.settings.certificates.clone() {
             self.load_certificate(&names);
         }
@@ -228,10 +233,11 @@ impl Control {
         if last.as_ref().is_some_and(|renewal| renewal.ask_at > now) || kept.not_after() < now {
             return Ok(());
         }
-        let asked = self.renewal_info(&directory).and_then(|url| match url {
-            Some(url) => Ok(Some(self.line.suggestion(&url, &identifier)?)),
-            None => Ok(None),
-        });
+        let asked =
+            self.line.directory(&directory).and_then(|directory| match directory.renewal_info {
+                Some(url) => Ok(Some(self.line.suggestion(&url, &identifier)?)),
+                None => Ok(None),
+            });
         let (window, ask_after_s) = match asked {
             Ok(Some(suggestion)) => (suggestion.window, suggestion.ask_after_s),
             Ok(None) => (None, WINDOW_ASKED_AGAIN_S),
@@ -245,16 +251,6 @@ impl Control {
         Ok(())
     }
 
-    /// Where an issuer tells when to renew. It is asked once in each look, however many certificates it has issued.
-    fn renewal_info(&mut self, directory: &str) -> Result<Option<String>, Failure> {
-        if let Some(known) = self.renewal_infos.get(directory) {
-            return Ok(known.clone());
-        }
-        let url = self.line.directory(directory)?.renewal_info;
-        self.renewal_infos.insert(directory.to_owned(), url.clone());
-        Ok(url)
-    }
-
     fn plan(&self, names: &Names) -> Plan {
         let now = clock::now();
         let record = self.ledger.record(names);
@@ -263,7 +259,7 @@ impl Control {
         schedule::plan(&Facts {
             life: kept.map(Kept::life),
             window: kept.and_then(|kept| self.window(names, kept)),
-            spread: kept.map_or(Share::NONE, spread),
+            spread: kept.map_or(Share::NONE, Kept::spread),
             retry_at: record.and_then(|record| record.retry_at),
             allowed_at,
         })
@@ -400,10 +396,4 @@ impl Control {
         });
         self.board.show(statuses.collect());
     }
-}
-
-/// The place of a certificate in its window: chance, but the same at every look and after a restart.
-fn spread(kept: &Kept) -> Share {
-    let [a, b, c, d, ..] = kept.fingerprint();
-    Share::from_bits(u32::from_be_bytes([a, b, c, d]))
 }

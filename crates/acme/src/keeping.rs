@@ -9,7 +9,7 @@ use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::limits::CHAIN;
-use crate::moment::Moment;
+use crate::moment::{Moment, Share};
 use crate::names::Names;
 use crate::provider::provider;
 use crate::schedule::Life;
@@ -76,6 +76,12 @@ impl Kept {
     /// The content of its file.
     pub(crate) fn pem(&self) -> &[u8] {
         &self.pem
+    }
+
+    /// Its place in the window of its authority: chance, but the same at every look and after a restart.
+    pub(crate) fn spread(&self) -> Share {
+        let [a, b, c, d, ..] = self.fingerprint();
+        Share::from_bits(u32::from_be_bytes([a, b, c, d]))
     }
 
     /// The SHA-256 fingerprint of its certificate.

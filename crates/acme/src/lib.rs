@@ -38,4 +38,5 @@ pub use settings::{
     ChallengeKind, ExternalAccount, Issuer, LETS_ENCRYPT, Settings, SettingsError, Terms,
 };
 pub use sink::{Answer, Confirmation, Event, IssuedCertificate, Severity, Sink};
+pub use state::make as make_state;
 pub use status::CertificateStatus;

@@ -14,7 +14,7 @@ use crate::names::{Name, Names};
 pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// Everything that `start` needs to know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The certificates. One for each name is best: then a name that fails holds up no other.
     pub certificates: Vec<Names>,

@@ -60,16 +60,22 @@ impl Stored<'_> {
     }
 }
 
+/// Makes the state directory and the folders in it if they are not there: for a server that may make none later. Only
+/// the user of this process can read one that is made; one that is there keeps its mode.
+///
+/// # Errors
+/// If one cannot be made.
+pub fn make(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(path)?;
+    FOLDERS.iter().try_for_each(|folder| builder.create(path.join(folder)))
+}
+
 impl State {
-    /// Opens the directory, and makes it if it is not there; then only the user of this process can read it. A
-    /// directory that is there keeps its mode. The files in it are made readable for this user only.
+    /// Opens the directory, and makes it if it is not there. The files in it are made readable for this user only.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(path)?;
-        for folder in FOLDERS {
-            builder.create(path.join(folder))?;
-        }
+        make(path)?;
         Ok(Self { path: path.to_owned() })
     }
 

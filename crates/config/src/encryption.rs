@@ -22,6 +22,15 @@ pub enum Certificates {
     Files(Vec<CertificateFiles>),
     /// One that is made at the start and has signed itself.
     SelfSigned,
+    /// Those that the server orders.
+    Acme,
+}
+
+impl Tls {
+    /// Encryption with these certificates; clients show none.
+    pub(super) fn of(certificates: Certificates) -> Self {
+        Self { certificates, clients: ClientCertificates::Ignored }
+    }
 }
 
 /// A certificate and its key, each in a PEM file.

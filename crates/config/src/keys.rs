@@ -3,6 +3,7 @@
 //! Owns the order of the sections and the search for the intended key. Each section's rows are in
 //! its file.
 
+use super::acme::ACME;
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
@@ -20,9 +21,10 @@ use super::top_keys::TOP;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 20] = [
+pub static SECTIONS: [&SectionKeys; 21] = [
     &TOP,
     &LISTENER,
+    &ACME,
     &HOST,
     &ROUTE,
     &HOST_ROUTE,

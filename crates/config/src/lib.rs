@@ -7,6 +7,7 @@
 //! Used by `velodrome serve`, `velodrome check` and reloads. [`route`] compiles the result. Knows
 //! no runtime, no page and no protocol: other crates decide what a key does.
 
+mod acme;
 mod address;
 mod channel_settings;
 mod channels;
@@ -50,6 +51,7 @@ mod top_keys;
 mod value;
 mod wording;
 
+pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings};
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};

@@ -31,6 +31,12 @@ pub const TRAILER_SIZE: u64 = wire::limits::TRAILER_SIZE as u64;
 /// 64 KiB of a request body that no handler reads are discarded to keep the connection; beyond that it is closed.
 pub const UNREAD_BODY_SIZE: u64 = 64 * KIB;
 
+/// 10,000 names in `[acme]`, each with a certificate; a configuration with more is refused.
+pub const ACME_NAMES: usize = 10_000;
+
+/// 8 authorities in `[acme]`; a configuration with more is refused.
+pub const ACME_ISSUERS: usize = 8;
+
 /// 10,000 certificates of one listener; a configuration with more is refused.
 pub const LISTENER_CERTIFICATES: usize = 10_000;
 

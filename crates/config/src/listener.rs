@@ -8,6 +8,7 @@ use std::path::Path;
 use toml::de::DeValue;
 use wire::network::Network;
 
+use super::acme::DEFAULT_LISTENERS;
 use super::choice::choice;
 use super::item::Item;
 use super::key::{
@@ -64,6 +65,9 @@ pub(super) fn read(
     if !overrides.listen.is_empty() {
         listeners = overrides.listen.iter().cloned().map(Listener::on).collect();
         check_conflicts(&listeners, problems);
+    }
+    if listeners.is_empty() && top.has("acme") {
+        listeners.extend(DEFAULT_LISTENERS.into_iter().filter_map(Listener::of_acme));
     }
     if listeners.is_empty() {
         listeners.push(Listener::default());
@@ -241,7 +245,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
         Key {
             name: "tls",
             value: Value::Own {
-                takes: "`{ certificate = \"site.pem\", key = \"site.key\" }`, or a list of those",
+                takes: "`{ certificate = \"site.pem\", key = \"site.key\" }`, a list of those, or `\"acme\"`",
                 read: |config, item, reading| {
                     let read = listener_tls::read(item, reading)?;
                     set(config, |listener| listener.tls = Some(read))
@@ -253,7 +257,7 @@ pub(super) static LISTENER: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("connections are plain"),
             change: Change::Reload,
-            text: "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one.",
+            text: "Encrypts the connections with TLS 1.2 or 1.3: see [TLS](tls.md). Both files are PEM: the server's certificate followed by those of its issuers, and the key without a password. Of several certificates a client gets the one for the name it asks for (also `*.example.org`), otherwise the first; for one name there may be an ECDSA and an RSA one. With `\"acme\"` they are those of [`[acme]`](#acme), which the server orders itself.",
         },
         Key {
             name: "client_ca",

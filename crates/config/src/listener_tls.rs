@@ -20,10 +20,14 @@ use crate::limits::LISTENER_CERTIFICATES;
 /// The keys of a certificate.
 const KEYS: [&str; 2] = ["certificate", "key"];
 
-/// Reads `{ certificate = "…", key = "…" }`, or a list of those.
+/// The certificates of `[acme]`.
+const ACME: &str = "acme";
+
+/// Reads `"acme"`, `{ certificate = "…", key = "…" }`, or a list of those.
 pub(super) fn read(item: &Item<'_>, reading: &mut Reading<'_>) -> Result<Tls, String> {
     let base = reading.base;
     let files = match item.value {
+        DeValue::String(text) if text == ACME => return Ok(Tls::of(Certificates::Acme)),
         DeValue::Array(_) if item.is_empty_list() => {
             return Err("`tls` has no certificate; leave it out for a plain listener".to_owned());
         }
@@ -33,13 +37,14 @@ pub(super) fn read(item: &Item<'_>, reading: &mut Reading<'_>) -> Result<Tls, St
         DeValue::Array(_) => item.list(reading.problems, |part| read_one(part, base))?,
         _ => vec![read_one(item, base)?],
     };
-    Ok(Tls { certificates: Certificates::Files(files), clients: ClientCertificates::Ignored })
+    Ok(Tls::of(Certificates::Files(files)))
 }
 
 fn read_one(item: &Item<'_>, base: &Path) -> Result<CertificateFiles, String> {
     let DeValue::Table(table) = item.value else {
-        return Err(item
-            .wrong_type("{ certificate = \"site.pem\", key = \"site.key\" }, or a list of those"));
+        return Err(item.wrong_type(
+            "{ certificate = \"site.pem\", key = \"site.key\" }, a list of those, or \"acme\"",
+        ));
     };
     if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&&**key.get_ref())) {
         return Err(format!(
@@ -59,7 +64,11 @@ fn read_one(item: &Item<'_>, base: &Path) -> Result<CertificateFiles, String> {
 
 /// The value as written in the file; `None` for certificates that are not in files.
 pub(super) fn show(tls: &Tls) -> Option<String> {
-    let Certificates::Files(files) = &tls.certificates else { return None };
+    let files = match &tls.certificates {
+        Certificates::Files(files) => files,
+        Certificates::Acme => return Some(show_text(ACME)),
+        Certificates::SelfSigned => return None,
+    };
     let shown: Vec<String> = files
         .iter()
         .map(|CertificateFiles { certificate, key }| {
@@ -109,10 +118,7 @@ impl Listener {
     pub(super) fn sign_itself(&mut self) {
         let is_plain = self.tls.is_none() && !matches!(self.address, Address::Unix(_));
         if is_plain && self.protocol == Protocol::Http {
-            self.tls = Some(Tls {
-                certificates: Certificates::SelfSigned,
-                clients: ClientCertificates::Ignored,
-            });
+            self.tls = Some(Tls::of(Certificates::SelfSigned));
         }
     }
 }

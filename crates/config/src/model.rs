@@ -10,8 +10,8 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Https, Limits,
-    Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
+    AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName,
+    Https, Limits, Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
 };
 use crate::limits;
 
@@ -68,6 +68,8 @@ pub struct Config {
     pub log: Log,
     /// The control socket and the metrics listener.
     pub admin: Admin,
+    /// Certificates that the server orders itself.
+    pub acme: AcmeSettings,
 }
 
 impl Config {
@@ -102,6 +104,7 @@ impl Config {
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
+            acme: AcmeSettings::default(),
         }
     }
 }

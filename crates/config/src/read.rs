@@ -8,6 +8,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use super::acme::{self, ACME};
 use super::channel_settings::CHANNELS;
 use super::channels;
 use super::files::{self, FILES};
@@ -86,6 +87,8 @@ fn read_top(
     config.processes = processes::read(top, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
+    let offset = top.item("acme").map(|item| item.key_offset);
+    acme::check(offset, &config, overrides, problems);
     config.headers = field::headers(top, problems);
     config.media_types = files::media_types(top, problems);
     lay_over(overrides, &mut config, problems);
@@ -109,9 +112,13 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
         section.apply(config, base, problems);
         limit_keys::fit_parts(&section, &mut config.limits, problems);
     }
-    for (key, keys) in
-        [("channels", &CHANNELS), ("store", &STORE), ("log", &LOG), ("admin", &ADMIN)]
-    {
+    for (key, keys) in [
+        ("channels", &CHANNELS),
+        ("store", &STORE),
+        ("log", &LOG),
+        ("admin", &ADMIN),
+        ("acme", &ACME),
+    ] {
         if let Some(section) = top.section(key, keys, problems) {
             section.apply(config, base, problems);
         }

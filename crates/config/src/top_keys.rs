@@ -122,6 +122,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "The addresses to listen on.",
         },
         Key {
+            name: "acme",
+            value: Value::Section { takes: "section `[acme]`" },
+            absent: Absent::Words("nothing is ordered"),
+            change: Change::Reload,
+            text: "Certificates that the server orders itself.",
+        },
+        Key {
             name: "host",
             value: Value::Section { takes: "sections `[[host]]`" },
             absent: Absent::Words("none"),

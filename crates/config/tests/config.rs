@@ -1,6 +1,8 @@
 //! The configuration and the route table: every key, every error with its text, every path through the table.
 #![allow(clippy::unwrap_used, reason = "what goes wrong in a test is to be seen")]
 
+#[path = "config/acme.rs"]
+mod acme;
 #[path = "config/document.rs"]
 mod document;
 #[path = "config/errors.rs"]

@@ -12,6 +12,7 @@ pub mod conn;
 mod control_path;
 pub mod file_helper;
 mod handshakes;
+mod issued;
 pub mod limits;
 pub mod load;
 pub mod log_writer;

@@ -4,7 +4,9 @@
 //! start, or on the main thread; it may block.
 
 mod error_pages;
+mod orders;
 mod own;
+mod served;
 mod taken;
 
 use std::fmt;
@@ -13,12 +15,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
 use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
+pub use self::orders::OrdersError;
+use self::served::{look_at_served, place_of};
 use self::taken::Taken;
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
@@ -123,6 +127,8 @@ pub enum LoadError {
     Pages(PagesError),
     /// The certificates of a listener cannot be used.
     Tls(TlsError),
+    /// No certificates can be ordered.
+    Orders(OrdersError),
 }
 
 impl fmt::Display for LoadError {
@@ -188,6 +194,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Pages(error) => error.fmt(formatter),
             Self::Tls(error) => error.fmt(formatter),
+            Self::Orders(error) => error.fmt(formatter),
         }
     }
 }
@@ -229,6 +236,7 @@ impl Source {
         look_at_directory(&self.directory)?;
         let mut config = self.read()?;
         own::settle(&mut config)?;
+        orders::settle(&mut config);
         let mut data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
         for path in data.directories() {
             look_at_directory(path)?;
@@ -241,6 +249,7 @@ impl Source {
             .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
+        data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
         data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
@@ -303,40 +312,6 @@ fn read_text(path: &Path) -> io::Result<String> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     std::fs::read_to_string(path)
-}
-
-/// Ensures that neither the store nor the access log is served.
-fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
-    let log = match &data.config.log.access {
-        AccessLog::File(path) => Some(path.as_path()),
-        AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
-    };
-    for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
-        let Some(path) = path else { continue };
-        let place = place_of(path);
-        for (root, rules) in data.roots.iter().map(|root| &root.path).zip(&data.rules) {
-            let Ok(served) = root.canonicalize() else { continue };
-            let Ok(inner) = place.strip_prefix(&served) else { continue };
-            // A store is a directory, and what is hidden of it may be a part.
-            let is_hidden = what != "store" && rules.hides(&inner.to_string_lossy());
-            if !is_hidden {
-                let (path, root) = (path.to_path_buf(), root.clone());
-                return Err(LoadError::OwnServed { what, path, root });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Where a file or directory is or will be, without links: if it does not exist yet, its nearest existing parent tells.
-fn place_of(path: &Path) -> PathBuf {
-    let absolute = absolute(path);
-    let found = absolute.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    let Some((part, place)) = found else { return absolute };
-    match absolute.strip_prefix(part) {
-        Ok(rest) if !rest.as_os_str().is_empty() => place.join(rest),
-        _ => place,
-    }
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use acme::{CertificateStatus, Confirmation};
 use channels::ChannelStats;
 use client::{Looked, Question};
 use files::cache::CacheStats;
@@ -61,8 +62,8 @@ pub enum ToScheduler {
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
     Reload(Arc<SiteData>),
-    /// Use new certificates.
-    Certificates(Arc<SiteTls>),
+    /// Use new certificates, and confirm that they are in use.
+    Certificates(Arc<SiteTls>, Vec<Confirmation>),
     /// Use edited pages.
     Pages {
         /// The configuration to which their roots belong.
@@ -161,6 +162,8 @@ pub enum ToControl {
     Reloaded(Arc<ReloadReport>),
     /// The certificates in force.
     Certificates(Arc<SiteTls>),
+    /// The state of the certificates that the server orders.
+    Orders(Arc<[CertificateStatus]>),
     /// The other schedulers have been told to stop.
     Draining,
     /// The others have stopped: finish.

@@ -68,6 +68,8 @@ pub struct SiteData {
     pub channel_keys: ChannelKeys,
     /// The certificates of listeners, as they were when the configuration was loaded.
     pub tls: Arc<SiteTls>,
+    /// The certificates that the server orders; `None`: it orders none.
+    pub orders: Option<acme::Settings>,
 }
 
 impl SiteData {
@@ -116,6 +118,7 @@ impl SiteData {
             trust: Trust::default(),
             secret,
             processes: Vec::new(),
+            orders: None,
             database_accesses,
             databases_of_http,
             rulebook,

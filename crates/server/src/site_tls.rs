@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use config::{Address, Certificates, ClientCertificates, Config, Listener, Protocol};
 use tls::{
@@ -13,6 +14,7 @@ use tls::{
     SelfSignedError, Tickets,
 };
 
+use crate::issued::Issued;
 use crate::limits::SELF_SIGNED_NAMES;
 
 /// The encryption of all listeners.
@@ -28,21 +30,33 @@ pub struct SiteTls {
 /// A certificate that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its file; `None`: it was made at the start.
-    pub file: Option<PathBuf>,
+    /// Where it came from.
+    pub origin: Origin,
     /// What it says.
     pub certificate: Certificate,
     /// What is not right about it, though it can be used.
     pub flaws: Vec<String>,
 }
 
+/// Where a certificate came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file.
+    File(PathBuf),
+    /// It was made at the start.
+    Start,
+    /// The server has ordered it.
+    Order,
+}
+
 impl Shown {
     /// One line: names, issuer, days left, file.
     pub fn summary(&self) -> String {
         let names = self.names().join(", ");
-        let place = match &self.file {
-            Some(file) => file.display().to_string(),
-            None => "made at the start".to_owned(),
+        let place = match &self.origin {
+            Origin::File(file) => file.display().to_string(),
+            Origin::Start => "made at the start".to_owned(),
+            Origin::Order => "ordered".to_owned(),
         };
         let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
         format!("{names} by {}, {days} days left ({place})", self.certificate.issuer)
@@ -64,6 +78,7 @@ impl Shown {
 struct Kept {
     tickets: Option<Tickets>,
     self_signed: Option<Identity>,
+    issued: Arc<Issued>,
 }
 
 /// Why listeners cannot encrypt.
@@ -135,11 +150,16 @@ impl SiteTls {
                 let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
                 let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
                 for (file, identity) in files.iter().zip(&read) {
-                    self.show(Some(&file.certificate), identity);
+                    self.show(Origin::File(file.certificate.clone()), identity);
                 }
                 read
             }
             Certificates::SelfSigned => vec![self.self_signed(config)?],
+            Certificates::Acme => {
+                let ordered = self.kept.issued.for_names(&config.acme.names);
+                ordered.iter().for_each(|identity| self.show(Origin::Order, identity));
+                ordered
+            }
         };
         let authorities = |path: &Path| ClientAuthorities::read(path).map_err(Why::Authorities);
         let clients = match &tls.clients {
@@ -157,17 +177,27 @@ impl SiteTls {
         // open this one.
         let tickets = match &clients {
             tls::ClientCertificates::Ignored => self.tickets()?,
-            _ => &Tickets::new().map_err(Why::Acceptor)?,
+            _ => Tickets::new().map_err(Why::Acceptor)?,
         };
-        let acceptor = Acceptor::new(&identities, protocols, &clients, tickets);
+        let shown = match &tls.certificates {
+            Certificates::Acme => {
+                tls::Certificates::Ordered(&identities, self.kept.issued.challenges())
+            }
+            Certificates::Files(_) | Certificates::SelfSigned => {
+                tls::Certificates::Fixed(&identities)
+            }
+        };
+        let acceptor = Acceptor::new(shown, protocols, &clients, &tickets);
         acceptor.map(Some).map_err(Why::Acceptor)
     }
 
-    fn tickets(&mut self) -> Result<&Tickets, Why> {
-        if self.kept.tickets.is_none() {
-            self.kept.tickets = Some(Tickets::new().map_err(Why::Acceptor)?);
+    fn tickets(&mut self) -> Result<Tickets, Why> {
+        if let Some(tickets) = &self.kept.tickets {
+            return Ok(tickets.clone());
         }
-        self.kept.tickets.as_ref().ok_or(Why::Acceptor(AcceptorError::NoCertificate))
+        let tickets = Tickets::new().map_err(Why::Acceptor)?;
+        self.kept.tickets = Some(tickets.clone());
+        Ok(tickets)
     }
 
     fn self_signed(&mut self, config: &Config) -> Result<Identity, Why> {
@@ -179,18 +209,47 @@ impl SiteTls {
                 tls::self_signed(&names).map_err(Why::SelfSigned)?
             }
         };
-        self.show(None, &identity);
+        self.show(Origin::Start, &identity);
         self.kept.self_signed = Some(identity.clone());
         Ok(identity)
     }
 
-    fn show(&mut self, file: Option<&Path>, identity: &Identity) {
+    fn show(&mut self, origin: Origin, identity: &Identity) {
         let certificate = identity.certificate().clone();
         if self.shown.iter().any(|shown| shown.certificate == certificate) {
             return;
         }
         let flaws = identity.flaws().iter().map(ToString::to_string).collect();
-        self.shown.push(Shown { file: file.map(Path::to_path_buf), certificate, flaws });
+        self.shown.push(Shown { origin, certificate, flaws });
+    }
+
+    /// The same with other certificates from authorities. Files are not read again.
+    ///
+    /// # Errors
+    /// If the library refuses them.
+    pub fn with_issued(&self, config: &Config, issued: &Arc<Issued>) -> Result<Self, TlsError> {
+        let kept = Kept { issued: Arc::clone(issued), ..self.kept.clone() };
+        let shown = self.shown.iter().filter(|one| one.origin != Origin::Order).cloned().collect();
+        let acceptors = self.acceptors.clone();
+        let mut changed = Self { acceptors, shown, https_port: self.https_port, kept };
+        for (place, listener) in config.listeners.iter().enumerate() {
+            let is_acme = |tls: &config::Tls| matches!(tls.certificates, Certificates::Acme);
+            if !listener.tls.as_ref().is_some_and(is_acme) {
+                continue;
+            }
+            let acceptor = changed
+                .acceptor_of(listener, config)
+                .map_err(|why| TlsError { listener: listener.address.to_string(), why })?;
+            if let Some(known) = changed.acceptors.get_mut(place) {
+                *known = acceptor;
+            }
+        }
+        Ok(changed)
+    }
+
+    /// What authorities have issued, and what they are answered.
+    pub fn issued(&self) -> &Issued {
+        &self.kept.issued
     }
 
     /// What a configured listener offers; `None`: it is plain.

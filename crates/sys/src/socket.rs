@@ -19,8 +19,8 @@ use rustix::net::{
     AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
 
-pub use self::place::may_listen;
 use self::place::{SocketFile, remove_stale};
+pub use self::place::{has_ipv6, may_listen};
 use crate::limits::{PROBE_AFTER_S, PROBE_EVERY_S, PROBES, UNSENT_BYTES};
 
 /// The address of a listener.

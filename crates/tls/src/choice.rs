@@ -1,17 +1,22 @@
 //! The certificate for a connection: by the name that the client asks for (RFC 6066 section 3) and the signatures that
 //! it understands.
 //!
-//! Owns the order: exact name, wildcard, default. Of several for one name, ECDSA before RSA, the first that the client
-//! can check. Never reads a file.
+//! Owns the order: exact name, wildcard, default; without a name one for an address before the default. Of several for one name, ECDSA before RSA, the first that the client
+//! can check. An authority that checks a name (RFC 8737) gets the certificate made for that, and nobody else does. Never
+//! reads a file.
 
 use std::cell::RefCell;
+use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use ahash::HashMap;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use crate::identity::Identity;
+use crate::provider::provider;
 
 thread_local! {
     /// The name that the last hello on this thread asked for. A session without buffers does not tell it.
@@ -23,6 +28,51 @@ pub(crate) fn take_asked() -> Option<Box<str>> {
     ASKED.take()
 }
 
+/// The application protocol of a challenge, which is offered alone (RFC 8737 section 6.2).
+pub const CHALLENGE_PROTOCOL: &str = "acme-tls/1";
+
+/// A certificate that proves a name to an authority (RFC 8737). It is shown to those who ask for it by its protocol, and
+/// for nothing else.
+#[derive(Clone, Debug)]
+pub struct Challenge {
+    server_name: Box<str>,
+    key: Arc<CertifiedKey>,
+}
+
+impl Challenge {
+    /// The proof that is asked for with this server name.
+    ///
+    /// # Errors
+    /// If the key is of a kind that TLS does not use.
+    pub fn new(
+        server_name: &str,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, ChallengeError> {
+        let signing = provider().key_provider.load_private_key(key).map_err(|_| ChallengeError)?;
+        // Its extension is critical, so it is not read: nothing here has to trust it.
+        let key = Arc::new(CertifiedKey::new(vec![certificate], signing));
+        Ok(Self { server_name: server_name.into(), key })
+    }
+
+    /// The server name that it is asked for with.
+    pub fn server_name(&self) -> &str {
+        &self.server_name
+    }
+}
+
+/// The key of a challenge is of a kind that TLS does not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChallengeError;
+
+impl fmt::Display for ChallengeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the key of a challenge cannot sign")
+    }
+}
+
+impl std::error::Error for ChallengeError {}
+
 /// Certificates by name.
 #[derive(Debug)]
 pub(crate) struct Choice {
@@ -30,15 +80,25 @@ pub(crate) struct Choice {
     exact: HashMap<Box<str>, Vec<Arc<CertifiedKey>>>,
     /// By what follows the first label.
     wildcards: HashMap<Box<str>, Vec<Arc<CertifiedKey>>>,
-    /// For clients that ask for no name, or for another one.
+    /// For clients that ask for another name.
     default: Vec<Arc<CertifiedKey>>,
+    /// For clients that ask for no name, as those do that connect to an address (RFC 6066 section 3).
+    unnamed: Vec<Arc<CertifiedKey>>,
+    /// By exact name, for authorities.
+    challenges: HashMap<Box<str>, Arc<CertifiedKey>>,
 }
 
 impl Choice {
     /// A choice among these. The first one is the default, together with those for the same names.
-    pub(crate) fn among(identities: &[Identity]) -> Self {
-        let mut choice =
-            Self { exact: HashMap::default(), wildcards: HashMap::default(), default: Vec::new() };
+    pub(crate) fn among(identities: &[Identity], challenges: &[Challenge]) -> Self {
+        let of_authority = |one: &Challenge| (one.server_name.clone(), Arc::clone(&one.key));
+        let mut choice = Self {
+            exact: HashMap::default(),
+            wildcards: HashMap::default(),
+            default: Vec::new(),
+            unnamed: Vec::new(),
+            challenges: challenges.iter().map(of_authority).collect(),
+        };
         for identity in identities {
             for name in &identity.certificate().names {
                 let (map, name) = match name.strip_prefix("*.") {
@@ -48,21 +108,20 @@ impl Choice {
                 map.entry(name.into()).or_default().push(Arc::clone(identity.key()));
             }
         }
-        if let Some(first) = identities.first() {
-            let names = &first.certificate().names;
-            let alike = identities.iter().filter(|one| &one.certificate().names == names);
-            choice.default = alike.map(|one| Arc::clone(one.key())).collect();
-        }
+        let first = identities.first();
+        choice.default = alike(identities, first);
+        choice.unnamed =
+            alike(identities, identities.iter().find(|one| is_for_address(one)).or(first));
         // ECDSA signs many times as fast as RSA; a client that cannot check it gets the other.
         let of_maps = choice.exact.values_mut().chain(choice.wildcards.values_mut());
-        for keys in of_maps.chain(std::iter::once(&mut choice.default)) {
+        for keys in of_maps.chain([&mut choice.default, &mut choice.unnamed]) {
             keys.sort_by_key(|key| key.key.algorithm() == rustls::SignatureAlgorithm::RSA);
         }
         choice
     }
 
     fn of_name(&self, name: Option<&str>) -> &[Arc<CertifiedKey>] {
-        let Some(name) = name else { return &self.default };
+        let Some(name) = name else { return &self.unnamed };
         let wildcard = || self.wildcards.get(name.split_once('.')?.1);
         self.exact.get(name).or_else(wildcard).unwrap_or(&self.default)
     }
@@ -73,10 +132,30 @@ impl ResolvesServerCert for Choice {
         // rustls has checked it and made it lower case.
         let name = hello.server_name();
         ASKED.set(name.map(Into::into));
+        if is_challenge(&hello) {
+            return self.challenges.get(name?).cloned();
+        }
         let keys = self.of_name(name);
         let schemes = hello.signature_schemes();
         let fits = |key: &&Arc<CertifiedKey>| key.key.choose_scheme(schemes).is_some();
         // If none fits, rustls refuses the connection with the right alert.
         keys.iter().find(fits).or_else(|| keys.first()).cloned()
     }
+}
+
+/// The keys of those that have the same names as one of them.
+fn alike(identities: &[Identity], one: Option<&Identity>) -> Vec<Arc<CertifiedKey>> {
+    let names = one.map(|one| &one.certificate().names);
+    let alike = identities.iter().filter(|other| Some(&other.certificate().names) == names);
+    alike.map(|other| Arc::clone(other.key())).collect()
+}
+
+fn is_for_address(identity: &Identity) -> bool {
+    identity.certificate().names.iter().any(|name| name.parse::<IpAddr>().is_ok())
+}
+
+/// Whether an authority asks for a proof: it offers the protocol of challenges and no other.
+fn is_challenge(hello: &ClientHello<'_>) -> bool {
+    let Some(mut offered) = hello.alpn() else { return false };
+    offered.next() == Some(CHALLENGE_PROTOCOL.as_bytes()) && offered.next().is_none()
 }

@@ -98,8 +98,11 @@ impl Identity {
         Self::of(chain, private, (certificate, key))
     }
 
-    /// That of a chain and a key, which came from these files.
-    pub(crate) fn of(
+    /// That of a chain and a key. Errors name these files, from which they came.
+    ///
+    /// # Errors
+    /// What is wrong with which of them.
+    pub fn of(
         chain: Vec<CertificateDer<'static>>,
         private: PrivateKeyDer<'static>,
         (certificate, key): (&Path, &Path),

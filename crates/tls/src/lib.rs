@@ -21,9 +21,12 @@ mod stream;
 
 pub use alert::alert_name;
 pub use certificate::{Certificate, Malformed};
+pub use choice::{CHALLENGE_PROTOCOL, Challenge, ChallengeError};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
 pub use identity::{Flaw, Identity, IdentityError};
-pub use pem::PemError;
+pub use pem::{PemError, read_certificates};
 pub use self_signed::{SelfSignedError, self_signed};
-pub use server::{Acceptor, AcceptorError, ClientAuthorities, ClientCertificates, Tickets};
+pub use server::{
+    Acceptor, AcceptorError, Certificates, ClientAuthorities, ClientCertificates, Tickets,
+};
 pub use stream::{Stream, StreamError};

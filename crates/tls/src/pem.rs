@@ -23,8 +23,11 @@ pub enum PemError {
     EncryptedKey(PathBuf),
 }
 
-/// Reads all certificates of a file, in order.
-pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, PemError> {
+/// Reads all certificates of a PEM file, in order: at least one.
+///
+/// # Errors
+/// If the file cannot be read or has none.
+pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let text = read(path)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let certificates =

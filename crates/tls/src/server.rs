@@ -17,7 +17,7 @@ use rustls::server::{
 use rustls::unbuffered::UnbufferedStatus;
 use rustls::{CommonState, RootCertStore, ServerConfig};
 
-use crate::choice::{Choice, take_asked};
+use crate::choice::{CHALLENGE_PROTOCOL, Challenge, Choice, take_asked};
 use crate::failure::violation_of;
 use crate::identity::Identity;
 use crate::limits::{CERTIFICATES_HELD_BYTES, SERVER_HELD_BYTES, TICKETS};
@@ -71,6 +71,15 @@ impl ClientAuthorities {
     }
 }
 
+/// The certificates of a listener.
+#[derive(Clone, Copy, Debug)]
+pub enum Certificates<'a> {
+    /// These, at least one. The first is for clients that ask for no known name.
+    Fixed(&'a [Identity]),
+    /// Those that an authority has issued so far, which may be none, and those that prove names to it.
+    Ordered(&'a [Identity], &'a [Challenge]),
+}
+
 /// Why a listener cannot offer TLS.
 #[derive(Debug)]
 pub enum AcceptorError {
@@ -106,20 +115,21 @@ impl fmt::Debug for Acceptor {
 }
 
 impl Acceptor {
-    /// A listener with these certificates, of which the first is for clients that ask for no known name; and these
-    /// application protocols, the favourite first.
+    /// A listener with these certificates and these application protocols, the favourite first.
     ///
     /// # Errors
     /// If there is no certificate, or the library refuses the settings.
     pub fn new(
-        identities: &[Identity],
+        certificates: Certificates<'_>,
         protocols: &[&str],
         clients: &ClientCertificates,
         tickets: &Tickets,
     ) -> Result<Self, AcceptorError> {
-        if identities.is_empty() {
-            return Err(AcceptorError::NoCertificate);
-        }
+        let (identities, challenges) = match certificates {
+            Certificates::Fixed([]) => return Err(AcceptorError::NoCertificate),
+            Certificates::Fixed(identities) => (identities, &[][..]),
+            Certificates::Ordered(identities, challenges) => (identities, challenges),
+        };
         let refused = |error: &dyn fmt::Display| AcceptorError::Rustls(error.to_string());
         let held_max = match clients {
             ClientCertificates::Ignored => SERVER_HELD_BYTES,
@@ -134,8 +144,14 @@ impl Acceptor {
             None => builder.with_no_client_auth(),
             Some(verifier) => builder.with_client_cert_verifier(verifier),
         };
-        let mut config = builder.with_cert_resolver(Arc::new(Choice::among(identities)));
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut config =
+            builder.with_cert_resolver(Arc::new(Choice::among(identities, challenges)));
+        // An authority offers the protocol of challenges alone, so it is the favourite of nobody else. Where no protocol
+        // is offered, clients may name any: there it would have them refused.
+        let is_asked = !challenges.is_empty() && !protocols.is_empty();
+        let of_challenges = is_asked.then_some(CHALLENGE_PROTOCOL);
+        let protocols = protocols.iter().copied().chain(of_challenges);
+        config.alpn_protocols = protocols.map(|name| name.as_bytes().to_vec()).collect();
         // Tickets hold a session; nothing is kept here.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.ticketer = Arc::clone(&tickets.0);

@@ -56,6 +56,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-tls", "velodrome-runtime", Use::Always),
     // Listeners that encrypt.
     ("velodrome-server", "velodrome-tls", Use::Always),
+    ("velodrome-server", "velodrome-acme", Use::Always),
     // `bench conformance` over TLS.
     ("velodrome", "velodrome-tls", Use::Always),
     // Encrypted connections of the generator, and the facts of certificates in its reports.

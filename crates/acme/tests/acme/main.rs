@@ -15,4 +15,5 @@ mod orders;
 mod pebble;
 mod schedule;
 mod server;
+mod unreachable;
 mod waiting;

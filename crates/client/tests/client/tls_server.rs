@@ -4,7 +4,7 @@
 
 use client::{Request, Url};
 use runtime::transport::{Transport, Violation};
-use tls::{Acceptor, ClientCertificates, Connector, Identity, Peers, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Connector, Identity, Peers, Tickets};
 use world::ClientId;
 
 use crate::authority::Authority;
@@ -30,7 +30,13 @@ pub(crate) fn acceptor(identity: Identity) -> Acceptor {
 }
 
 pub(crate) fn acceptor_with(identity: Identity, clients: &ClientCertificates) -> Acceptor {
-    Acceptor::new(&[identity], &["http/1.1"], clients, &Tickets::new().unwrap()).unwrap()
+    Acceptor::new(
+        Certificates::Fixed(&[identity]),
+        &["http/1.1"],
+        clients,
+        &Tickets::new().unwrap(),
+    )
+    .unwrap()
 }
 
 /// A connector that trusts an authority.

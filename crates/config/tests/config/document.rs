@@ -131,7 +131,7 @@ fn example() -> &'static str {
 #[test]
 fn the_example_loads_and_compiles() {
     let config = config(example());
-    assert_eq!(config.listeners.len(), 5);
+    assert_eq!(config.listeners.len(), 6);
     assert_eq!(config.hosts.len(), 1);
     assert_eq!(config.default_host.routes.len(), 7);
     let explanation = table(example()).explain(Some("example.net"), "GET", "/static/a.css");

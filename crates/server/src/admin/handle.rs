@@ -9,6 +9,7 @@ use sys::signal::{Signal, send_to_self};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
+use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
@@ -16,7 +17,6 @@ use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
-use crate::site_tls::SiteTls;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// The endpoints that the control scheduler talks to.
@@ -41,7 +41,7 @@ pub struct Admin {
     reloading: Vec<(ProcessId, u64)>,
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
-    certificates: Arc<SiteTls>,
+    certificates: Certificates,
     phase: Phase,
     has_control: HasControl,
 }
@@ -66,7 +66,7 @@ impl Admin {
             reloading: Vec::new(),
             last_reload: Arc::default(),
             pages: Arc::default(),
-            certificates: Arc::default(),
+            certificates: Certificates::default(),
             phase: Phase::Serving,
             has_control,
         }
@@ -127,7 +127,7 @@ impl Admin {
             (Method::Get, "/status") if self.has_answers(Inquiry::Counters, context) => {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
-                let certificates = self.certificates.shown();
+                let certificates = &self.certificates;
                 let (facts, phase) = (&*self.facts, self.phase);
                 let known = status::Known { facts, phase, reload, pages, certificates };
                 reply.json(&status::status(&known, &self.round, now));
@@ -166,7 +166,7 @@ impl Admin {
                 if !self.has_answers(Inquiry::Counters, context) {
                     return Answer::Wait;
                 }
-                let text = metrics::write(&self.facts, &self.round, self.certificates.shown());
+                let text = metrics::write(&self.facts, &self.round, &self.certificates);
                 reply.send(Status::OK, metrics::MEDIA_TYPE, text.as_bytes());
             }
             (Method::Get | Method::Head, "/health") => reply.text("ok\n"),
@@ -228,7 +228,8 @@ impl Application for Admin {
                 }
             }
             ToControl::PagesLoaded(report) => admin.pages = report,
-            ToControl::Certificates(tls) => admin.certificates = tls,
+            ToControl::Certificates(tls) => admin.certificates.on_shown(tls),
+            ToControl::Orders(orders) => admin.certificates.on_orders(orders),
             ToControl::Draining => admin.phase = Phase::Draining,
             ToControl::Stop => {
                 context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });

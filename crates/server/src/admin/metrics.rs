@@ -3,24 +3,23 @@
 //! Owns the format; the content comes from `numbers`. Counters end in `_total`, units are part of
 //! the name, and every metric has help and type.
 
-use std::fmt::Write;
-
 use metric::{Kind, Metric, Unit};
 use pages::{EngineMemory, PageReport};
 
+use super::certificates::Certificates;
+use super::exposition::{head, line};
 use super::facts::Facts;
 use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
-use crate::site_tls::Shown;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all metrics.
-pub(super) fn write(facts: &Facts, round: &Round, certificates: &[Shown]) -> String {
+pub(super) fn write(facts: &Facts, round: &Round, certificates: &Certificates) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
     each(&mut out, round, |report| {
@@ -35,24 +34,9 @@ pub(super) fn write(facts: &Facts, round: &Round, certificates: &[Shown]) -> Str
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
-    ends_of(&mut out, certificates);
+    certificates.write(&mut out);
     process(&mut out, facts, round);
     out
-}
-
-/// The ends of certificates, in seconds since 1970 as Prometheus has times.
-fn ends_of(out: &mut String, certificates: &[Shown]) {
-    if certificates.is_empty() {
-        return;
-    }
-    let name = "velodrome_certificate_not_after_seconds";
-    head(out, name, Kind::Gauge, "When a certificate of a listener ends, in seconds since 1970.");
-    for shown in certificates {
-        let names = shown.names().join(",");
-        let fingerprint = shown.certificate.fingerprint_text();
-        let labels = format!("names=\"{names}\",fingerprint=\"{fingerprint}\"");
-        line(out, name, &labels, shown.certificate.not_after as f64);
-    }
 }
 
 /// Writes numbers that every scheduler has.
@@ -129,26 +113,10 @@ fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
     numbered.filter_map(|(number, report)| report.as_ref().map(|report| (number, report)))
 }
 
-fn head(out: &mut String, name: &str, kind: Kind, help: &str) {
-    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {}", word(kind))
-        .expect("a String takes every text");
-}
-
-fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
-    }
-}
-
-fn line(out: &mut String, name: &str, labels: &str, value: f64) {
-    let braces = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-    writeln!(out, "{name}{braces} {value}").expect("a String takes every text");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin::exposition::word;
 
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));

@@ -5,6 +5,8 @@
 //! by message, so it answers even if one of them does not. `round` is one such query; `metrics` and
 //! `status` format the result.
 
+mod certificates;
+mod exposition;
 mod facts;
 mod handle;
 mod metrics;

@@ -7,13 +7,13 @@ use pages::{PageProblem, PageReport, PagesReport};
 use script::engine::Code;
 use serde_json::{Value, json};
 
+use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
-use crate::site_tls::Shown;
 
 /// The part of the status that needs no query.
 pub(super) struct Known<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Known<'a> {
     pub(super) phase: Phase,
     pub(super) reload: &'a ReloadReport,
     pub(super) pages: &'a PagesRead,
-    pub(super) certificates: &'a [Shown],
+    pub(super) certificates: &'a Certificates,
 }
 
 /// `/status`: what operators look at first.
@@ -48,26 +48,11 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "configuration": answered().map(|report| report.generation).min(),
         "last_reload": self::reload(reload),
         "pages": self::pages_read(pages),
-        "certificates": self::certificates(certificates, now),
+        "certificates": certificates.shown(now),
+        "certificate_orders": certificates.orders(now),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     })
-}
-
-/// The certificates that listeners show.
-fn certificates(shown: &[Shown], now: u64) -> Vec<Value> {
-    let now = i64::try_from(now).unwrap_or(i64::MAX);
-    let one = |shown: &Shown| {
-        json!({
-            "names": shown.names(),
-            "issuer": shown.certificate.issuer,
-            "days_left": shown.days_left(now),
-            "file": shown.file.as_ref().map(|file| file.display().to_string()),
-            "fingerprint": shown.certificate.fingerprint_text(),
-            "problems": shown.flaws,
-        })
-    };
-    shown.iter().map(one).collect()
 }
 
 /// The number of pages, and the problems of broken ones.

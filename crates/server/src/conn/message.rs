@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use acme::Confirmation;
 use files::Warmed;
 use files::absence::Failure;
 use runtime::mailbox::Endpoint;
@@ -35,7 +36,10 @@ impl Connections {
                 self.client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
-            ToScheduler::Certificates(tls) => self.set_tls(&tls),
+            ToScheduler::Certificates(tls, confirmations) => {
+                self.set_tls(&tls);
+                confirmations.into_iter().for_each(Confirmation::in_force);
+            }
             ToScheduler::Resolved((name, found)) => {
                 self.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }

@@ -99,6 +99,7 @@ impl Connections {
     /// New connections get these certificates.
     fn set_tls(&mut self, tls: &Arc<SiteTls>) {
         self.tls = Arc::clone(tls);
+        self.http.application_mut().set_tls(tls);
     }
 
     /// Sets the configured listener for each listener of this scheduler, if it does not open every configured one

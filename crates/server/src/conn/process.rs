@@ -111,6 +111,13 @@ impl Process {
         connections: &mut Connections,
         context: &mut Context<'_, Message>,
     ) -> Next {
+        let agreed = context.agreed();
+        if agreed.and_then(|agreed| agreed.protocol.clone()).as_deref()
+            == Some(tls::CHALLENGE_PROTOCOL.as_bytes())
+        {
+            // An authority has seen the certificate; this protocol has no messages (RFC 8737 section 3).
+            return Next::Finish;
+        }
         match self {
             Self::Http(connection) => connection.on_agreed(&connections.http, context),
             Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),

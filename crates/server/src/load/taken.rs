@@ -11,6 +11,7 @@ use config::{AccessLog, Address, Config, RouteAction};
 use super::place_of;
 use crate::control_path::control_path;
 use crate::site_data::SiteData;
+use crate::site_tls::files_of;
 
 /// Why a directory cannot be used for uploads.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub enum Taken {
     Own(PathBuf),
     /// It is, is in, or contains the directory of the store.
     Store(PathBuf),
+    /// It is, is in, or contains the directory of certificates that the server orders.
+    Orders(PathBuf),
     /// It is a served directory with pages, or contains one; with the place in the configuration that serves it.
     Root(PathBuf, String),
     /// It contains a page.
@@ -31,6 +34,7 @@ impl fmt::Display for Taken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Own(path)
         | Self::Store(path)
+        | Self::Orders(path)
         | Self::Root(path, _)
         | Self::Page(path)
         | Self::App(path)) = self;
@@ -38,6 +42,7 @@ impl fmt::Display for Taken {
         match self {
             Self::Own(_) => write!(formatter, "the server uses `{path}`"),
             Self::Store(_) => write!(formatter, "`{path}` is the store"),
+            Self::Orders(_) => write!(formatter, "`{path}` has the keys of certificates"),
             Self::Root(_, by) => write!(formatter, "`{path}` is served by {by}"),
             Self::Page(_) => write!(formatter, "`{path}` is a page"),
             Self::App(_) => write!(formatter, "`{path}` has the app modules"),
@@ -60,6 +65,7 @@ impl Taken {
         let directories = [
             (Some(&data.config.app.path), Self::App as fn(PathBuf) -> Self),
             (data.config.store.path.as_ref(), Self::Store),
+            (data.orders.as_ref().map(|settings| &settings.state), Self::Orders),
         ];
         for (path, taken) in directories {
             let Some(path) = path else { continue };
@@ -98,11 +104,13 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
             AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
         },
     ];
+    let accounts = config.acme.issuers.iter().filter_map(|issuer| issuer.account.as_ref());
+    let of_orders = accounts.map(|account| &*account.key_file).chain(config.acme.ca.as_deref());
     let sockets = config.listeners.iter().filter_map(|listener| match &listener.address {
         Address::Unix(path) => Some(path.as_path()),
         Address::Tcp(_) | Address::Systemd(_) => None,
     });
-    files.into_iter().flatten().chain(sockets)
+    files.into_iter().flatten().chain(files_of(config)).chain(of_orders).chain(sockets)
 }
 
 /// The part of the configuration that serves a directory.

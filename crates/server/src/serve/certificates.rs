@@ -6,11 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use acme::Confirmation;
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use sys::clock::monotonic_ns;
 
 use super::post::Post;
+use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
 use crate::site_data::SiteData;
@@ -99,22 +101,48 @@ impl Certificates {
         self.has_changed = false;
         match SiteTls::load(&data.config, &self.current) {
             Ok(read) => {
-                self.current = Arc::new(read);
-                for scheduler in post.schedulers() {
-                    post.send(scheduler, ToScheduler::Certificates(Arc::clone(&self.current)));
-                }
-                post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
+                self.replace(read, &[], post);
                 for shown in self.current.shown() {
                     let line = format_args!("certificate read again: {}", shown.summary());
                     diagnostic::write(Level::Info, line);
                 }
-                self.tell_of_ends();
             }
             Err(error) => diagnostic::write(
                 Level::Error,
                 format_args!("changed certificates are not used, the old ones stay: {error}"),
             ),
         }
+    }
+
+    /// Authorities have issued something, or ask for something. What is to be confirmed is confirmed by each scheduler.
+    pub(super) fn on_issued(
+        &mut self,
+        data: &SiteData,
+        issued: &Arc<Issued>,
+        confirmations: Vec<Confirmation>,
+        post: &mut Post,
+    ) {
+        match self.current.with_issued(&data.config, issued) {
+            Ok(changed) => {
+                self.replace(changed, &confirmations, post);
+                // These shares are the main thread's own.
+                confirmations.into_iter().for_each(Confirmation::in_force);
+            }
+            Err(error) => diagnostic::write(
+                Level::Error,
+                format_args!("certificates of authorities are not used: {error}"),
+            ),
+        }
+    }
+
+    fn replace(&mut self, tls: SiteTls, confirmations: &[Confirmation], post: &mut Post) {
+        self.current = Arc::new(tls);
+        for scheduler in post.schedulers() {
+            let shares = confirmations.iter().map(Confirmation::share).collect();
+            post.send(scheduler, ToScheduler::Certificates(Arc::clone(&self.current), shares));
+        }
+        post.tell_control(ToControl::Certificates(Arc::clone(&self.current)));
+        self.tell_of_ends();
     }
 
     /// Tells of each certificate whose end comes near, once for each step.

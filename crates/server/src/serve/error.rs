@@ -32,6 +32,13 @@ pub enum ServeError {
         /// The error.
         failure: store::Failure,
     },
+    /// No certificates can be ordered.
+    Orders {
+        /// The directory of their state.
+        state: PathBuf,
+        /// The error.
+        error: acme::StartError,
+    },
     /// The configured user cannot be used.
     User(CredentialsError),
     /// The kernel does not report the number of processors.
@@ -108,6 +115,12 @@ impl fmt::Display for ServeError {
                 formatter,
                 "uploads cannot be kept in `{}`: {error}; make the directory, for the server's user to write to",
                 path.display()
+            ),
+            Self::Orders { state, error } => write!(
+                formatter,
+                "certificates cannot be kept in `{}`: {error}; make the directory, for the server's user to write to, or \
+                 name another one with `state` in [acme]",
+                state.display()
             ),
             Self::User(error) => error.fmt(formatter),
             Self::Processors(error) => {

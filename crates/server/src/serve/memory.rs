@@ -13,7 +13,6 @@ use sys::clock::monotonic_ns;
 
 use super::post::Post;
 use crate::limits::{MEMORY_LOOK, MEMORY_QUIET_PERCENT, MEMORY_REST, MEMORY_WORK};
-use crate::message::ToScheduler;
 
 /// What the process has used, and when.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,11 +48,7 @@ impl Memory {
         if is_due {
             self.given_back = now;
             let before = resident_bytes().unwrap_or(0);
-            for scheduler in post.schedulers() {
-                // One that has no room for it works, and is asked again.
-                let _later = post.mailbox.send(scheduler, ToScheduler::GiveMemoryBack.into());
-            }
-            post.mailbox.flush();
+            post.ask_for_memory();
             sys::heap::trim();
             let after = resident_bytes().unwrap_or(0);
             diagnostic::write(

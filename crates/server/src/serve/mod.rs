@@ -13,6 +13,7 @@ mod live_pages;
 mod memory;
 mod notify;
 mod openings;
+mod orders;
 mod post;
 mod requirements;
 mod settings;
@@ -34,10 +35,14 @@ use store::Store;
 use sys::pollset::epoll::Epoll;
 use sys::signal::Signal;
 
+use self::certificates::Certificates;
 use self::crew::{Crew, Wanted};
 use self::live_pages::LivePages;
+use self::orders::Orders;
+use self::post::{Post, endpoint};
 use self::requirements::Met;
 use self::settings::{level_of, scheduler_settings};
+use self::signals::Live;
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
 use crate::conn::Connections;
@@ -80,6 +85,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
+    openings::make_state(&data, user.as_ref())?;
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
@@ -106,12 +112,11 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
     }
-    if let Err(error) = outlet::open() {
-        diagnostic::write(
-            Level::Warn,
-            format_args!("schedulers may wait for the reader of standard error: {error}"),
-        );
-    }
+    open_outlet();
+    let to_control = control.as_ref().map(|_| endpoint(helpers.control));
+    let mut post = Post::new(crew.main()?, helpers.control, to_control);
+    let mut certificates = Certificates::of(&data, &mut post);
+    let orders = Orders::begin(&data, &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);
@@ -122,8 +127,8 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         );
     }
     tell(&standing.facts, control_path.as_deref());
-    let served =
-        signals::run(source, (&data, pages), crew.main()?, (launched, watch), control, helpers);
+    let live = Live { data, pages, certificates, orders };
+    let served = signals::run(source, live, post, (launched, watch), control, helpers);
     outlet::finish();
     served
 }
@@ -163,6 +168,16 @@ impl Started {
             process: std::process::id(),
         };
         Self { directory, addresses, protocols, schedulers: launched.cpus.len(), facts }
+    }
+}
+
+/// From now on nobody waits for the reader of standard error.
+fn open_outlet() {
+    if let Err(error) = outlet::open() {
+        diagnostic::write(
+            Level::Warn,
+            format_args!("schedulers may wait for the reader of standard error: {error}"),
+        );
     }
 }
 

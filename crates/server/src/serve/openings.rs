@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
+use acme::StartError;
 use config::{Address, Config, FetchRules, StoreSync};
 use pages::uploads;
 use runtime::diagnostic::{self, Level};
@@ -144,6 +145,18 @@ pub(super) fn open_store(
     Ok(Some(store))
 }
 
+/// Makes the directory of orders, if there are any, before the sandbox closes what is above it.
+pub(super) fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    let Some(settings) = &data.orders else { return Ok(()) };
+    let state = &settings.state;
+    let refused =
+        |error| ServeError::Orders { state: state.clone(), error: StartError::State(error) };
+    if let Some(user) = others(user) {
+        make_for(user, state).map_err(refused)?;
+    }
+    as_user(user, || acme::make_state(state).map_err(refused))
+}
+
 /// The exceptions from the sandbox.
 pub(super) fn of(
     source: &Source,
@@ -178,7 +191,14 @@ pub(super) fn of(
     for file in site_tls::files_of(&data.config) {
         openings.read.extend(directories_of(file));
     }
-    if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
+    if let Some(settings) = &data.orders {
+        openings.write.push(settings.state.clone());
+        let accounts = data.config.acme.issuers.iter().filter_map(|one| one.account.as_ref());
+        let files = accounts.map(|account| &account.key_file).chain(&data.config.acme.ca);
+        openings.read.extend(files.flat_map(|path| directories_of(path)));
+    }
+    let fetches = data.config.pages.enabled && data.config.pages.fetch != FetchRules::None;
+    if fetches || data.orders.is_some() {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
     }
     if data.config.pages.enabled {

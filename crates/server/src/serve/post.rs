@@ -4,9 +4,9 @@
 
 use runtime::diagnostic::{self, Level};
 use runtime::helper::send_patiently;
-use runtime::mailbox::{Endpoint, Mailbox};
+use runtime::mailbox::{Endpoint, Mailbox, Seat};
 
-use crate::message::{Message, ToControl};
+use crate::message::{Message, ToControl, ToScheduler};
 
 pub(super) fn endpoint(number: usize) -> Endpoint {
     Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"))
@@ -14,13 +14,18 @@ pub(super) fn endpoint(number: usize) -> Endpoint {
 
 /// The main thread's connection to the other threads.
 pub(super) struct Post {
-    pub(super) mailbox: Mailbox<Message>,
-    pub(super) schedulers: usize,
+    mailbox: Mailbox<Message>,
+    schedulers: usize,
     /// The control scheduler, if there is one.
-    pub(super) control: Option<Endpoint>,
+    control: Option<Endpoint>,
 }
 
 impl Post {
+    /// The connection of this seat to so many schedulers, and to the control scheduler if there is one.
+    pub(super) fn new(seat: Seat<Message>, schedulers: usize, control: Option<Endpoint>) -> Self {
+        Self { mailbox: seat.mailbox, schedulers, control }
+    }
+
     /// All schedulers except the control scheduler.
     pub(super) fn schedulers(&self) -> impl Iterator<Item = Endpoint> + use<> {
         (0..self.schedulers).map(endpoint)
@@ -30,6 +35,14 @@ impl Post {
         if let Some(control) = self.control {
             self.send(control, message);
         }
+    }
+
+    /// Asks the schedulers to give memory back. One that has no room for the message works, and is asked again later.
+    pub(super) fn ask_for_memory(&mut self) {
+        for scheduler in self.schedulers() {
+            let _later = self.mailbox.send(scheduler, ToScheduler::GiveMemoryBack.into());
+        }
+        self.mailbox.flush();
     }
 
     pub(super) fn send(&mut self, to: Endpoint, message: impl Into<Message>) {

@@ -7,6 +7,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use acme::StartError;
 use config::{AccessLog, Address, Config};
 use pages::Before;
 use runtime::launch::{self, LaunchError};
@@ -61,6 +62,9 @@ pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
     look_at_addresses(config)?;
     let log = look_at_log(config, user.as_ref())?;
     look_at_store(config, user.as_ref())?;
+    if let Some(settings) = &data.orders {
+        look_at_state(&settings.state, user.as_ref())?;
+    }
     if let Some(path) = config.pages.uploads.as_deref().filter(|_| config.pages.enabled) {
         let refused = |error| ServeError::Uploads { path: path.to_path_buf(), error };
         as_user(user.as_ref(), || may_create_in(path).map_err(refused))?;
@@ -126,8 +130,7 @@ fn look_at_store(config: &Config, user: Option<&User>) -> Result<(), ServeError>
         ServeError::Store { path: directory.to_path_buf(), failure: error.into() }
     };
     if std::fs::symlink_metadata(directory).is_err() {
-        let above = directory.ancestors().skip(1).find(|above| above.exists());
-        let above = above.unwrap_or(Path::new("."));
+        let above = nearest_above(directory);
         return may_create_in(above).map_err(|error| refused(above, error));
     }
     as_user(user, || {
@@ -136,6 +139,24 @@ fn look_at_store(config: &Config, user: Option<&User>) -> Result<(), ServeError>
         let mut files = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
         files.try_for_each(|file| may_write(&file).map_err(|error| refused(&file, error)))
     })
+}
+
+/// The state of orders may be made, or can be written.
+fn look_at_state(directory: &Path, user: Option<&User>) -> Result<(), ServeError> {
+    let refused = |error| ServeError::Orders {
+        state: directory.to_path_buf(),
+        error: StartError::State(error),
+    };
+    if std::fs::symlink_metadata(directory).is_err() {
+        return may_create_in(nearest_above(directory)).map_err(refused);
+    }
+    as_user(user, || may_create_in(directory).map_err(refused))
+}
+
+/// The nearest directory above a missing one.
+fn nearest_above(directory: &Path) -> &Path {
+    let above = directory.ancestors().skip(1).find(|above| above.exists());
+    above.unwrap_or(Path::new("."))
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -11,7 +11,7 @@ use runtime::diagnostic::{self, Level};
 
 use runtime::helper::HelperThread;
 use runtime::launch::Launched;
-use runtime::mailbox::{Endpoint, Seat};
+use runtime::mailbox::Endpoint;
 use sys::clock::monotonic_ns;
 use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 
@@ -20,12 +20,13 @@ use super::error::ServeError;
 use super::live_pages::LivePages;
 use super::memory::Memory;
 use super::notify::{self, State};
-use super::post::{Post, endpoint};
+use super::orders::Orders;
+use super::post::Post;
 use super::settings::level_of;
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
-use crate::message::{Message, ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
+use crate::message::{ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
 use crate::site_data::SiteData;
 use pages::PageSet;
 use store::Store;
@@ -46,40 +47,43 @@ pub(super) struct Helpers {
     pub(super) control: usize,
 }
 
+/// What a reload replaces.
+pub(super) struct Live {
+    pub(super) data: Arc<SiteData>,
+    pub(super) pages: LivePages,
+    pub(super) certificates: Certificates,
+    pub(super) orders: Orders,
+}
+
 /// Waits for signals until the server has drained.
 pub(super) fn run(
     source: &Source,
-    (data, mut pages): (&Arc<SiteData>, LivePages),
-    seat: Seat<Message>,
+    mut live: Live,
+    mut post: Post,
     (launched, mut watch): (Launched, Watch),
     control: Option<Launched>,
     helpers: Helpers,
 ) -> Result<(), ServeError> {
-    let mut post = Post {
-        mailbox: seat.mailbox,
-        schedulers: helpers.control,
-        control: control.is_some().then(|| endpoint(helpers.control)),
-    };
     let mut reloads = ReloadReport::default();
-    let mut data = Arc::clone(data);
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     let mut memory = Memory::begin();
-    let mut certificates = Certificates::of(&data, &mut post);
-    pages.begin(&data, &mut post);
+    live.pages.begin(&live.data, &mut post);
     notify::tell(State::Ready);
     loop {
-        let due_in = pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
-        let arrival = inbox.wait(pages.descriptor(), Some(due_in));
-        watch.look(pages.sets());
+        let due_in =
+            live.pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
+        let arrival = inbox.wait(live.pages.descriptor(), Some(due_in));
+        watch.look(live.pages.sets());
         memory.look(&mut post);
-        certificates.look(&data, &mut post);
+        live.certificates.look(&live.data, &mut post);
+        live.orders.look(&live.data, &mut live.certificates, &mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
-                pages.look();
+                live.pages.look();
                 // Also when changes keep coming and there is always something to read.
-                if pages.due_in().is_some_and(|left| left.is_zero()) {
-                    pages.read_again(&data, &mut post);
+                if live.pages.due_in().is_some_and(|left| left.is_zero()) {
+                    live.pages.read_again(&live.data, &mut post);
                 }
                 continue;
             }
@@ -89,8 +93,7 @@ pub(super) fn run(
             Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
             Signal::Hangup => {
                 notify::tell(State::Reloading);
-                let live = (&mut data, &mut pages, &mut certificates);
-                reload(source, live, &mut reloads, &mut post);
+                reload(source, &mut live, &mut reloads, &mut post);
                 notify::tell(State::Ready);
             }
             Signal::User1 => {
@@ -102,13 +105,13 @@ pub(super) fn run(
         }
     }
     notify::tell(State::Stopping);
-    drain((&data, pages.sets()), &mut post, (launched, watch), control, helpers)
+    drain((&live.data, live.pages.sets()), &mut post, (launched, watch), control, helpers)
 }
 
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
-    (data, pages, certificates): (&mut Arc<SiteData>, &mut LivePages, &mut Certificates),
+    Live { data, pages, certificates, orders }: &mut Live,
     reloads: &mut ReloadReport,
     post: &mut Post,
 ) {
@@ -128,6 +131,7 @@ fn reload(
                 }
                 pages.adopt(data, post);
                 certificates.adopt(data, post);
+                orders.adopt(data, certificates, post);
                 diagnostic::write(
                     Level::Info,
                     format_args!("reloaded: configuration {} is in force", data.generation),

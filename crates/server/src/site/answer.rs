@@ -115,6 +115,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(answer) = self.answer_authority(path, exchange) {
+            return answer;
+        }
         if let Some(answer) = self.redirect_to_https(path, found, exchange) {
             return answer;
         }

@@ -72,6 +72,7 @@ impl Site {
             at_work: Arc::default(),
             resp: RespCounts::new(1),
             resp_pace: RespPace::default(),
+            tls: Arc::default(),
         })
     }
 

@@ -1,6 +1,8 @@
-//! The way of a host's clients from plain to encrypted connections.
+//! The way of a host's clients from plain to encrypted connections, and what authorities that issue certificates ask
+//! on it.
 //!
-//! Owns which requests are redirected, and where to. Never looks at an encrypted connection.
+//! Owns which requests are redirected, and where to; and the answers to challenges. Never looks at an encrypted
+//! connection.
 
 use config::route::Found;
 use http::Answer;
@@ -17,6 +19,24 @@ const CHALLENGES: &str = "/.well-known/acme-challenge/";
 const DEFAULT_PORT: u16 = 443;
 
 impl Site {
+    /// Answers an authority that checks whether a name leads here (RFC 8555 section 8.3), if one is expected.
+    pub(super) fn answer_authority(
+        &mut self,
+        path: &str,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Option<Answer> {
+        let issued = self.tls.issued();
+        if !issued.is_asked() || exchange.reply.is_begun() {
+            return None;
+        }
+        let body = issued.answer_to(path.strip_prefix(CHALLENGES)?)?;
+        exchange.reply.begin(Status::OK);
+        let _valid = exchange.reply.field("Content-Type", b"application/octet-stream");
+        exchange.reply.end_head_with_length(body.len() as u64);
+        exchange.reply.body(body.as_bytes());
+        Some(Answer::Done)
+    }
+
     /// Redirects a request over a plain connection, if its host wants that.
     pub(super) fn redirect_to_https(
         &mut self,
@@ -33,7 +53,7 @@ impl Site {
         // Old clients without Host cannot be told where.
         let host = host_without_port(exchange.request.host()?);
         let target = str::from_utf8(exchange.request.target()).ok()?;
-        let location = match self.data.tls.https_port() {
+        let location = match self.tls.https_port() {
             None | Some(DEFAULT_PORT) => format!("https://{host}{target}"),
             Some(port) => format!("https://{host}:{port}{target}"),
         };

@@ -31,6 +31,7 @@ use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
+use crate::site_tls::SiteTls;
 
 /// The site of one scheduler.
 pub struct Site {
@@ -76,6 +77,8 @@ pub struct Site {
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
+    /// The certificates of listeners, and what authorities are answered.
+    pub(super) tls: Arc<SiteTls>,
     /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
     /// The time that Redis clients use in a turn.
@@ -133,6 +136,11 @@ impl Site {
             self.postponed.push_back(process);
         }
         waits
+    }
+
+    /// Uses other certificates, and answers authorities by them.
+    pub(crate) fn set_tls(&mut self, tls: &Arc<SiteTls>) {
+        self.tls = Arc::clone(tls);
     }
 
     /// The writer of the access log.

@@ -36,6 +36,11 @@ impl SocketFile {
     }
 }
 
+/// Whether the kernel has IPv6.
+pub fn has_ipv6() -> bool {
+    rustix::net::socket(AddressFamily::INET6, SocketType::STREAM, None).is_ok()
+}
+
 /// Whether this process may listen at an address, as far as can be told without disturbing a program that listens there now.
 ///
 /// # Errors

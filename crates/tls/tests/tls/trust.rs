@@ -2,7 +2,7 @@
 
 use rcgen::{KeyPair, date_time_ymd};
 use runtime::transport::{CertificateFault, Violation};
-use tls::{Acceptor, ClientCertificates, Connector, Identity, Peers, Tickets};
+use tls::{Acceptor, Certificates, ClientCertificates, Connector, Identity, Peers, Tickets};
 
 use super::pair::Pair;
 use super::{NAME, acceptor, connector};
@@ -57,7 +57,8 @@ fn clients_show_certificates_where_they_are_asked_for() {
     let (authority, clients) = (Authority::new("Test"), Authority::new("Clients"));
     let server = |wanted| {
         let identities = [authority.identity(&[NAME])];
-        Acceptor::new(&identities, &[], &wanted, &Tickets::new().unwrap()).unwrap()
+        Acceptor::new(Certificates::Fixed(&identities), &[], &wanted, &Tickets::new().unwrap())
+            .unwrap()
     };
     let peers = Peers::Known(authority.trusted());
     let known = clients.identity(&["ann"]);

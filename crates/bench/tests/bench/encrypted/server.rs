@@ -13,7 +13,9 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
 };
 use tempfile::TempDir;
-use tls::{Acceptor, ClientAuthorities, ClientCertificates, Identity, Stream, Tickets};
+use tls::{
+    Acceptor, Certificates, ClientAuthorities, ClientCertificates, Identity, Stream, Tickets,
+};
 
 pub(crate) const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -80,7 +82,8 @@ impl Authority {
 /// What a server offers with this certificate and this protocol.
 pub(crate) fn acceptor(files: &OwnFiles, protocol: &str, clients: &ClientCertificates) -> Acceptor {
     let identity = Identity::read(&files.certificate, &files.key).unwrap();
-    Acceptor::new(&[identity], &[protocol], clients, &Tickets::new().unwrap()).unwrap()
+    Acceptor::new(Certificates::Fixed(&[identity]), &[protocol], clients, &Tickets::new().unwrap())
+        .unwrap()
 }
 
 /// A server that does this work with every connection. It runs until the tests end.

@@ -1,0 +1,354 @@
+//! `[acme]`: certificates that the server orders itself (RFC 8555).
+//!
+//! Owns the keys of that section, and that a listener shows what is ordered. Never contacts an authority; what a name
+//! may look like is checked by those who order.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_text, show_texts};
+use super::value::{borrowed_text, cannot_be, path, word};
+use super::wording::shown;
+use super::{Certificates, Config, Listener, Overrides, Problems, Tls};
+use crate::limits::{ACME_ISSUERS, ACME_NAMES};
+
+/// `[acme]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcmeSettings {
+    /// The names, each of which gets a certificate; none: nothing is ordered.
+    pub names: Vec<String>,
+    /// Where authorities may send mail.
+    pub email: Option<String>,
+    /// The authorities in the order in which they are asked.
+    pub issuers: Vec<AcmeIssuer>,
+    /// The profile of certificates.
+    pub profile: Option<String>,
+    /// How names are proved, the preferred way first.
+    pub challenges: Vec<AcmeChallenge>,
+    /// The directory of accounts, keys and certificates; `None`: one that depends on the user.
+    pub state: Option<PathBuf>,
+    /// A PEM file with authorities that issuers may prove themselves with, besides the public ones.
+    pub ca: Option<PathBuf>,
+}
+
+/// An authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcmeIssuer {
+    /// The URL of its directory.
+    pub directory: String,
+    /// An account with it outside of ACME, where it asks for one.
+    pub account: Option<AcmeAccount>,
+}
+
+/// An account with an authority outside of ACME (RFC 8555 section 7.3.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcmeAccount {
+    /// Its key identifier.
+    pub key_id: String,
+    /// The file with its key in base64url.
+    pub key_file: PathBuf,
+}
+
+/// How a name is proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcmeChallenge {
+    /// By an answer on port 80.
+    Http01,
+    /// By a certificate on port 443.
+    TlsAlpn01,
+    /// By a lasting record in DNS.
+    DnsPersist01,
+}
+
+const CHALLENGES: [(&str, AcmeChallenge); 3] = [
+    ("http-01", AcmeChallenge::Http01),
+    ("tls-alpn-01", AcmeChallenge::TlsAlpn01),
+    ("dns-persist-01", AcmeChallenge::DnsPersist01),
+];
+
+/// Authorities that have a name here, and the URLs of their directories.
+const ISSUERS: [(&str, &str); 2] = [
+    ("letsencrypt", "https://acme-v02.api.letsencrypt.org/directory"),
+    ("letsencrypt-staging", "https://acme-staging-v02.api.letsencrypt.org/directory"),
+];
+
+impl Default for AcmeSettings {
+    fn default() -> Self {
+        let [(_, directory), _] = ISSUERS;
+        Self {
+            names: Vec::new(),
+            email: None,
+            issuers: vec![AcmeIssuer { directory: directory.to_owned(), account: None }],
+            profile: None,
+            challenges: vec![AcmeChallenge::Http01, AcmeChallenge::TlsAlpn01],
+            state: None,
+            ca: None,
+        }
+    }
+}
+
+/// The ports of a site on the internet when no listener is configured: plain and encrypted, of both families.
+pub(super) const DEFAULT_LISTENERS: [(&str, IsEncrypted); 4] = [
+    ("0.0.0.0:80", IsEncrypted::No),
+    ("[::]:80", IsEncrypted::No),
+    ("0.0.0.0:443", IsEncrypted::Yes),
+    ("[::]:443", IsEncrypted::Yes),
+];
+
+/// Whether a default listener encrypts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum IsEncrypted {
+    Yes,
+    No,
+}
+
+/// Ensures that there is something to order if a listener shows it, and a listener if something is ordered. Listeners of
+/// the command line replace those of the file: then nothing is ordered.
+pub(super) fn check(
+    section_offset: Option<usize>,
+    config: &Config,
+    overrides: &Overrides,
+    problems: &mut Problems,
+) {
+    let shows = |one: &&Listener| {
+        one.tls.as_ref().is_some_and(|tls| tls.certificates == Certificates::Acme)
+    };
+    let first = config.listeners.iter().find(shows);
+    match (section_offset, first) {
+        (Some(offset), _) if config.acme.names.is_empty() => {
+            let why =
+                "[acme] has no `names`; write the names of the site, such as [\"example.org\"]";
+            problems.at(offset, why);
+        }
+        (Some(offset), None) if overrides.listen.is_empty() => {
+            let why = "no listener shows the certificates of [acme]; add `tls = \"acme\"` to a [[listener]]";
+            problems.at(offset, why);
+        }
+        (None, Some(listener)) => {
+            let why = "`tls = \"acme\"` needs [acme] with the `names` of the site";
+            problems.add(listener.place, why.to_owned());
+        }
+        _ => {}
+    }
+}
+
+impl Listener {
+    /// A default listener of a site with certificates by itself.
+    pub(super) fn of_acme((address, encrypted): (&str, IsEncrypted)) -> Option<Self> {
+        let mut listener = Self::on(address.parse().ok()?);
+        if encrypted == IsEncrypted::Yes {
+            listener.tls = Some(Tls::of(Certificates::Acme));
+        }
+        Some(listener)
+    }
+}
+
+fn issuer(item: &Item<'_>, base: &Path) -> Result<AcmeIssuer, String> {
+    const WANTED: &str = "\"letsencrypt\", the URL of a directory, or { directory = \"https://…\", key_id = \"…\", key_file = \"…\" }";
+    let DeValue::Table(table) = item.value else {
+        let text = borrowed_text(item, WANTED)?;
+        return Ok(AcmeIssuer { directory: directory_of(item, text)?, account: None });
+    };
+    let known = ["directory", "key_id", "key_file"];
+    if let Some((key, _)) = table.iter().find(|(key, _)| !known.contains(&&**key.get_ref())) {
+        return Err(format!(
+            "an issuer has no key `{}`; it has `directory`, `key_id` and `key_file`",
+            shown(key.get_ref())
+        ));
+    }
+    let part = |key: &'static str| {
+        let found = table.iter().find(|(name, _)| **name.get_ref() == *key);
+        let found = found.map(|(_, value)| Item { key, ..item.part(value) });
+        found.ok_or_else(|| format!("an issuer with an account needs `{key}`"))
+    };
+    let directory = part("directory")?;
+    let directory = directory_of(&directory, borrowed_text(&directory, WANTED)?)?;
+    let account =
+        AcmeAccount { key_id: word(&part("key_id")?)?, key_file: path(&part("key_file")?, base)? };
+    Ok(AcmeIssuer { directory, account: Some(account) })
+}
+
+fn directory_of(item: &Item<'_>, text: &str) -> Result<String, String> {
+    if let Some((_, url)) = ISSUERS.iter().find(|(name, _)| *name == text) {
+        return Ok((*url).to_owned());
+    }
+    if !text.starts_with("https://") {
+        let why = "an issuer is \"letsencrypt\", \"letsencrypt-staging\" or a URL that begins with https://";
+        return Err(cannot_be(item, text, why));
+    }
+    Ok(text.to_owned())
+}
+
+fn show_issuer(issuer: &AcmeIssuer) -> String {
+    let directory = show_text(&issuer.directory);
+    match &issuer.account {
+        None => directory,
+        Some(AcmeAccount { key_id, key_file }) => format!(
+            "{{ directory = {directory}, key_id = {}, key_file = {} }}",
+            show_text(key_id),
+            show_text(key_file.display())
+        ),
+    }
+}
+
+/// A list that is neither empty nor too long.
+fn list<T>(
+    item: &Item<'_>,
+    problems: &mut Problems,
+    most: usize,
+    parse: impl FnMut(&Item<'_>) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    if item.is_empty_list() {
+        return Err(format!("`{}` is empty; write at least one, or leave it out", item.key));
+    }
+    let read = item.list(problems, parse)?;
+    if read.len() > most {
+        return Err(format!("`{}` has more than {most} entries", item.key));
+    }
+    Ok(read)
+}
+
+pub(super) static ACME: SectionKeys = SectionKeys {
+    name: "[acme]",
+    own: &[
+        Key {
+            name: "names",
+            value: Value::Own {
+                takes: "list of names and addresses",
+                read: |config, item, reading| {
+                    config.acme.names = list(item, reading.problems, ACME_NAMES, word)?;
+                    Ok(())
+                },
+                show: |config| {
+                    (!config.acme.names.is_empty()).then(|| show_texts(&config.acme.names))
+                },
+            },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The names and addresses of the site. Each gets a certificate, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.",
+        },
+        Key {
+            name: "email",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    config.acme.email = Some(email(item)?);
+                    Ok(())
+                },
+                show: |config| config.acme.email.as_ref().map(show_text),
+            },
+            absent: Absent::Words("none is given"),
+            change: Change::Reload,
+            text: "Where an issuer may send mail about the account. It is used when the account is made.",
+        },
+        Key {
+            name: "issuers",
+            value: Value::Own {
+                takes: "list of `\"letsencrypt\"`, `\"letsencrypt-staging\"`, URLs of directories, or `{ directory, key_id, key_file }`",
+                read: |config, item, reading| {
+                    let base = reading.base;
+                    config.acme.issuers =
+                        list(item, reading.problems, ACME_ISSUERS, |part| issuer(part, base))?;
+                    Ok(())
+                },
+                show: |config| {
+                    let shown: Vec<String> = config.acme.issuers.iter().map(show_issuer).collect();
+                    Some(format!("[{}]", shown.join(", ")))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The authorities that issue. After two failures the next one is asked. `key_id` and `key_file` (base64url) are for an authority that asks for an account of its own.",
+        },
+        Key {
+            name: "profile",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    config.acme.profile = Some(word(item)?);
+                    Ok(())
+                },
+                show: |config| config.acme.profile.as_ref().map(show_text),
+            },
+            absent: Absent::Words("the issuer's default, for addresses `\"shortlived\"`"),
+            change: Change::Reload,
+            text: "The profile of certificates, such as `\"shortlived\"`. An issuer without it issues its default.",
+        },
+        Key {
+            name: "challenges",
+            value: Value::Own {
+                takes: "list of `\"http-01\"`, `\"tls-alpn-01\"` and `\"dns-persist-01\"`",
+                read: |config, item, reading| {
+                    let one = |part: &Item<'_>| choice(part, &CHALLENGES);
+                    config.acme.challenges = list(item, reading.problems, CHALLENGES.len(), one)?;
+                    Ok(())
+                },
+                show: |config| {
+                    let named = |challenge: &AcmeChallenge| {
+                        CHALLENGES.iter().find(|(_, one)| one == challenge).map(|(name, _)| *name)
+                    };
+                    let names: Vec<&str> =
+                        config.acme.challenges.iter().filter_map(named).collect();
+                    Some(show_texts(&names))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which the log names once, and is the only one for wildcards.",
+        },
+        Key {
+            name: "state",
+            value: Value::Own {
+                takes: "path of a directory",
+                read: |config, item, reading| {
+                    config.acme.state = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.acme.state.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words(
+                "`acme` in `$STATE_DIRECTORY`, for root in `/var/lib/velodrome`, for others in `~/.local/share/velodrome`",
+            ),
+            change: Change::Restart,
+            text: "The directory of accounts, keys and certificates, outside the served directories. It is created if missing. Servers that share it order once: one has the lock, the others use what it gets.",
+        },
+        Key {
+            name: "ca",
+            value: Value::Own {
+                takes: "path",
+                read: |config, item, reading| {
+                    config.acme.ca = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.acme.ca.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words("the public authorities"),
+            change: Change::Reload,
+            text: "A PEM file with authorities that are trusted for the connections to issuers, besides the public ones: for an issuer of one's own.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+fn email(item: &Item<'_>) -> Result<String, String> {
+    let text = borrowed_text(item, "an address such as \"you@example.org\"")?;
+    let is_address =
+        text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
+    if !is_address || text.chars().any(|one| one.is_whitespace() || one.is_control()) {
+        return Err(cannot_be(item, text, "write an address such as \"you@example.org\""));
+    }
+    Ok(text.to_owned())
+}
+
+impl Config {
+    /// Whether a listener shows certificates that the server orders.
+    #[must_use]
+    pub fn orders_certificates(&self) -> bool {
+        let mut all = self.listeners.iter().filter_map(|listener| listener.tls.as_ref());
+        all.any(|tls| tls.certificates == Certificates::Acme)
+    }
+}

@@ -1,0 +1,27 @@
+//! The lines of the Prometheus text format, version 0.0.4.
+//!
+//! Owns how a metric and its values are written. Knows no metric.
+
+use std::fmt::Write;
+
+use metric::Kind;
+
+/// Begins a metric.
+pub(super) fn head(out: &mut String, name: &str, kind: Kind, help: &str) {
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {}", word(kind))
+        .expect("a String takes every text");
+}
+
+/// The word for a kind of metric.
+pub(super) fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    }
+}
+
+/// Writes one of its values.
+pub(super) fn line(out: &mut String, name: &str, labels: &str, value: f64) {
+    let braces = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+    writeln!(out, "{name}{braces} {value}").expect("a String takes every text");
+}

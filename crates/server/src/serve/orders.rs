@@ -1,0 +1,186 @@
+//! Certificates by themselves while the server runs: who orders them, and what they are used for.
+//!
+//! Owns the running control thread of ACME and what it has got. Whether and when something is ordered is decided
+//! there; how listeners show it, in `site_tls`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use acme::{
+    Answer, CertificateStatus, Confirmation, Event, Handle, IssuedCertificate, Settings, Severity,
+    Sink, StartError,
+};
+use runtime::diagnostic::{self, Level};
+use tls::Identity;
+
+use super::certificates::Certificates;
+use super::error::ServeError;
+use super::post::Post;
+use crate::issued::Issued;
+use crate::message::ToControl;
+use crate::site_data::SiteData;
+
+/// The orders of a server.
+pub(super) struct Orders {
+    running: Option<Running>,
+    issued: Arc<Issued>,
+    told: Vec<CertificateStatus>,
+}
+
+struct Running {
+    settings: Settings,
+    handle: Handle,
+    news: Receiver<News>,
+}
+
+/// What the control thread of ACME says.
+enum News {
+    Certificate(IssuedCertificate),
+    Answer(Answer, Confirmation),
+    Withdraw(Answer),
+}
+
+/// The server, as that thread sees it.
+struct Desk(Sender<News>);
+
+impl Desk {
+    fn say(&self, news: News) {
+        // If this fails, the main thread has begun another one, or ends.
+        let _ = self.0.send(news);
+    }
+}
+
+impl Sink for Desk {
+    fn use_certificate(&mut self, certificate: IssuedCertificate) {
+        self.say(News::Certificate(certificate));
+    }
+
+    fn answer(&mut self, answer: Answer, confirmation: Confirmation) {
+        self.say(News::Answer(answer, confirmation));
+    }
+
+    fn withdraw(&mut self, answer: &Answer) {
+        self.say(News::Withdraw(answer.clone()));
+    }
+
+    fn tell(&mut self, event: Event) {
+        let level = match event.severity() {
+            Severity::Info => Level::Info,
+            Severity::Warning => Level::Warn,
+            Severity::Error => Level::Error,
+        };
+        diagnostic::write(level, format_args!("{event}"));
+    }
+}
+
+impl Orders {
+    /// Begins to order what the configuration says, if anything. What the state directory has is in use when this
+    /// returns.
+    pub(super) fn begin(
+        data: &SiteData,
+        certificates: &mut Certificates,
+        post: &mut Post,
+    ) -> Result<Self, ServeError> {
+        let mut orders = Self { running: None, issued: Arc::default(), told: Vec::new() };
+        if let Some(settings) = &data.orders {
+            let state = settings.state.clone();
+            let refused = |error| ServeError::Orders { state, error };
+            orders.running = Some(Running::start(settings.clone()).map_err(refused)?);
+        }
+        orders.look(data, certificates, post);
+        Ok(orders)
+    }
+
+    /// A configuration has come into force.
+    pub(super) fn adopt(
+        &mut self,
+        data: &SiteData,
+        certificates: &mut Certificates,
+        post: &mut Post,
+    ) {
+        let is_same = match (&self.running, &data.orders) {
+            (Some(running), Some(settings)) => running.settings == *settings,
+            (None, None) => true,
+            _ => false,
+        };
+        if is_same {
+            return;
+        }
+        // It gives the lock of the state directory back before another one asks for it.
+        if let Some(running) = self.running.take() {
+            running.handle.stop();
+        }
+        if let Some(settings) = &data.orders {
+            match Running::start(settings.clone()) {
+                Ok(running) => self.running = Some(running),
+                Err(error) => diagnostic::write(
+                    Level::Error,
+                    format_args!("no certificates are ordered: {error}; restart the server"),
+                ),
+            }
+        }
+        self.look(data, certificates, post);
+    }
+
+    /// Takes news of the control thread, and passes them on.
+    pub(super) fn look(
+        &mut self,
+        data: &SiteData,
+        certificates: &mut Certificates,
+        post: &mut Post,
+    ) {
+        let Some(running) = &self.running else { return };
+        let mut confirmations = Vec::new();
+        let news: Vec<News> = running.news.try_iter().collect();
+        let status = running.handle.status();
+        if !news.is_empty() {
+            let issued = Arc::make_mut(&mut self.issued);
+            for one in news {
+                confirmations.extend(take(issued, one));
+            }
+            certificates.on_issued(data, &self.issued, confirmations, post);
+        }
+        if status != self.told {
+            self.told = status;
+            post.tell_control(ToControl::Orders(self.told.as_slice().into()));
+        }
+    }
+}
+
+impl Running {
+    fn start(settings: Settings) -> Result<Self, StartError> {
+        let (desk, news) = channel();
+        let handle = acme::start(settings.clone(), Box::new(Desk(desk)))?;
+        Ok(Self { settings, handle, news })
+    }
+}
+
+/// Takes one piece of news; what is to be confirmed once it is in force.
+fn take(issued: &mut Issued, news: News) -> Option<Confirmation> {
+    match news {
+        News::Certificate(certificate) => {
+            let name = certificate.names.to_string();
+            let label = PathBuf::from(&name);
+            match Identity::of(certificate.chain, certificate.key, (&label, &label)) {
+                Ok(identity) => issued.insert(name, identity),
+                Err(error) => diagnostic::write(
+                    Level::Error,
+                    format_args!("the certificate for {name} cannot be used: {error}"),
+                ),
+            }
+            None
+        }
+        News::Answer(answer, confirmation) => match issued.answer(answer) {
+            Ok(()) => Some(confirmation),
+            Err(error) => {
+                diagnostic::write(Level::Error, format_args!("{error}"));
+                None
+            }
+        },
+        News::Withdraw(answer) => {
+            issued.withdraw(&answer);
+            None
+        }
+    }
+}
