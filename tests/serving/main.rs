@@ -77,6 +77,7 @@ mod sleeping;
 mod slow;
 mod systemd;
 mod tls;
+mod tls_clients;
 mod unread;
 mod upload_limits;
 mod websocket_modules;
