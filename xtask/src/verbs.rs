@@ -72,6 +72,10 @@ pub(crate) const VERBS: &[Verb] = &[
                 summary: "files by size, against nginx with sendfile",
             },
             Form {
+                usage: "bench tls [--only tls-json,tls-full,tls-resumed,tls-file,tls-idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "what TLS costs: kept, full and resumed connections, a file, idle memory, against nginx, haproxy and caddy",
+            },
+            Form {
                 usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",
                 summary: "what `velodrome bench http` costs itself, next to wrk, h2load, ab and oha, and how exact its times are",
             },

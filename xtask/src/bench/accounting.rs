@@ -74,6 +74,12 @@ pub(crate) fn cores(cores: &Cores) -> (CoreTicks, CoreTicks) {
     (CoreTicks::of(&text, cores.server), CoreTicks::of(&text, cores.load))
 }
 
+/// Open descriptors of a process and its descendants.
+pub(crate) fn descriptors(family: &[u32]) -> u64 {
+    let open = |id: &u32| std::fs::read_dir(format!("/proc/{id}/fd")).map_or(0, Iterator::count);
+    family.iter().map(|id| open(id) as u64).sum()
+}
+
 /// Memory of a process and its descendants, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {

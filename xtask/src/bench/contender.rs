@@ -2,6 +2,28 @@
 //!
 //! Owns their list. `running` starts them.
 
+/// A server that shows the certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SecureServer {
+    /// `velodrome serve`.
+    Velodrome,
+    /// The same without TLS.
+    Plain,
+    /// nginx from the distribution.
+    Nginx,
+    /// HAProxy from the distribution, which serves no files.
+    Haproxy,
+    /// Caddy from the distribution.
+    Caddy,
+}
+
+impl SecureServer {
+    /// The beginning of a URL of it.
+    pub(crate) fn scheme(self) -> &'static str {
+        if self == SecureServer::Plain { "http" } else { "https" }
+    }
+}
+
 /// How a contender is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -27,6 +49,8 @@ pub(crate) enum Start {
     Nchan,
     /// nginx from the distribution, with a configuration of its own.
     Nginx,
+    /// A server of the workloads over TLS.
+    Secure(SecureServer),
     /// yaws from the distribution, for pages only.
     Yaws,
     /// A program given on the command line, which takes its address as first argument.
@@ -47,7 +71,10 @@ impl Start {
 
     /// Whether an HTTP request shows that it runs; otherwise a line that it echoes.
     pub(crate) fn answers(self) -> bool {
-        !matches!(self, Start::Channels { protocol: "resp" } | Start::Redis | Start::Nats)
+        !matches!(
+            self,
+            Start::Channels { protocol: "resp" } | Start::Redis | Start::Nats | Start::Secure(_)
+        )
     }
 }
 
@@ -109,8 +136,19 @@ pub(crate) const NATS: Contender = Contender { name: "nats", start: Start::Nats 
 pub(crate) const NCHAN: Contender = Contender { name: "nchan", start: Start::Nchan };
 pub(crate) const NGINX: Contender = Contender { name: "nginx", start: Start::Nginx };
 
+pub(crate) const SECURE: Contender = secure(OURS, SecureServer::Velodrome);
+/// Ours without TLS.
+pub(crate) const PLAIN: Contender = secure("plain", SecureServer::Plain);
+pub(crate) const SECURE_NGINX: Contender = secure("nginx", SecureServer::Nginx);
+pub(crate) const SECURE_HAPROXY: Contender = secure("haproxy", SecureServer::Haproxy);
+pub(crate) const SECURE_CADDY: Contender = secure("caddy", SecureServer::Caddy);
+
 /// The contender that targets are about.
 pub(crate) const OURS: &str = "velodrome";
+
+const fn secure(name: &'static str, server: SecureServer) -> Contender {
+    Contender { name, start: Start::Secure(server) }
+}
 
 const fn channels(name: &'static str, protocol: &'static str) -> Contender {
     Contender { name, start: Start::Channels { protocol } }

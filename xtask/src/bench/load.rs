@@ -76,7 +76,12 @@ pub(crate) fn words(
         Load::Few { connections, between } => {
             light::words(&site.floor_load()?, address, path, connections, &seconds, between)
         }
-        Load::Fan { .. } | Load::Idle { .. } | Load::Paced { .. } | Load::None => {
+        Load::Fan { .. }
+        | Load::Idle { .. }
+        | Load::Paced { .. }
+        | Load::Secure { .. }
+        | Load::SecureIdle { .. }
+        | Load::None => {
             return Err(Failure::Work("this load is not a program".to_owned()));
         }
     })
@@ -109,7 +114,7 @@ pub(crate) fn run(load: Load, words: &[String]) -> Result<(Count, Sample), Failu
         Load::ApacheBench { .. } => read_apache_bench(&text).map(plain),
         Load::Few { .. } => light::read(&text),
         Load::Fan { .. } => light::read_fan(&text).map(plain),
-        Load::Paced { .. } => ours::read(&text),
+        Load::Paced { .. } | Load::Secure { .. } => ours::read(&text),
         _ => read_wrk(&text).map(plain),
     };
     match read {

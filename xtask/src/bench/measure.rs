@@ -2,6 +2,7 @@
 //!
 //! Owns which accounts are read before and after, and the divisions.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::bench::SPARE_DESCRIPTORS;
@@ -12,13 +13,21 @@ use crate::bench::ours;
 use crate::bench::running::Running;
 use crate::bench::sample::Count;
 use crate::bench::sample::{Metric, Sample};
+use crate::bench::secure;
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
 use crate::client;
 use crate::failure::Failure;
+use crate::process::{self, Guarded};
 
 /// Time for a server to become idle before its memory is read.
 const REST: Duration = Duration::from_millis(500);
+
+/// Time in which all connections of a workload of memory are opened.
+const HOLD_LIMIT: Duration = Duration::from_secs(50);
+
+/// Connections that are held before the memory is first read.
+const HELD_FIRST: u32 = 200;
 
 /// The constants of all measurements of a workload.
 pub(crate) struct Measuring<'a> {
@@ -73,6 +82,7 @@ impl Measuring<'_> {
     ) -> Result<Sample, Failure> {
         match self.workload.load {
             Load::Idle { connections } => self.idle(server, connections),
+            Load::SecureIdle { connections } => self.secure_idle(server, connections),
             load => {
                 let words = self.words(server, duration, Some(rate))?;
                 self.loaded(server, |_, _| load::run(load, &words))
@@ -121,8 +131,13 @@ impl Measuring<'_> {
         rate: Option<f64>,
     ) -> Result<Vec<String>, Failure> {
         let Workload { load, path, .. } = *self.workload;
+        let url = format!("{}://{}{path}", server.scheme, server.address);
         let connections = match load {
             Load::Paced { connections } => connections,
+            Load::Secure { connections, way } => {
+                let way = format!("--warmup 0s {} {}", way.flags(), secure::trust(self.site));
+                return ours::words(self.site, &url, connections, duration, &way);
+            }
             Load::Fan { members, lines } => {
                 let (size, protocol) = ((members, lines), server.protocol);
                 return load::fan_words(size, server.address, protocol, duration, self.site);
@@ -131,7 +146,40 @@ impl Measuring<'_> {
         };
         let way = rate.map_or_else(String::new, |rate| format!("--rate {rate:.0}"));
         let way = format!("--warmup 0s {way}");
-        ours::words(self.site, server.address, path, connections, duration, &way)
+        ours::words(self.site, &url, connections, duration, &way)
+    }
+
+    /// Connections that our own generator holds after a handshake and a request.
+    fn secure_idle(&self, server: &Running, count: u32) -> Result<Sample, Failure> {
+        let hold = |count: u32| {
+            let url = format!("{}://{}{}", server.scheme, server.address, self.workload.path);
+            let velodrome = self.site.velodrome()?.display().to_string();
+            let flags = format!("{} --rate 1 -t 1 -d 60s", secure::trust(self.site));
+            let mut command = Command::new(velodrome);
+            command.args(["bench", "hold", &url, "-c", &count.to_string()]);
+            command.args(flags.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+            let guarded = Guarded::start(&mut command, "bench hold")?;
+            let opened = || accounting::descriptors(&guarded.family()) >= u64::from(count);
+            if !process::wait_until(HOLD_LIMIT, opened) {
+                return Err(Failure::Work(format!("{count} connections were not opened")));
+            }
+            // The last handshakes end after their sockets were opened.
+            std::thread::sleep(2 * REST);
+            Ok(guarded)
+        };
+        // What the first connections allocate belongs to the process.
+        let first = hold(HELD_FIRST)?;
+        let family = server.family();
+        let before = accounting::memory(&family);
+        let held = hold(count)?;
+        let after = accounting::memory(&family);
+        drop((first, held));
+        let each =
+            |before: u64, after: u64| (after as f64 - before as f64) / f64::from(count.max(1));
+        Ok(Sample::from([
+            (Metric::ResidentBytes, each(before.resident, after.resident)),
+            (Metric::AnonymousBytes, each(before.anonymous, after.anonymous)),
+        ]))
     }
 
     fn idle(&self, server: &Running, wanted: u64) -> Result<Sample, Failure> {

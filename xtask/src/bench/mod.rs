@@ -21,10 +21,13 @@ mod pages;
 mod report;
 mod running;
 mod sample;
+mod secure;
+mod secure_workloads;
 mod site;
 mod store;
 mod target;
 mod workload;
+mod workloads;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,7 +42,8 @@ use report::Comparison;
 use running::Running;
 use sample::Sample;
 use site::Site;
-use workload::{Runs, WORKLOADS, Workload};
+use workload::{Runs, Workload};
+use workloads::workloads;
 
 /// Rounds unless `--rounds` says otherwise: many and short, because the speed of a shared machine changes within seconds.
 const ROUNDS: u64 = 20;
@@ -77,7 +81,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan" | "channels" | "files")) => {
+        Some(name @ ("floor" | "fan" | "channels" | "files" | "tls")) => {
             floor(name, read_plan(words, arguments)?)
         }
         Some("generator") => generator::run(arguments),
@@ -107,8 +111,8 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
     let place = arguments.take_value("--report")?.map(PathBuf::from);
     arguments.finish()?;
     for wanted in &only {
-        if !WORKLOADS.iter().any(|workload| workload.answers_to(wanted)) {
-            let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        if !workloads().any(|workload| workload.answers_to(wanted)) {
+            let names: Vec<&str> = workloads().map(|workload| workload.name).collect();
             let names = names.join(", ");
             return Err(Failure::Usage(format!("no workload `{wanted}`; one of: {names}")));
         }
@@ -117,6 +121,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         Some("fan") => Some("fan-"),
         Some("channels") => Some("channels-"),
         Some("files") => Some("file-"),
+        Some("tls") => Some("tls-"),
         _ => None,
     };
     let chosen = |workload: &&Workload| {
@@ -132,7 +137,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         rounds,
         duration: Duration::from_secs(seconds),
         warm_up: Duration::from_secs(warm_up),
-        workloads: WORKLOADS.iter().filter(chosen).collect(),
+        workloads: workloads().filter(chosen).collect(),
         guests,
         words: words.join(" "),
         place,

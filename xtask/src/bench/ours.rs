@@ -2,7 +2,6 @@
 //!
 //! Never starts it.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,16 +14,13 @@ use crate::failure::Failure;
 /// Its command line: one thread, because it has one core. `way` has the other flags of the load.
 pub(crate) fn words(
     site: &Site,
-    address: SocketAddr,
-    path: &str,
+    url: &str,
     connections: u32,
     duration: Duration,
     way: &str,
 ) -> Result<Vec<String>, Failure> {
     let seconds = duration.as_secs().max(1);
-    let line = format!(
-        "bench http http://{address}{path} -t 1 -c {connections} -d {seconds}s --json {way}"
-    );
+    let line = format!("bench http {url} -t 1 -c {connections} -d {seconds}s --json {way}");
     let velodrome = site.velodrome()?.display().to_string();
     Ok(std::iter::once(velodrome).chain(line.split_whitespace().map(str::to_owned)).collect())
 }

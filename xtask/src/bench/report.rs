@@ -376,11 +376,11 @@ impl Drop for Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::workload::WORKLOADS;
+    use crate::bench::workloads::workloads;
 
     /// Workload (a) with these microseconds per request in each round.
     fn outcome(floor: &[f64], ours: &[f64]) -> Comparison {
-        let mut outcome = Comparison::new(&WORKLOADS[0]);
+        let mut outcome = Comparison::new(workloads().next().expect("a workload"));
         for (name, values) in [("floor", floor), (OURS, ours)] {
             for value in values {
                 let numbers = [(Metric::CpuMicros, *value), (Metric::UserMicros, 0.2)];

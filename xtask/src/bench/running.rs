@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::bench::brokers::nats;
 use crate::bench::contender::{Contender, Start};
 use crate::bench::host::Cores;
+use crate::bench::secure;
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
 use crate::client;
@@ -20,6 +21,8 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// The protocol of members of a broadcast.
     pub(crate) protocol: &'static str,
+    /// The beginning of a URL of it.
+    pub(crate) scheme: &'static str,
     /// The command that started it, without the pinning.
     pub(crate) command: String,
     guarded: Guarded,
@@ -39,12 +42,16 @@ impl Running {
             Load::Fan { .. } if contender.start.protocol() == "lines" => {
                 "HTTP/1.1 200 heard\r\n\r\n".to_owned()
             }
-            Load::Fan { .. } if !contender.start.answers() => String::new(),
+            _ if !contender.start.answers() => String::new(),
             _ => client::request(address, workload.path),
         };
         let running =
             Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
-        Ok(Running { protocol: contender.start.protocol(), ..running })
+        let scheme = match contender.start {
+            Start::Secure(server) => server.scheme(),
+            _ => "http",
+        };
+        Ok(Running { protocol: contender.start.protocol(), scheme, ..running })
     }
 
     /// Starts a server by its command line and waits until it answers this request.
@@ -60,7 +67,8 @@ impl Running {
         let pinned: Vec<&str> =
             ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
         let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
-        Ok(Running { address, protocol: "lines", command: words.join(" "), guarded })
+        let command = words.join(" ");
+        Ok(Running { address, protocol: "lines", scheme: "http", command, guarded })
     }
 
     /// The ids of the processes whose cost is counted.
@@ -102,6 +110,7 @@ fn command_line(
         Start::Nats => nats(address)?,
         Start::Nchan => site.nchan(address.port())?,
         Start::Nginx => site.nginx(address.port())?,
+        Start::Secure(server) => secure::words(server, site, address)?,
         Start::Given { program } => vec![program.to_owned(), address.to_string()],
         Start::Store { .. } | Start::RedisStore { .. } | Start::Memcached => {
             return Err(Failure::Work("stores are compared in `bench store` only".to_owned()));

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::contender::{FILE_BYTES, Start};
-use crate::bench::workload::{FILES, Workload};
+use crate::bench::contender::{FILE_BYTES, SecureServer, Start};
+use crate::bench::workload::Workload;
+use crate::bench::workloads::FILES;
 use crate::failure::Failure;
 use crate::process;
 use crate::workspace;
@@ -119,7 +120,10 @@ fn build(start: Start) {
     let words: &[&str] = match start {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
-        Start::Serve | Start::Channels { .. } | Start::Store { .. } => {
+        Start::Serve
+        | Start::Channels { .. }
+        | Start::Store { .. }
+        | Start::Secure(SecureServer::Velodrome | SecureServer::Plain) => {
             &["--package", "velodrome", "--bin", "velodrome"]
         }
         Start::Redis
@@ -128,6 +132,7 @@ fn build(start: Start) {
         | Start::Nats
         | Start::Nchan
         | Start::Nginx
+        | Start::Secure(SecureServer::Nginx | SecureServer::Haproxy | SecureServer::Caddy)
         | Start::Yaws
         | Start::Given { .. } => return,
     };

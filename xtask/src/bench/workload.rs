@@ -1,14 +1,10 @@
-//! The workloads, their contenders and their targets, as data.
+//! What a workload is: its load, its contenders and its targets.
 //!
-//! Never runs anything. A new workload is an entry here.
+//! Never runs anything. The list is in `workloads`.
 
-use crate::bench::contender::{CHAT, FLOOR_HUB, FLOOR_WALKING_96, JSON, NGINX, SERVE};
-use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
-use crate::bench::contender::{
-    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
-};
+use crate::bench::contender::Contender;
 use crate::bench::sample::Metric;
-use crate::bench::target::{Against, Bound, Target};
+use crate::bench::target::Target;
 
 /// The load on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +23,36 @@ pub(crate) enum Load {
     Idle { connections: u64 },
     /// Our own sender, open loop at half of the slowest contender's closed-loop maximum.
     Paced { connections: u32 },
+    /// `velodrome bench`, over TLS where the server has it.
+    Secure { connections: u32, way: Way },
+    /// The same: this many connections that are held.
+    SecureIdle { connections: u32 },
     /// A broadcast: one member sends this many lines at once. Each delivery counts as a request.
     Fan { members: u32, lines: u32 },
     /// None: the program itself is measured.
     None,
+}
+
+/// How the load comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// On connections that are kept.
+    Kept,
+    /// A connection with a full handshake for each request.
+    Full,
+    /// A connection with a resumed session for each request.
+    Resumed,
+}
+
+impl Way {
+    /// The flags of the generator.
+    pub(crate) fn flags(self) -> &'static str {
+        match self {
+            Way::Kept => "",
+            Way::Full => "--close",
+            Way::Resumed => "--close --tls-resume",
+        }
+    }
 }
 
 /// What the light client does until an answer arrives.
@@ -75,330 +97,6 @@ impl Workload {
     }
 
     pub(crate) fn is_memory(&self) -> bool {
-        matches!(self.load, Load::Idle { .. })
-    }
-}
-
-const fn ratio_to_floor(metric: Metric, most: f64) -> Target {
-    Target { metric, against: Against::Contender("floor"), bound: Bound::AtMost(most) }
-}
-
-const FAN_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.04)];
-
-/// Deliveries, compared with a hub that sends each message to all connections.
-const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
-    Workload {
-        name,
-        title,
-        path: "/",
-        load: Load::Fan { members: 1000, lines },
-        runs: Runs::WhenNamed,
-        contenders: &[FLOOR_HUB, CHAT],
-        main_metric: Metric::CpuMicros,
-        targets: FAN_TARGETS,
-    }
-}
-
-const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
-
-/// Deliveries of a channel to this many subscribers, compared with a hub that sends each message to all connections, and other servers.
-const fn channel(
-    name: &'static str,
-    title: &'static str,
-    (members, lines): (u32, u32),
-    contenders: &'static [Contender],
-    targets: &'static [Target],
-) -> Workload {
-    Workload {
-        name,
-        title,
-        path: "/",
-        load: Load::Fan { members, lines },
-        runs: Runs::WhenNamed,
-        contenders,
-        main_metric: Metric::CpuMicros,
-        targets,
-    }
-}
-
-const CHANNEL_FIELD: &[Contender] = &[FLOOR_HUB, SOCKETS, EVENTS, RESP, REDIS, NATS, NCHAN];
-
-/// The files of workloads by size: their paths and their KiB.
-pub(crate) const FILES: &[(&str, usize)] = &[
-    ("/8.bin", 8),
-    ("/32.bin", 32),
-    ("/64.bin", 64),
-    ("/128.bin", 128),
-    ("/256.bin", 256),
-    ("/1024.bin", 1024),
-    ("/8192.bin", 8192),
-];
-
-const FILE_TARGETS: &[Target] = &[
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(0.8),
-    },
-    Target {
-        metric: Metric::Rate,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtLeast(1.0),
-    },
-];
-
-/// A file of this size, compared with nginx with `sendfile`.
-const fn file(name: &'static str, title: &'static str, path: &'static str) -> Workload {
-    Workload {
-        name,
-        title,
-        path,
-        load: Load::Kept { connections: 32 },
-        runs: Runs::WhenNamed,
-        contenders: &[NGINX, SERVE],
-        main_metric: Metric::CpuMicros,
-        targets: FILE_TARGETS,
-    }
-}
-
-const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
-const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
-
-const SHORT_TARGETS: &[Target] = &[
-    ratio_to_floor(Metric::CpuMicros, 1.03),
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(1.0),
-    },
-];
-
-const THREE_TIMES_NGINX: &[Target] = &[Target {
-    metric: Metric::Rate,
-    against: Against::Contender("nginx"),
-    bound: Bound::AtLeast(3.0),
-}];
-
-const fn spinning(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Spins }
-}
-
-const fn sleeping(connections: u32) -> Load {
-    Load::Few { connections, between: Between::Sleeps }
-}
-
-/// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it always has
-/// work, so ten has no target.
-const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) -> Workload {
-    let targets = match load {
-        Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
-        _ => &[],
-    };
-    Workload {
-        name,
-        title,
-        path: "/json",
-        load,
-        runs,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::Rate,
-        targets,
-    }
-}
-
-/// All workloads, in the order they run.
-pub(crate) const WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "a",
-        title: "JSON kept alive, 256 connections",
-        path: "/json",
-        load: Load::Kept { connections: 256 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: &[
-            ratio_to_floor(Metric::CpuMicros, 1.03),
-            Target {
-                metric: Metric::UserMicros,
-                against: Against::Itself,
-                bound: Bound::AtMost(0.28),
-            },
-        ],
-    },
-    Workload {
-        name: "b",
-        title: "JSON pipelined 16 deep, 256 connections",
-        path: "/json",
-        load: Load::Pipelined { connections: 256, depth: 16 },
-        runs: Runs::Always,
-        contenders: &[FLOOR_PIPELINED, JSON, NGINX],
-        main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.15)],
-    },
-    Workload {
-        name: "c",
-        title: "JSON, a connection for each request, 60 at a time (wrk)",
-        path: "/json",
-        load: Load::Short { connections: 60 },
-        runs: Runs::Always,
-        contenders: SHORT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: SHORT_TARGETS,
-    },
-    Workload {
-        name: "c-ab",
-        title: "JSON, a connection for each request, 60 at a time (ab)",
-        path: "/json",
-        load: Load::ApacheBench { connections: 60 },
-        runs: Runs::Always,
-        contenders: SHORT_FIELD,
-        main_metric: Metric::CpuMicros,
-        targets: SHORT_TARGETS,
-    },
-    Workload {
-        name: "d",
-        title: "a file of 1,406 bytes kept alive, 256 connections",
-        path: "/page.html",
-        load: Load::Kept { connections: 256 },
-        runs: Runs::Always,
-        contenders: &[FLOOR_FILE, SERVE, NGINX],
-        main_metric: Metric::CpuMicros,
-        targets: &[ratio_to_floor(Metric::CpuMicros, 1.05)],
-    },
-    Workload {
-        name: "e",
-        title: "memory of an idle connection, 15,000 open",
-        path: "/json",
-        load: Load::Idle { connections: 15_000 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::ResidentBytes,
-        targets: &[Target {
-            metric: Metric::ResidentBytes,
-            against: Against::Itself,
-            bound: Bound::AtMost(256.0),
-        }],
-    },
-    few("f-1", "JSON kept alive, 1 connection", spinning(1), Runs::Always),
-    few("f-4", "JSON kept alive, 4 connections", spinning(4), Runs::Always),
-    few("f-10", "JSON kept alive, 10 connections", spinning(10), Runs::Always),
-    few(
-        "f-1-sleep",
-        "JSON kept alive, 1 connection, the client sleeps",
-        sleeping(1),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-4-sleep",
-        "JSON kept alive, 4 connections, the client sleeps",
-        sleeping(4),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-10-sleep",
-        "JSON kept alive, 10 connections, the client sleeps",
-        sleeping(10),
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-1-wrk",
-        "JSON kept alive, 1 connection (wrk)",
-        Load::Kept { connections: 1 },
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-4-wrk",
-        "JSON kept alive, 4 connections (wrk)",
-        Load::Kept { connections: 4 },
-        Runs::WhenNamed,
-    ),
-    few(
-        "f-10-wrk",
-        "JSON kept alive, 10 connections (wrk)",
-        Load::Kept { connections: 10 },
-        Runs::WhenNamed,
-    ),
-    Workload {
-        name: "g",
-        title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
-        path: "/json",
-        load: Load::Paced { connections: 64 },
-        runs: Runs::Always,
-        contenders: KEPT_FIELD,
-        main_metric: Metric::LatencyP999,
-        targets: &[ratio_to_floor(Metric::LatencyP999, 2.0)],
-    },
-    Workload {
-        name: "code",
-        title: "what code costs: JSON kept alive, 32 connections, the floor with our flags and with 96 and 192 functions of a line and a half",
-        path: "/json",
-        load: Load::Few { connections: 32, between: Between::Spins },
-        runs: Runs::WhenNamed,
-        contenders: &[FLOOR_KEPT, FLOOR_EDGED, FLOOR_WALKING_96, FLOOR_WALKING_192, JSON],
-        main_metric: Metric::CpuMicros,
-        targets: &[],
-    },
-    file("file-8", "a file of 8 KiB kept alive, 32 connections", "/8.bin"),
-    file("file-32", "a file of 32 KiB", "/32.bin"),
-    file("file-64", "a file of 64 KiB", "/64.bin"),
-    file("file-128", "a file of 128 KiB", "/128.bin"),
-    file("file-256", "a file of 256 KiB", "/256.bin"),
-    file("file-1024", "a file of 1 MiB", "/1024.bin"),
-    file("file-8192", "a file of 8 MiB", "/8192.bin"),
-    fan("fan-1", "a line to 1,000 members, one at a time: a delivery is a request", 1),
-    fan("fan-16", "the same, 16 lines at a time", 16),
-    channel(
-        "channels-1",
-        "a message of 100 bytes to 1,000 subscribers, one at a time: a delivery is a request",
-        (1000, 1),
-        CHANNEL_FIELD,
-        CHANNEL_TARGETS,
-    ),
-    channel(
-        "channels-16",
-        "the same, 16 messages at a time",
-        (1000, 16),
-        CHANNEL_FIELD,
-        CHANNEL_TARGETS,
-    ),
-    channel(
-        "channels-19000",
-        "a message of 100 bytes to 19,000 subscribers, one at a time",
-        (19_000, 1),
-        &[FLOOR_HUB, SOCKETS],
-        // A message reaches the last subscriber in at most 1.15 times the time.
-        &[Target {
-            metric: Metric::Rate,
-            against: Against::Contender("floor"),
-            bound: Bound::AtLeast(1.0 / 1.15),
-        }],
-    ),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_letter_means_every_workload_of_its_group() {
-        let count =
-            |wanted: &str| WORKLOADS.iter().filter(|workload| workload.answers_to(wanted)).count();
-        assert_eq!((count("a"), count("c"), count("f"), count("f-4"), count("z")), (1, 2, 3, 1, 0));
-        assert_eq!((count("f-4-wrk"), count("f-4-sleep")), (1, 1));
-    }
-
-    #[test]
-    fn every_target_names_a_contender_that_takes_part() {
-        for workload in WORKLOADS {
-            let is_file = workload.name.starts_with("file-");
-            let first = if is_file { "nginx" } else { "floor" };
-            assert_eq!(workload.contenders[0].name, first, "{}", workload.name);
-            assert!(!is_file || FILES.iter().any(|(path, _)| *path == workload.path));
-            for target in workload.targets {
-                if let Against::Contender(name) = target.against {
-                    assert!(workload.contenders.iter().any(|contender| contender.name == name));
-                }
-            }
-        }
+        matches!(self.load, Load::Idle { .. } | Load::SecureIdle { .. })
     }
 }

@@ -62,7 +62,8 @@ fn words(
     };
     let way = format!("--warmup 1s --rate {BESIDE_PER_SECOND}");
     let (site, duration) = (conditions.site, conditions.duration);
-    ours::words(site, address, workload.path, connections, duration, &way)
+    let url = format!("http://{address}{}", workload.path);
+    ours::words(site, &url, connections, duration, &way)
 }
 
 fn measure(

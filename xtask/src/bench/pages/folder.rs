@@ -100,6 +100,7 @@ pub(crate) fn words(
         Start::Yaws => yaws(site.folder(), address.port()),
         Start::Floor { .. }
         | Start::Channels { .. }
+        | Start::Secure(_)
         | Start::Redis
         | Start::Store { .. }
         | Start::RedisStore { .. }

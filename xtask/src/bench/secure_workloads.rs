@@ -1,0 +1,90 @@
+//! The workloads over TLS, their contenders and their targets, as data.
+//!
+//! Never runs anything.
+
+use crate::bench::contender::{
+    Contender, PLAIN, SECURE, SECURE_CADDY, SECURE_HAPROXY, SECURE_NGINX,
+};
+use crate::bench::sample::Metric;
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::{Load, Runs, Way, Workload};
+
+const fn to_nginx(metric: Metric, most: f64) -> Target {
+    Target { metric, against: Against::Contender("nginx"), bound: Bound::AtMost(most) }
+}
+
+/// A workload over TLS, compared with nginx.
+const fn secure(
+    name: &'static str,
+    title: &'static str,
+    path: &'static str,
+    load: Load,
+    contenders: &'static [Contender],
+    targets: &'static [Target],
+) -> Workload {
+    let main_metric = match load {
+        Load::SecureIdle { .. } => Metric::ResidentBytes,
+        _ => Metric::CpuMicros,
+    };
+    Workload { name, title, path, load, runs: Runs::WhenNamed, contenders, main_metric, targets }
+}
+
+const SECURE_FIELD: &[Contender] = &[SECURE_NGINX, SECURE, SECURE_HAPROXY, SECURE_CADDY];
+
+/// Those over TLS.
+pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
+    secure(
+        "tls-json",
+        "JSON kept alive over TLS, 64 connections",
+        "/json",
+        Load::Secure { connections: 64, way: Way::Kept },
+        &[SECURE_NGINX, SECURE, PLAIN, SECURE_HAPROXY, SECURE_CADDY],
+        &[
+            to_nginx(Metric::CpuMicros, 0.75),
+            Target {
+                metric: Metric::CpuMicros,
+                against: Against::Contender("plain"),
+                bound: Bound::AtMost(1.25),
+            },
+        ],
+    ),
+    secure(
+        "tls-full",
+        "JSON, a connection with a full handshake for each request, 16 at a time",
+        "/json",
+        Load::Secure { connections: 16, way: Way::Full },
+        SECURE_FIELD,
+        &[to_nginx(Metric::CpuMicros, 0.8)],
+    ),
+    secure(
+        "tls-resumed",
+        "the same with resumed sessions",
+        "/json",
+        Load::Secure { connections: 16, way: Way::Resumed },
+        SECURE_FIELD,
+        &[to_nginx(Metric::CpuMicros, 0.8)],
+    ),
+    secure(
+        "tls-file",
+        "a file of 1 MiB over TLS, 8 connections",
+        "/1024.bin",
+        Load::Secure { connections: 8, way: Way::Kept },
+        &[SECURE_NGINX, SECURE, SECURE_CADDY],
+        &[to_nginx(Metric::CpuMicros, 0.9)],
+    ),
+    secure(
+        "tls-idle",
+        "memory of an idle connection over TLS, 15,000 open",
+        "/json",
+        Load::SecureIdle { connections: 15_000 },
+        SECURE_FIELD,
+        &[
+            to_nginx(Metric::ResidentBytes, 0.15),
+            Target {
+                metric: Metric::ResidentBytes,
+                against: Against::Itself,
+                bound: Bound::AtMost(2_048.0),
+            },
+        ],
+    ),
+];
