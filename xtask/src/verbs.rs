@@ -53,6 +53,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "million",
             "pages",
             "store",
+            "tls",
         ],
         forms: &[
             Form {

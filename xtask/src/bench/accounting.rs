@@ -74,10 +74,13 @@ pub(crate) fn cores(cores: &Cores) -> (CoreTicks, CoreTicks) {
     (CoreTicks::of(&text, cores.server), CoreTicks::of(&text, cores.load))
 }
 
-/// Open descriptors of a process and its descendants.
-pub(crate) fn descriptors(family: &[u32]) -> u64 {
-    let open = |id: &u32| std::fs::read_dir(format!("/proc/{id}/fd")).map_or(0, Iterator::count);
-    family.iter().map(|id| open(id) as u64).sum()
+/// Open descriptors of a process, in the largest table of its threads: threads may have tables of their own.
+pub(crate) fn descriptors(id: u32) -> u64 {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{id}/task")) else { return 0 };
+    let open = |thread: std::fs::DirEntry| {
+        std::fs::read_dir(thread.path().join("fd")).map_or(0, |open| open.count() as u64)
+    };
+    threads.flatten().map(open).max().unwrap_or(0)
 }
 
 /// Memory of a process and its descendants, in bytes.

@@ -26,6 +26,9 @@ const REST: Duration = Duration::from_millis(500);
 /// Time in which all connections of a workload of memory are opened.
 const HOLD_LIMIT: Duration = Duration::from_secs(50);
 
+/// CPU time of a server at rest in that time: a request of held connections now and then.
+const REST_NANOSECONDS: u64 = 100_000_000;
+
 /// Connections that are held before the memory is first read.
 const HELD_FIRST: u32 = 200;
 
@@ -154,17 +157,28 @@ impl Measuring<'_> {
         let hold = |count: u32| {
             let url = format!("{}://{}{}", server.scheme, server.address, self.workload.path);
             let velodrome = self.site.velodrome()?.display().to_string();
-            let flags = format!("{} --rate 1 -t 1 -d 60s", secure::trust(self.site));
+            let flags = format!("{} -t 1 -d 60s", secure::trust(self.site));
             let mut command = Command::new(velodrome);
             command.args(["bench", "hold", &url, "-c", &count.to_string()]);
             command.args(flags.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
             let guarded = Guarded::start(&mut command, "bench hold")?;
-            let opened = || accounting::descriptors(&guarded.family()) >= u64::from(count);
+            let opened = || {
+                let held = guarded.family().first().map_or(0, |id| accounting::descriptors(*id));
+                held >= u64::from(count)
+            };
             if !process::wait_until(HOLD_LIMIT, opened) {
                 return Err(Failure::Work(format!("{count} connections were not opened")));
             }
-            // The last handshakes end after their sockets were opened.
-            std::thread::sleep(2 * REST);
+            // Handshakes end long after their sockets were opened.
+            let family = server.family();
+            let rests = || {
+                let before = accounting::spent(&family).nanoseconds;
+                std::thread::sleep(REST);
+                accounting::spent(&family).nanoseconds - before < REST_NANOSECONDS
+            };
+            if !process::wait_until(HOLD_LIMIT, rests) {
+                return Err(Failure::Work("the server does not come to rest".to_owned()));
+            }
             Ok(guarded)
         };
         // What the first connections allocate belongs to the process.
