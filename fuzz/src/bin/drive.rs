@@ -8,8 +8,10 @@
     reason = "printed lines are what this tool is for"
 )]
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use checks::{TARGETS, Target, mutation};
@@ -89,13 +91,30 @@ fn run(order: &Order) -> Result<(), String> {
     println!("seed {}", order.seed);
     let share =
         Duration::from_secs(order.seconds) / u32::try_from(order.targets.len()).unwrap_or(1);
-    order.targets.iter().try_for_each(|target| {
+    let share_of = |target: &Target| {
         let is_changed = |path: &str| order.changed.iter().any(|file| file.starts_with(path));
-        let share = match target.covers.iter().any(|path| is_changed(path)) {
-            true => share * CHANGED_SHARE,
-            false => share,
-        };
-        drive(target, order.seed, share)
+        let factor =
+            if target.covers.iter().any(|path| is_changed(path)) { CHANGED_SHARE } else { 1 };
+        share * factor
+    };
+    // Each thread takes the next target; after a failure none is begun.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(target) = order.targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(failure) = drive(target, order.seed, share_of(target)) {
+                next.store(order.targets.len(), Ordering::Relaxed);
+                return Err(failure);
+            }
+        }
+        Ok(())
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = workers.into_iter().map(|worker| {
+            worker.join().unwrap_or_else(|_| Err("a thread of the driver panicked".to_owned()))
+        });
+        ended.fold(Ok(()), Result::and)
     })
 }
 
