@@ -18,6 +18,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
   velodrome ctl stats --json
   velodrome ctl reload
+  velodrome ctl set maintenance on
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
 
@@ -55,10 +56,33 @@ enum CtlCommand {
     Stats(Stats),
     /// Reload the configuration; an invalid one is refused and the old one stays.
     Reload(Format),
+    /// Change a setting until the server ends.
+    Set(Set),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Set {
+    #[command(subcommand)]
+    setting: Setting,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Setting {
+    /// Answer all requests with 503, except those of `allow` in [maintenance].
+    Maintenance {
+        /// Whether the site is maintained.
+        switch: Switch,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -112,6 +136,15 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
                     "the reload was refused; the old configuration stays".to_owned(),
                 )),
             }
+        }
+        CtlCommand::Set(Set { setting: Setting::Maintenance { switch } }) => {
+            let path = match switch {
+                Switch::On => "/maintenance/on",
+                Switch::Off => "/maintenance/off",
+            };
+            let state: Value = parse(&ask(&socket, "POST", path)?)?;
+            let state = state["maintenance"].as_str().unwrap_or("unknown").to_owned();
+            output::print_line(&format!("maintenance: {state}"))
         }
         CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
         CtlCommand::Drain => {

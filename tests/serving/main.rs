@@ -45,6 +45,7 @@ mod pages_document;
 mod process_names;
 mod reload;
 mod requirements;
+mod route_choices;
 mod routes;
 mod script_blame;
 mod script_edits;

@@ -66,7 +66,7 @@ fn capital(name: &str) -> String {
 }
 
 fn check_name(name: &str) -> Result<(), String> {
-    if name.is_empty() || !name.bytes().all(is_token) {
+    if !is_name(name) {
         return Err(format!(
             "`{}` is not a field name; use letters, digits and hyphens",
             shown(name)
@@ -77,6 +77,11 @@ fn check_name(name: &str) -> Result<(), String> {
         Some((_, mend)) => Err(format!("the field `{name}` cannot be added here; {mend}")),
         None => Ok(()),
     }
+}
+
+/// Whether it can be the name of a field.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(is_token)
 }
 
 /// RFC 9110 §5.6.2.

@@ -11,21 +11,24 @@ use super::key::SectionKeys;
 use super::limit_keys::LIMITS;
 use super::listener::LISTENER;
 use super::log::{ADMIN, LOG};
+use super::maintenance::MAINTENANCE;
 use super::pages::PAGES;
 use super::problem::{Rank, SettingPlace};
 use super::processes::PROCESS;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 20] = [
+pub static SECTIONS: [&SectionKeys; 22] = [
     &TOP,
     &LISTENER,
     &HOST,
     &ROUTE,
     &HOST_ROUTE,
+    &WHEN,
     &ROUTE_FILES,
     &REDIRECT,
     &REWRITE,
@@ -38,6 +41,7 @@ pub static SECTIONS: [&SectionKeys; 20] = [
     &STORE,
     &DATABASE,
     &PROCESS,
+    &MAINTENANCE,
     &LIMITS,
     &LOG,
     &ADMIN,

@@ -11,9 +11,11 @@ mod address;
 mod channel_settings;
 mod channels;
 mod choice;
+mod countries;
 mod encryption;
 mod fetch;
 mod field;
+mod file_settings;
 mod files;
 mod glob;
 mod host;
@@ -27,8 +29,11 @@ pub mod limits;
 mod listener;
 mod listener_tls;
 mod log;
+mod maintenance;
+mod maps;
 mod model;
 mod named_modules;
+mod outside;
 mod overrides;
 mod page_choices;
 mod page_name;
@@ -38,35 +43,41 @@ mod problem;
 mod processes;
 mod quantity;
 mod read;
+mod redirect_map;
 mod request_path;
 mod restart;
 pub mod route;
 mod route_keys;
 mod routes;
 mod section;
+mod separated;
 mod store;
 mod target;
 mod top_keys;
 mod value;
+mod when;
 mod wording;
 
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
+pub use countries::{Countries, Country};
 pub use encryption::{CertificateFiles, Certificates, ClientCertificates, Https, Tls};
 pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
+pub use file_settings::{CacheRule, FileSettings};
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use key::{Change, Key, SectionKeys};
 pub use keys::SECTIONS;
 pub use limit_keys::Limits;
 pub use log::{AccessLog, Admin, Log, LogLevel};
+pub use maintenance::Maintenance;
 pub use model::{
-    AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
-    RouteAction, Steering,
+    AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
+    Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route, RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
+pub use outside::{Nothing, Outside};
 pub use overrides::{CertificatesOverride, Overrides};
 pub use page_choices::{PageCode, PageErrors, PageSessions};
 pub use page_name::PageName;
@@ -75,9 +86,11 @@ pub use printed::{defaults, table};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
+pub use redirect_map::{MapRow, MapRule, RedirectMap};
 pub use restart::needs_restart;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
+pub use when::{Condition, Wanted};
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::method::Method;
@@ -118,7 +131,22 @@ impl Config {
         base_directory: &Path,
         overrides: &Overrides,
     ) -> Result<Self, ConfigErrors> {
-        read::config(text, file_name, base_directory, overrides)
+        Self::from_text_within(text, file_name, base_directory, overrides, &Nothing)
+    }
+
+    /// The same for a text that refers to other files or to the environment.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text_within(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+        outside: &dyn Outside,
+    ) -> Result<Self, ConfigErrors> {
+        read::config(text, file_name, base_directory, overrides, outside)
     }
 
     /// The configuration of `velodrome serve DIRECTORY` without a file: the defaults with `overrides`.
@@ -127,6 +155,6 @@ impl Config {
     ///
     /// The problems of the overrides.
     pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
-        read::config("", "command line", directory, overrides)
+        read::config("", "command line", directory, overrides, &Nothing)
     }
 }

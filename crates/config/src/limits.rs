@@ -177,8 +177,24 @@ pub const GLOB_SIZE_MAX: usize = 1024;
 pub const REWRITES_MAX: usize = 8;
 /// 253 bytes of a host name (RFC 1035 §2.3.4); a request for a longer one goes to the default host.
 pub const HOST_NAME_SIZE_MAX: usize = 253;
+/// 8 places in one `try` of a route; a list with more is refused.
+pub const TRIES_MAX: usize = 8;
+/// 1,000,000 rows of one map of redirects; a file with more is refused.
+pub const MAP_ROWS_MAX: usize = 1_000_000;
+/// 2,000,000 rows of the file of countries; a file with more is refused.
+pub const COUNTRY_ROWS_MAX: usize = 2_000_000;
+/// 128 MiB of one map of redirects or countries; a longer file is refused.
+pub const MAP_SIZE_MAX: usize = 128 * 1024 * 1024;
+/// 10 problems of one map are told; then the rest of the file is not read.
+pub const MAP_PROBLEMS_MAX: usize = 10;
 /// 32 consecutive redirects of this server are followed when they are checked for loops.
 pub const REDIRECTS_CHECKED_MAX: usize = 32;
+
+/// 5 minutes until clients shall come again to a site that is maintained.
+pub const MAINTENANCE_RETRY: Duration = Duration::from_secs(300);
+/// A second to 7 days until clients shall come again; other values are refused.
+pub const RETRY_AFTER: RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(7 * 24 * 3600);
 
 // ---- The kernel's ----
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Https, Limits,
-    Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
+    Address, Admin, ChannelRules, ChannelSettings, Condition, DatabaseRules, FileSettings, Glob,
+    HostName, Https, Limits, Log, Maintenance, MapRule, Method, Pages, Place, SiteProcess,
+    StoreSettings, Target, Tls,
 };
 use crate::limits;
 
@@ -62,6 +63,10 @@ pub struct Config {
     pub databases: Vec<DatabaseRules>,
     /// Background processes.
     pub processes: Vec<SiteProcess>,
+    /// The file with the countries of networks.
+    pub countries: Option<PathBuf>,
+    /// What clients get while the site is maintained.
+    pub maintenance: Maintenance,
     /// Limits and deadlines of requests and connections.
     pub limits: Limits,
     /// The logs: their contents, form and destination.
@@ -99,6 +104,8 @@ impl Config {
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),
+            countries: None,
+            maintenance: Maintenance::default(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -230,6 +237,8 @@ pub struct Route {
     pub methods: Vec<Method>,
     /// The only host it applies to, within the default host.
     pub host: Option<HostName>,
+    /// What else it asks of a request; all of them must be met.
+    pub conditions: Vec<Condition>,
     /// What it does.
     pub action: RouteAction,
     /// Fields added to its answers.
@@ -260,6 +269,8 @@ pub enum RouteAction {
         rules: FileSettings,
         /// Whether the route has its own root, which replaces its prefix.
         own_root: bool,
+        /// The paths to try in order, of which the first with a file answers; empty for the path itself.
+        tries: Vec<Target>,
     },
     /// Redirects the client.
     Redirect {
@@ -279,6 +290,10 @@ pub enum RouteAction {
     Json(String),
     /// Lets the app module with this name answer.
     Module(String),
+    /// Redirects the client if the path is in a file; otherwise the routes after this one are asked.
+    Map(MapRule),
+    /// Closes the connection without an answer.
+    Drop,
 }
 
 /// A fixed answer.
@@ -290,60 +305,6 @@ pub struct Respond {
     pub content_type: String,
     /// The content.
     pub body: String,
-}
-
-/// How files are served: `[files]`, or the `files` of a route over it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileSettings {
-    /// The directory for `/`.
-    pub root: PathBuf,
-    /// Whether a directory without an index is answered with its listing.
-    pub listing: bool,
-    /// The names tried for a directory, in order.
-    pub index: Vec<String>,
-    /// Whether names that begin with a dot are served; `.well-known` always is.
-    pub hidden: bool,
-    /// Patterns of files that clients cannot see, besides those that the server always hides.
-    pub hide: Vec<String>,
-    /// Whether symbolic links are followed, as long as they stay below the root.
-    pub symlinks: bool,
-    /// Whether `name.zst`, `name.br`, `name.gz` are sent in place of `name` to clients that accept them.
-    pub precompressed: bool,
-    /// Whether files are compressed on the fly.
-    pub compress: bool,
-    /// The minimum size in bytes for that.
-    pub compress_from: u64,
-    /// The Cache-Control by file; the first match applies.
-    pub cache_control: Vec<CacheRule>,
-}
-
-impl FileSettings {
-    /// The default rules for `root`.
-    #[must_use]
-    pub fn of_root(root: &Path) -> Self {
-        Self {
-            root: root.to_path_buf(),
-            listing: false,
-            index: vec!["index.html".to_owned()],
-            hidden: false,
-            hide: Vec::new(),
-            symlinks: true,
-            precompressed: true,
-            compress: true,
-            compress_from: limits::COMPRESS_FROM,
-            cache_control: Vec::new(),
-        }
-    }
-}
-
-/// One `[[files.cache_control]]`. A `cache_control` for the whole route is one with the pattern `*`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheRule {
-    /// The files it applies to: without a `/` a name, with one the whole path, where `*` matches any
-    /// characters.
-    pub pattern: String,
-    /// The value of Cache-Control.
-    pub value: String,
 }
 
 /// The memory held for file content.

@@ -13,6 +13,7 @@ use super::channels;
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG};
+use super::maintenance::{self, MAINTENANCE};
 use super::named_modules;
 use super::pages::{self, PAGES};
 use super::processes;
@@ -21,8 +22,8 @@ use super::store::{self, STORE};
 use super::top_keys::TOP;
 use super::wording::shown;
 use super::{
-    Address, Admin, Config, ConfigErrors, Listener, Overrides, PageSessions, Problems, field, host,
-    keys, listener,
+    Address, Admin, Config, ConfigErrors, Listener, Outside, Overrides, PageSessions, Problems,
+    field, host, keys, listener, maps,
 };
 use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
@@ -32,6 +33,7 @@ pub(super) fn config(
     file_name: &str,
     base: &Path,
     overrides: &Overrides,
+    outside: &dyn Outside,
 ) -> Result<Config, ConfigErrors> {
     if text.len() > CONFIG_SIZE_MAX {
         let mut problems = Problems::new(file_name, "");
@@ -46,7 +48,8 @@ pub(super) fn config(
         return Err(problems.into_errors());
     }
     let top = Section::new(&TOP, document.get_ref(), 0, keys::unknown, &mut problems);
-    let config = read_top(&top, file_name, base, overrides, &mut problems);
+    let mut config = read_top(&top, file_name, base, overrides, &mut problems);
+    maps::load(&top, &mut config, outside, &mut problems);
     check_admin(&top, &config.listeners, &config.admin, &mut problems);
     problems.finish(config)
 }
@@ -108,6 +111,10 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     if let Some(section) = top.section("limits", &LIMITS, problems) {
         section.apply(config, base, problems);
         limit_keys::fit_parts(&section, &mut config.limits, problems);
+    }
+    if let Some(section) = top.section("maintenance", &MAINTENANCE, problems) {
+        section.apply(config, base, problems);
+        config.maintenance.allow = maintenance::allow(&section, problems);
     }
     for (key, keys) in
         [("channels", &CHANNELS), ("store", &STORE), ("log", &LOG), ("admin", &ADMIN)]

@@ -166,6 +166,20 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "The Content-Type by extension: `[mime]` with lines such as `log = \"text/plain; charset=utf-8\"`.",
         },
         Key {
+            name: "countries",
+            value: Value::Own {
+                takes: "path of a file",
+                read: |config, item, reading| {
+                    config.countries = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.countries.as_ref().map(|file| show_text(file.display())),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The file with the countries of networks, for `country` in [`route.when`](#routewhen): rows `network,country` (`\"192.0.2.0/24,DE\"`) or `first,last,country`; of nested networks the smallest decides. It is read at the start and with each reload.",
+        },
+        Key {
             name: "pages",
             value: Value::Section { takes: "section `[pages]`" },
             absent: Absent::Words("see below"),
@@ -206,6 +220,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             absent: Absent::Words("none"),
             change: Change::Reload,
             text: "[Background processes](modules.md#background-processes), which run without a request.",
+        },
+        Key {
+            name: "maintenance",
+            value: Value::Section { takes: "section `[maintenance]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "What clients get while the site is maintained.",
         },
         Key {
             name: "limits",

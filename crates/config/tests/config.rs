@@ -9,6 +9,10 @@ mod errors;
 mod explain;
 #[path = "config/keys.rs"]
 mod keys;
+#[path = "config/maps.rs"]
+mod maps;
+#[path = "config/outside.rs"]
+mod outside;
 #[path = "config/pages.rs"]
 mod pages;
 #[path = "config/properties.rs"]
@@ -17,6 +21,10 @@ mod properties;
 mod quantities;
 #[path = "config/routes.rs"]
 mod routes;
+#[path = "config/tries.rs"]
+mod tries;
+#[path = "config/when.rs"]
+mod when;
 
 use std::path::Path;
 
@@ -25,7 +33,13 @@ use config::{Config, ConfigErrors, Overrides};
 
 /// Reads a text as if it were the file `velodrome.toml` in `/base`.
 fn read(text: &str) -> Result<Config, ConfigErrors> {
-    Config::from_text(text, "velodrome.toml", Path::new("/base"), &Overrides::default())
+    read_within(text, &outside::Table::usual())
+}
+
+/// The same with these files and variables outside.
+fn read_within(text: &str, outside: &outside::Table) -> Result<Config, ConfigErrors> {
+    let base = Path::new("/base");
+    Config::from_text_within(text, "velodrome.toml", base, &Overrides::default(), outside)
 }
 
 /// The configuration of a valid text.

@@ -22,6 +22,12 @@ use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
 
+/// The status of a request without an answer, in the log and the counters.
+const NO_ANSWER: Status = match Status::from_code(444) {
+    Some(status) => status,
+    None => Status::BAD_REQUEST,
+};
+
 /// Why a request is answered without the application, and what is known of it.
 pub(super) struct Refused<'r> {
     status: Status,
@@ -140,7 +146,10 @@ impl<A: Application> Http<A> {
                     return Next::Park;
                 }
             }
-            Answer::Done | Answer::Upgrade | Answer::Cut => {}
+            Answer::Drop if !reply.is_begun() => {
+                return self.drop_request(request, encoder, context);
+            }
+            Answer::Done | Answer::Upgrade | Answer::Cut | Answer::Drop => {}
         }
         let was_silent = !reply.is_begun();
         if was_silent {
@@ -159,15 +168,31 @@ impl<A: Application> Http<A> {
             log.write(&AccessLine::of(request, status, body_bytes, context.now));
         }
         match answer {
-            Answer::Cut if was_silent => Next::Finish,
-            Answer::Cut if encoder == Encoder::Blocks => Next::Abort,
-            Answer::Cut => StreamFraming::cut(framing),
+            Answer::Cut | Answer::Drop if was_silent => Next::Finish,
+            Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
+            Answer::Cut | Answer::Drop => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
             }
             _ if encoder.is_last() => Next::Finish,
             _ => Next::Read,
         }
+    }
+
+    /// Ends a connection whose request gets no answer.
+    #[cold]
+    fn drop_request(
+        &mut self,
+        request: &Request<'_>,
+        encoder: Encoder,
+        context: &Context<'_, A::Message>,
+    ) -> Next {
+        self.stats.count(NO_ANSWER);
+        self.drop_kept();
+        if let Some(log) = &mut self.log {
+            log.write(&AccessLine::of(request, NO_ANSWER, 0, context.now));
+        }
+        if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.

@@ -91,6 +91,8 @@ pub enum Answer {
     /// process writes until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
     /// process in its place. A service of HTTP alone has no such process and closes the connection.
     Upgrade,
+    /// Nothing is answered: nothing was written, and the connection ends. The log has the status 444, as nginx's does.
+    Drop,
     /// The rest will not come: what was written is sent, and the connection ends in a way that shows the client that the reply is
     /// incomplete.
     Cut,

@@ -15,6 +15,7 @@ mod handshakes;
 pub mod limits;
 pub mod load;
 pub mod log_writer;
+mod maintenance;
 pub mod message;
 mod origin;
 pub mod record_json;

@@ -3,13 +3,13 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod disk;
 mod error_pages;
 mod own;
 mod taken;
 
 use std::fmt;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NA
 use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
+use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
 use self::taken::Taken;
@@ -284,25 +285,15 @@ impl Source {
             return Config::without_file(&base, &self.overrides).map_err(LoadError::Config);
         };
         let refused = |error| LoadError::File { path: path.clone(), error };
-        let text = read_text(&path).map_err(refused)?;
+        let text = disk::read_text(&path).map_err(refused)?;
         let base = absolute(
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         );
         let name = path.to_string_lossy();
         let directory = Some(absolute(&self.directory));
         let overrides = Overrides { directory, ..self.overrides.clone() };
-        Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
+        Config::from_text_within(&text, &name, &base, &overrides, &Disk).map_err(LoadError::Config)
     }
-}
-
-/// Reads a configuration. A pipe is refused: it may never end, and a reload would find nothing in it.
-fn read_text(path: &Path) -> io::Result<String> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_fifo() || kind.is_socket() {
-        let why = "it is a pipe or a socket; write the configuration into a file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    std::fs::read_to_string(path)
 }
 
 /// Ensures that neither the store nor the access log is served.
@@ -314,7 +305,7 @@ fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
         let Some(path) = path else { continue };
         let place = place_of(path);
-        for (root, rules) in data.roots.iter().map(|root| &root.path).zip(&data.rules) {
+        for (root, rules) in data.whole_roots().map(|(root, rules)| (&root.path, rules)) {
             let Ok(served) = root.canonicalize() else { continue };
             let Ok(inner) = place.strip_prefix(&served) else { continue };
             // A store is a directory, and what is hidden of it may be a part.

@@ -16,6 +16,7 @@ use runtime::stats::Stats;
 use script::engine::NativeCode;
 
 use crate::handshakes::Failures;
+use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
@@ -77,6 +78,8 @@ pub enum ToScheduler {
         /// How long an idle connection stays open, so that its client learns that it will close.
         idle_grace_ms: u64,
     },
+    /// Whether the site is maintained, as one source says.
+    Maintenance(Source, Switch),
     /// Send your counters.
     AskReport(Inquiry),
     /// From the main thread: give the memory of a past load back to the kernel.
@@ -161,6 +164,8 @@ pub enum ToControl {
     Reloaded(Arc<ReloadReport>),
     /// The certificates in force.
     Certificates(Arc<SiteTls>),
+    /// From the main thread: whether the file of maintenance is there.
+    Maintenance(Switch),
     /// The other schedulers have been told to stop.
     Draining,
     /// The others have stopped: finish.

@@ -93,7 +93,7 @@ impl SiteData {
         let roots: Vec<Root> = configured.iter().map(root_of).collect();
         let rules: Vec<_> =
             configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
-        let (page_roots, set_of_root) = page_roots_of(&roots, &rules);
+        let (page_roots, set_of_root) = page_roots_of(&configured, &roots, &rules);
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
@@ -166,6 +166,13 @@ impl SiteData {
         u16::try_from(index).ok().map(RootIndex)
     }
 
+    /// The roots with their rules of which all that is not hidden is served.
+    pub fn whole_roots(&self) -> impl Iterator<Item = (&Root, &FileRules)> {
+        let all = self.roots.iter().zip(&self.rules).zip(&self.configured);
+        let whole = all.filter(|(_, settings)| settings.only.is_none());
+        whole.map(|((root, rules), _)| (root, &**rules))
+    }
+
     /// The host with this number: 0 is the default host, then the virtual ones in order.
     pub fn host(&self, id: HostId) -> Option<&config::Host> {
         match usize::try_from(id.0).ok()?.checked_sub(1) {
@@ -176,15 +183,26 @@ impl SiteData {
 
     /// The directories that are read, which a sandbox has to allow.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.page_roots.iter().map(|place| place.root.path.as_path())
+        let of_one_file = self.configured.iter().filter(|settings| settings.only.is_some());
+        let places = self.page_roots.iter().map(|place| place.root.path.as_path());
+        places.chain(of_one_file.map(|settings| settings.root.as_path()))
     }
 }
 
 /// The roots with different pages, and the set of each root. Other differences of their rules do not matter to pages.
-fn page_roots_of(roots: &[Root], rules: &[Arc<FileRules>]) -> (Vec<PageRoot>, Vec<SetIndex>) {
+fn page_roots_of(
+    configured: &[config::FileSettings],
+    roots: &[Root],
+    rules: &[Arc<FileRules>],
+) -> (Vec<PageRoot>, Vec<SetIndex>) {
     let mut page_roots: Vec<PageRoot> = Vec::new();
     let mut sets = Vec::with_capacity(roots.len());
-    for (root, rules) in roots.iter().zip(rules) {
+    for ((root, rules), settings) in roots.iter().zip(rules).zip(configured) {
+        if settings.only.is_some() {
+            // Only one file of the directory is served, which is no page.
+            sets.push(SetIndex(u16::MAX));
+            continue;
+        }
         let place = PageRoot { root: root.clone(), index: rules.index.clone() };
         let known = page_roots.iter().position(|known| *known == place);
         let index = known.unwrap_or(page_roots.len());

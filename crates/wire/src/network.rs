@@ -55,6 +55,27 @@ impl Network {
         }
     }
 
+    /// Its first address.
+    #[must_use]
+    pub fn first(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Its last address.
+    #[must_use]
+    pub fn last(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let rest = u32::MAX.checked_shr(u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() | rest).into())
+            }
+            IpAddr::V6(address) => {
+                let rest = u128::MAX.checked_shr(u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() | rest))
+            }
+        }
+    }
+
     /// The network with the bits after the prefix cleared.
     fn masked(self) -> Self {
         let address = match self.address {

@@ -36,10 +36,10 @@ impl fmt::Display for Explanation {
 impl Table {
     /// Explains step by step which rule matches a request.
     #[must_use]
-    pub fn explain(&self, host: Option<&str>, method: &str, path: &str) -> Explanation {
+    pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
+        let RouteRequest { host, method, path, .. } = *request;
         let plain = PlainHost::of(host);
         let host_id = self.hosts().find(plain.as_bytes());
-        let request = RouteRequest { host, method, path, query: None };
         let table = self.host(host_id);
         let mut story = Story {
             table: self,
@@ -51,7 +51,7 @@ impl Table {
         };
         story.say_host(host_id, plain.as_bytes());
         let start = Start::first(path);
-        let found = self.walk_watched(host_id, plain.as_bytes(), &request, start, |id, seen| {
+        let found = self.walk_watched(host_id, plain.as_bytes(), request, start, |id, seen| {
             story.see(id, seen);
         });
         story.end(table.files, &found);
@@ -156,6 +156,8 @@ fn subject(rule: &Rule) -> String {
         RouteAction::Respond(_) => "respond",
         RouteAction::Json(_) => "json",
         RouteAction::Module(_) => "module",
+        RouteAction::Map(_) => "map",
+        RouteAction::Drop => "drop",
     };
     format!("{paths} ({action})")
 }
@@ -170,6 +172,16 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
             let names: Vec<&str> = rule.methods.iter().copied().map(Method::as_str).collect();
             format!("the path fits, but the method {method} is not among {}", names.join(", "))
         }
+        Verdict::Unmet(number) => match rule.conditions.get(number) {
+            Some(condition) => format!("the path fits, but it needs {condition}"),
+            None => "the path fits, but a condition is not met".to_owned(),
+        },
+        Verdict::NotInMap => match &rule.action {
+            RouteAction::Map(map) => {
+                format!("no, `{}` has no row for `{path}`", map.file.display())
+            }
+            _ => format!("no, there is no row for `{path}`"),
+        },
         Verdict::OtherPath | Verdict::Takes => format!("no, `{path}` does not fit"),
     }
 }
@@ -189,6 +201,9 @@ fn result(found: &Found<'_>) -> String {
             None | Some("") => format!("the module `{name}`, with `/` to look for"),
             Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
         },
+        Ok(RouteAction::Map(_)) => format!("redirected to `{location}`"),
+        Ok(RouteAction::Drop) => "the connection is closed without an answer".to_owned(),
+        Err(Refusal::NoHost) => "400, the request names no host to redirect to".to_owned(),
         Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => "404".to_owned(),
         Err(Refusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
         Err(Refusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),

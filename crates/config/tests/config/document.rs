@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use config::route::RouteRequest;
 use config::{Config, Overrides, SECTIONS};
 
 use super::{config, table};
@@ -133,8 +134,13 @@ fn the_example_loads_and_compiles() {
     let config = config(example());
     assert_eq!(config.listeners.len(), 5);
     assert_eq!(config.hosts.len(), 1);
-    assert_eq!(config.default_host.routes.len(), 7);
-    let explanation = table(example()).explain(Some("example.net"), "GET", "/static/a.css");
+    assert_eq!(config.default_host.routes.len(), 12);
+    let explanation = table(example()).explain(&RouteRequest::new(
+        Some("example.net"),
+        "GET",
+        "/static/a.css",
+        None,
+    ));
     assert_eq!(explanation.result, "the file `/a.css` below /base/assets");
 }
 

@@ -115,7 +115,6 @@ fn the_keys_of_files() {
     assert_eq!(
         config.default_host.files,
         FileSettings {
-            root: "/base".into(),
             listing: true,
             index: vec!["a".into(), "b".into()],
             hidden: true,
@@ -125,6 +124,7 @@ fn the_keys_of_files() {
             compress: false,
             compress_from: 9,
             cache_control: vec![CacheRule { pattern: "*.css".into(), value: "no-cache".into() }],
+            ..FileSettings::of_root(Path::new("/base"))
         }
     );
     assert_eq!((config.file_cache.size, config.file_cache.file_size), (1 << 30, 64_000));
@@ -181,12 +181,10 @@ fn the_actions_of_a_route() {
          [[route]]\npath = \"/g\"\njson = { b = [1, 2.5, true], a = { c = \"\\n\", d = 1979-05-27 } }\n\
          [[route]]\npath = \"/h\"\nrespond = {}\n[[route]]\npath = \"/i\"\nrespond = { status = 204 }\n",
     );
-    let actions: Vec<&RouteAction> =
-        config.default_host.routes.iter().map(|route| &route.action).collect();
-    let [files, redirect, rewrite, respond, json, plain, empty] = actions.as_slice() else {
-        panic!("{actions:?}")
-    };
-    let RouteAction::Files { rules, own_root: true } = files else { panic!("{files:?}") };
+    let routes = &config.default_host.routes;
+    let actions: Vec<_> = routes.iter().map(|route| &route.action).collect();
+    let [files, redirect, rewrite, respond, json, plain, empty] = *actions else { panic!() };
+    let RouteAction::Files { rules, own_root: true, .. } = files else { panic!("{files:?}") };
     assert_eq!(rules.root, Path::new("/base/d"));
     assert!(rules.listing && rules.compress);
     assert_eq!(rules.cache_control, [CacheRule { pattern: "*".into(), value: "no-store".into() }]);
@@ -201,11 +199,11 @@ fn the_actions_of_a_route() {
             body: body.into(),
         })
     };
-    assert_eq!(**respond, answer(503, "text/html", "x"));
-    assert_eq!(**plain, answer(200, "text/plain; charset=utf-8", ""));
-    assert_eq!(**empty, answer(204, "", ""));
+    assert_eq!(*respond, answer(503, "text/html", "x"));
+    assert_eq!(*plain, answer(200, "text/plain; charset=utf-8", ""));
+    assert_eq!(*empty, answer(204, "", ""));
     let expected = r#"{"b":[1,2.5,true],"a":{"c":"\n","d":"1979-05-27"}}"#;
-    assert_eq!(**json, RouteAction::Json(expected.into()));
+    assert_eq!(*json, RouteAction::Json(expected.into()));
 }
 
 #[test]
@@ -215,7 +213,8 @@ fn the_cache_control_of_a_route_goes_before_the_rules_of_files() {
          [[route]]\nprefix = \"/a\"\nfiles = {}\ncache_control = \"no-store\"\n",
     );
     let route = &config.default_host.routes[0];
-    let RouteAction::Files { rules, own_root: false } = &route.action else { panic!("{route:?}") };
+    let action = &route.action;
+    let RouteAction::Files { rules, own_root: false, .. } = action else { panic!("{route:?}") };
     assert_eq!(rules.cache_control[0].value, "no-store");
     assert_eq!(route.cache_control, None, "it is in the rules");
 }

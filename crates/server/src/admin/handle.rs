@@ -12,6 +12,7 @@ use wire::http::status::Status;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
+use crate::maintenance::{Orders, Source, Switch};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
@@ -43,6 +44,7 @@ pub struct Admin {
     pages: Arc<PagesRead>,
     certificates: Arc<SiteTls>,
     phase: Phase,
+    maintenance: Orders,
     has_control: HasControl,
 }
 
@@ -68,6 +70,7 @@ impl Admin {
             pages: Arc::default(),
             certificates: Arc::default(),
             phase: Phase::Serving,
+            maintenance: Orders::default(),
             has_control,
         }
     }
@@ -117,6 +120,27 @@ impl Admin {
         Answer::Done
     }
 
+    /// Tells all schedulers whether the site is maintained.
+    fn maintain(
+        &mut self,
+        switch: Switch,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Maintenance(Source::Operator, switch);
+            if context.mail.send_part(endpoint, message).is_err() {
+                // Those before it have it; asked again, all have it.
+                reply.empty(Status::SERVICE_UNAVAILABLE);
+                return Answer::Done;
+            }
+        }
+        self.maintenance.set(Source::Operator, switch);
+        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
+        Answer::Done
+    }
+
     fn control(
         &mut self,
         request: &Request<'_>,
@@ -128,8 +152,9 @@ impl Admin {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
                 let certificates = self.certificates.shown();
-                let (facts, phase) = (&*self.facts, self.phase);
-                let known = status::Known { facts, phase, reload, pages, certificates };
+                let (facts, phase, maintenance) = (&*self.facts, self.phase, self.maintenance);
+                let known =
+                    status::Known { facts, phase, maintenance, reload, pages, certificates };
                 reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
@@ -142,6 +167,8 @@ impl Admin {
                 Answer::Done
             }
             (Method::Get, "/status" | "/stats" | "/native-code") => Answer::Wait,
+            (Method::Post, "/maintenance/on") => self.maintain(Switch::On, reply, context),
+            (Method::Post, "/maintenance/off") => self.maintain(Switch::Off, reply, context),
             (Method::Post, "/reload") => self.reload(reply, context.id),
             (Method::Post, "/drain") => {
                 let status = match send_to_self(Signal::Terminate) {
@@ -229,6 +256,7 @@ impl Application for Admin {
             }
             ToControl::PagesLoaded(report) => admin.pages = report,
             ToControl::Certificates(tls) => admin.certificates = tls,
+            ToControl::Maintenance(switch) => admin.maintenance.set(Source::File, switch),
             ToControl::Draining => admin.phase = Phase::Draining,
             ToControl::Stop => {
                 context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });

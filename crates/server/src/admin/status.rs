@@ -12,6 +12,7 @@ use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
+use crate::maintenance::Orders;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::site_tls::Shown;
 
@@ -19,6 +20,7 @@ use crate::site_tls::Shown;
 pub(super) struct Known<'a> {
     pub(super) facts: &'a Facts,
     pub(super) phase: Phase,
+    pub(super) maintenance: Orders,
     pub(super) reload: &'a ReloadReport,
     pub(super) pages: &'a PagesRead,
     pub(super) certificates: &'a [Shown],
@@ -26,7 +28,7 @@ pub(super) struct Known<'a> {
 
 /// `/status`: what operators look at first.
 pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
-    let Known { facts, phase, reload, pages, certificates } = known;
+    let Known { facts, phase, maintenance, reload, pages, certificates } = known;
     let answered = || round.reports.iter().flatten();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -35,6 +37,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
             Phase::Serving => "serving",
             Phase::Draining => "draining",
         },
+        "maintenance": maintenance.as_str(),
         "uptime_s": now.saturating_sub(facts.started),
         "directory": facts.directory,
         "listeners": facts.listeners,

@@ -10,6 +10,7 @@ mod edit;
 mod error;
 mod listeners;
 mod live_pages;
+mod maintenance;
 mod memory;
 mod notify;
 mod openings;

@@ -18,6 +18,7 @@ use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 use super::certificates::Certificates;
 use super::error::ServeError;
 use super::live_pages::LivePages;
+use super::maintenance::MaintenanceFile;
 use super::memory::Memory;
 use super::notify::{self, State};
 use super::post::{Post, endpoint};
@@ -66,6 +67,8 @@ pub(super) fn run(
     let mut memory = Memory::begin();
     let mut certificates = Certificates::of(&data, &mut post);
     pages.begin(&data, &mut post);
+    let mut maintenance = MaintenanceFile::default();
+    maintenance.look(&data, &mut post);
     notify::tell(State::Ready);
     loop {
         let due_in = pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
@@ -73,6 +76,7 @@ pub(super) fn run(
         watch.look(pages.sets());
         memory.look(&mut post);
         certificates.look(&data, &mut post);
+        maintenance.look(&data, &mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {

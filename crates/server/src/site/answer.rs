@@ -51,7 +51,7 @@ impl Site {
         let (path, query) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => {
-                let found = data.table.find(&route_request(request, path, query));
+                let found = data.table.find(&route_request(request, path, query, &data));
                 self.answer_found(path, found, (request, reply), context)
             }
             Err(error) => {
@@ -71,7 +71,7 @@ impl Site {
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let mut exchange = Exchange::new(request, reply, &found, AnswerPlace::default());
+        let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
         if matches!(answer, Answer::Wait | Answer::Part) {
             let place = exchange.place;
@@ -91,12 +91,12 @@ impl Site {
         if !kept.is_of(data) {
             let query = request.head.split_target().1;
             let place = kept.take_place();
-            let found = data.table.find(&route_request(request, kept.path(), query));
+            let found = data.table.find(&route_request(request, kept.path(), query, data));
             kept = Kept::new(kept.path(), found, place, data.generation);
         }
         let place = kept.take_place();
         let found = kept.route(data);
-        let mut exchange = Exchange::new(request, reply, &found, place);
+        let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
         let place = exchange.place;
         drop(found);
@@ -146,6 +146,9 @@ impl Site {
             let asked = Asked::by(found);
             return self.answer_with_page(page, asked, found, exchange, context);
         }
+        if self.is_maintained_for(exchange) {
+            return self.refuse_maintained(found, exchange, context);
+        }
         if !self.data.rulebook.is_empty()
             && let Some(answer) = client::answer(path, exchange)
         {
@@ -168,8 +171,11 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match &found.action {
-            Ok(RouteAction::Files { rules, .. }) => {
+            Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {
                 self.answer_below(rules, query, found, exchange, context)
+            }
+            Ok(RouteAction::Files { rules, tries, .. }) => {
+                self.answer_first((rules, tries), query, found, exchange, context)
             }
             Ok(RouteAction::Module(name)) => match self.module_at(name, context.id) {
                 Some(module) => {
@@ -181,6 +187,13 @@ impl Site {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, &found.location, exchange)
             }
+            Ok(RouteAction::Map(map)) => {
+                let query = query.and_then(|query| str::from_utf8(query).ok());
+                let row = map.rows.find(&found.path, query);
+                let status = row.and_then(|row| Status::from_code(row.status));
+                self.redirect(status.unwrap_or(Status::FOUND), &found.location, exchange)
+            }
+            Ok(RouteAction::Drop) => Answer::Drop,
             Ok(RouteAction::Respond(Respond { status, content_type, body })) => {
                 let status = Status::from_code(*status).unwrap_or(Status::OK);
                 answer_fixed(status, content_type, body.as_bytes(), exchange)
@@ -202,6 +215,9 @@ impl Site {
                 }
                 let status = Status::METHOD_NOT_ALLOWED;
                 self.refuse(status, &fields, found, exchange, context)
+            }
+            Err(Refusal::NoHost) => {
+                self.refuse(Status::BAD_REQUEST, &FieldList::new(), found, exchange, context)
             }
             Err(Refusal::RewriteLoop) => {
                 let status = Status::INTERNAL_SERVER_ERROR;

@@ -30,6 +30,7 @@ use super::orders::Programs;
 use super::packer::Packer;
 use super::state::Site;
 use super::waiting::Waiting;
+use crate::maintenance::Orders;
 use crate::message::{FoundFile, Message};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -55,6 +56,7 @@ impl Site {
             waiting: Waiting::default(),
             error_pages: ErrorPages::new(),
             root_of_rule: Vec::new(),
+            maintenance: Orders::default(),
             path: Vec::new(),
             unique,
             warmed: Vec::new(),
@@ -231,7 +233,7 @@ impl Application for Site {
     ) -> Answer {
         let answer = self.answer(request, reply, context);
         // An answer that was cut has ended too, and so has a request whose connection changes its protocol.
-        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade);
+        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade);
         if !self.uploads.is_empty() && is_over {
             self.uploads.finish(context.id);
         }

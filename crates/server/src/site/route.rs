@@ -27,6 +27,8 @@ pub(super) struct AnswerPlace {
     room: Option<Room>,
     page: Option<(SetIndex, usize)>,
     refusal: Option<Refusal>,
+    /// How many paths of `try` are known to have no file.
+    tried: usize,
 }
 
 /// How a request is refused.
@@ -45,6 +47,16 @@ impl AnswerPlace {
     /// This page begins to answer, and is the one that ends, whatever the path means in a later configuration.
     pub(super) fn begin_page(&mut self, page: (SetIndex, usize)) {
         self.page = Some(page);
+    }
+
+    /// That many paths of `try` are known to have no file.
+    pub(super) fn tried(&self) -> usize {
+        self.tried
+    }
+
+    /// One more path of `try` is known to have no file.
+    pub(super) fn has_tried_another(&mut self) {
+        self.tried += 1;
     }
 
     /// The page that has begun to answer.

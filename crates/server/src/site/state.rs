@@ -27,6 +27,7 @@ use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::limits;
+use crate::maintenance::Orders;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -47,6 +48,8 @@ pub struct Site {
     pub(super) error_pages: ErrorPages,
     /// The root of each rule, found once.
     pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
+    /// Whether the site is maintained.
+    pub(super) maintenance: Orders,
     /// The buffer for decoded paths.
     pub(super) path: Vec<u8>,
     pub(super) unique: u128,
