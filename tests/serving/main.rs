@@ -32,6 +32,7 @@ mod error_pages;
 mod files;
 mod foreign_tls;
 mod hostile;
+mod includes;
 mod listen;
 mod log;
 mod memory;

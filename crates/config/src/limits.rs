@@ -125,6 +125,10 @@ pub const APP_DIRECTORY: &str = "app";
 
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
 pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
+/// 256 files included by one configuration; with more it is refused.
+pub const INCLUDES_MAX: usize = 256;
+/// 8 MiB of all included files; a configuration with more is refused.
+pub const INCLUDED_SIZE_MAX: usize = 8 * 1024 * 1024;
 /// 50 problems of one configuration are printed; the last line counts the others.
 pub const PROBLEMS_MAX: usize = 50;
 /// 1,024 schedulers; a configuration that asks for more is refused.

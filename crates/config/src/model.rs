@@ -10,17 +10,19 @@ use std::time::Duration;
 use wire::network::Network;
 
 use super::{
-    Address, Admin, ChannelRules, ChannelSettings, Condition, DatabaseRules, FileSettings, Glob,
-    HostName, Https, Limits, Log, Maintenance, MapRule, Method, Pages, Place, SiteProcess,
-    StoreSettings, Target, Tls,
+    Address, Admin, ChannelRules, ChannelSettings, Condition, DatabaseRules, FileNames,
+    FileSettings, Glob, HostName, Https, Limits, Log, Maintenance, MapRule, Method, Pages,
+    PartFile, Place, SiteProcess, StoreSettings, Target, Tls,
 };
 use crate::limits;
 
 /// The whole configuration of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The name of the file it was read from, for messages.
-    pub file_name: String,
+    /// The names of the files it was read from, for messages.
+    pub files: FileNames,
+    /// The other files whose texts are part of it: included ones, and secrets.
+    pub parts: Vec<PartFile>,
     /// How many schedulers run; `None` for one per core this process may use.
     pub schedulers: Option<NonZeroUsize>,
     /// Whether each scheduler's thread is bound to one core.
@@ -79,7 +81,8 @@ impl Config {
     /// The defaults, with `root` for the default host.
     pub(super) fn defaults(file_name: &str, root: &Path) -> Self {
         Self {
-            file_name: file_name.to_owned(),
+            files: FileNames::of_main(file_name),
+            parts: Vec::new(),
             schedulers: None,
             pin: true,
             user: None,

@@ -101,6 +101,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "Assigns a new connection to the scheduler of the core that received it. Useful if the queues of the network device are bound to cores; otherwise the load becomes uneven.",
         },
         Key {
+            name: "include",
+            value: Value::Apart { takes: "path of a file, or a list of them" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Other files that are part of this configuration, at most 256: `\"conf.d/*.toml\"` are those in alphabetical order, and none is no mistake. See [several files](#several-files).",
+        },
+        Key {
             name: "root",
             value: Value::Own {
                 takes: "path of a directory",

@@ -17,7 +17,7 @@ use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be};
 use super::wording::shown;
-use super::{Address, Problems, field};
+use super::{Address, Problems, field, wildcard};
 use crate::route::{Circumstances, RouteRequest};
 
 /// One condition of a route.
@@ -197,25 +197,9 @@ impl Wanted {
         match self {
             Self::Present => values.next().is_some(),
             Self::Absent => values.next().is_none(),
-            Self::Value(pattern) => values.any(|value| fits(pattern, value.as_ref())),
+            Self::Value(pattern) => values.any(|value| wildcard::fits(pattern, value.as_ref())),
         }
     }
-}
-
-/// Whether a value fits a pattern, in which `*` stands for any characters.
-fn fits(pattern: &str, value: &[u8]) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return value == pattern.as_bytes() };
-    let Some(mut value) = value.strip_prefix(first.as_bytes()) else { return false };
-    let mut pieces = rest.split('*').peekable();
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return value.ends_with(piece.as_bytes());
-        }
-        // The first place is as good as a later one, because what follows can be anywhere behind it.
-        let Some(at) = memchr::memmem::find(value, piece.as_bytes()) else { return false };
-        value = value.get(at + piece.len()..).unwrap_or_default();
-    }
-    true
 }
 
 /// What it asks, for a sentence that begins "it needs".
@@ -242,31 +226,4 @@ impl fmt::Display for Condition {
 fn listed(values: &[impl fmt::Display]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     values.join(" or ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fits;
-
-    #[test]
-    fn a_star_stands_for_any_characters() {
-        for (pattern, value, expected) in [
-            ("a", "a", true),
-            ("a", "ab", false),
-            ("", "", true),
-            ("*", "", true),
-            ("*", "x", true),
-            ("a*", "abc", true),
-            ("*c", "abc", true),
-            ("a*c", "ac", true),
-            ("a*c", "a", false),
-            ("ab*ba", "aba", false),
-            ("*b*", "abc", true),
-            ("a*b*c", "axbxbxc", true),
-            ("a*b*c", "axc", false),
-            ("**", "x", true),
-        ] {
-            assert_eq!(fits(pattern, value.as_bytes()), expected, "{pattern} {value}");
-        }
-    }
 }

@@ -7,6 +7,8 @@ mod document;
 mod errors;
 #[path = "config/explain.rs"]
 mod explain;
+#[path = "config/includes.rs"]
+mod includes;
 #[path = "config/keys.rs"]
 mod keys;
 #[path = "config/maps.rs"]

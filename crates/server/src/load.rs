@@ -13,7 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use config::{
+    AccessLog, AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides,
+};
 use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
@@ -88,8 +90,8 @@ pub enum LoadError {
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
     Zone {
-        /// The configuration file.
-        file: String,
+        /// The files of the configuration.
+        files: FileNames,
         /// The zone.
         zone: UnknownZone,
     },
@@ -111,7 +113,7 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store or the access log is in a served directory and not hidden there, so clients could read all of it.
+    /// The store, the access log or a part of the configuration is in a served directory and not hidden there, so clients could read all of it.
     OwnServed {
         /// Which of them.
         what: &'static str,
@@ -172,7 +174,7 @@ impl fmt::Display for LoadError {
             Self::Config(errors) => errors.fmt(formatter),
             Self::Trust(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
-            Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
+            Self::Zone { files, zone } => write!(formatter, "{}: {zone}", files.at(zone.place)),
             Self::ChannelKeys(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
@@ -239,7 +241,7 @@ impl Source {
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)
-            .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
+            .map_err(|zone| LoadError::Zone { files: data.config.files.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
         data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
@@ -296,14 +298,16 @@ impl Source {
     }
 }
 
-/// Ensures that neither the store nor the access log is served.
+/// Ensures that neither the store, the access log nor a part of the configuration is served.
 fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     let log = match &data.config.log.access {
         AccessLog::File(path) => Some(path.as_path()),
         AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
     };
-    for (what, path) in [("store", data.config.store.path.as_deref()), ("access log", log)] {
-        let Some(path) = path else { continue };
+    let own = [("store", data.config.store.path.as_deref()), ("access log", log)];
+    let own = own.into_iter().filter_map(|(what, path)| Some((what, path?)));
+    let parts = data.config.parts.iter().map(|part| (part.what, part.path.as_path()));
+    for (what, path) in own.chain(parts) {
         let place = place_of(path);
         for (root, rules) in data.whole_roots().map(|(root, rules)| (&root.path, rules)) {
             let Ok(served) = root.canonicalize() else { continue };

@@ -43,10 +43,10 @@ fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
     if taker == HostId::DEFAULT {
         return;
     }
-    let line = table.host(taker).place.map_or(0, |place| place.line);
+    let line = table.host(taker).place.map_or_else(String::new, |place| table.files().line(place));
     problems.add(
         rule.place,
-        format!("requests for `{name}` go to the [[host]] in line {line}; put the route there"),
+        format!("requests for `{name}` go to the [[host]] in {line}; put the route there"),
     );
 }
 
@@ -65,12 +65,10 @@ fn check_reached(
         }
         let takes_all = earlier.takes_every_request();
         if takes_all && earlier.paths.cover(&rule.paths) {
-            let line = earlier.place.map_or(0, |place| place.line);
+            let line = earlier.place.map_or_else(String::new, |place| table.files().line(place));
             problems.add(
                 rule.place,
-                format!(
-                    "this route is never reached: the one in line {line} takes all its requests"
-                ),
+                format!("this route is never reached: the one in {line} takes all its requests"),
             );
             return;
         }

@@ -10,12 +10,12 @@ use wire::http::fields::FieldList;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, HostId, RuleId};
-use crate::{Config, ErrorPage, Header, Host, Https, Method, Place, Route, RouteAction};
+use crate::{Config, ErrorPage, FileNames, Header, Host, Https, Method, Place, Route, RouteAction};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug)]
 pub struct Table {
-    file_name: String,
+    files: FileNames,
     hosts: Hosts,
     tables: Vec<HostTable>,
     rules: Vec<Rule>,
@@ -43,7 +43,7 @@ impl Table {
     /// The table, before checks.
     pub(super) fn unchecked(config: &Config) -> Self {
         let mut table = Self {
-            file_name: config.file_name.clone(),
+            files: config.files.clone(),
             hosts: Hosts::default(),
             tables: Vec::with_capacity(config.hosts.len() + 1),
             rules: Vec::new(),
@@ -134,8 +134,8 @@ impl Table {
         self.rule(rule).and_then(|rule| rule.place)
     }
 
-    pub(super) fn file_name(&self) -> &str {
-        &self.file_name
+    pub(super) fn files(&self) -> &FileNames {
+        &self.files
     }
 
     pub(super) fn hosts(&self) -> &Hosts {

@@ -120,9 +120,9 @@ impl Story<'_> {
     fn say(&mut self, id: RuleId, what: impl FnOnce(&Rule, &Self) -> String) {
         self.next = RuleId(id.0 + 1);
         let Some(rule) = self.table.rule(id) else { return };
-        let place = rule.place.map(|place| format!("{place}")).unwrap_or_default();
+        let place = rule.place.map(|place| self.table.files().at(place)).unwrap_or_default();
         let what = what(rule, self);
-        let step = format!("{}:{place} {}: {what}", self.table.file_name(), subject(rule));
+        let step = format!("{place} {}: {what}", subject(rule));
         self.steps.push(step);
     }
 
@@ -130,7 +130,7 @@ impl Story<'_> {
         let name = String::from_utf8_lossy(host);
         let step = match (self.table.host(id).place, host.is_empty()) {
             (Some(place), _) => {
-                format!("host `{name}`: the [[host]] at {}:{place}", self.table.file_name())
+                format!("host `{name}`: the [[host]] at {}", self.table.files().at(place))
             }
             (None, true) => "no host is named: the default host".to_owned(),
             (None, false) => {

@@ -33,7 +33,7 @@ impl Table {
     /// Routes that can never match, and redirects and rewrites that certainly loop.
     pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
         let table = Self::unchecked(config);
-        let mut problems = Problems::new(&config.file_name, "");
+        let mut problems = Problems::new(config.files.clone(), "");
         check::all(&table, &mut problems);
         problems.finish(table)
     }

@@ -18,6 +18,13 @@ impl Table {
         Self::default()
             .file("/base/redirects.csv", "from,to,status\n/old,/new,301\n")
             .file("/base/countries.csv", "192.0.2.0/24,DE\n")
+            .file("/base/conf.d/.hidden.toml", "nothing of it is read")
+    }
+
+    /// The same with this variable.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
     }
 
     /// The same with another file.

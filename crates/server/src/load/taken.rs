@@ -109,14 +109,14 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
 fn served_by(root: &Path, config: &Config) -> String {
     for host in std::iter::once(&config.default_host).chain(&config.hosts) {
         if host.files.root == root {
-            let of_host = |place| format!("the [[host]] at {}:{place}", config.file_name);
+            let of_host = |place| format!("the [[host]] at {}", config.files.at(place));
             return host.place.map_or("the default host".to_owned(), of_host);
         }
         let route = host.routes.iter().find(
             |route| matches!(&route.action, RouteAction::Files { rules, .. } if rules.root == root),
         );
         if let Some(route) = route {
-            return format!("the [[route]] at {}:{}", config.file_name, route.place);
+            return format!("the [[route]] at {}", config.files.at(route.place));
         }
     }
     "the configuration".to_owned()
