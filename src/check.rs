@@ -9,6 +9,7 @@ use server::site_data::SiteData;
 
 use crate::Failure;
 use crate::flags;
+use crate::migration;
 use crate::output;
 
 /// Definitions of the page functions, for the Lua language server.
@@ -21,6 +22,12 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     }
     if flags.defaults {
         return output::print(&config::defaults());
+    }
+    if let Some(file) = &flags.from_nginx {
+        return migration::print(file, migrate::from_nginx);
+    }
+    if let Some(file) = &flags.from_caddy {
+        return migration::print(file, migrate::from_caddy);
     }
     let source = Source {
         directory: flags.source.directory.clone(),

@@ -61,6 +61,8 @@ const CHECK_EXAMPLES: &str = "Examples:
   velodrome check site --explain /a --host example.org --method POST
   velodrome check site --explain '/a?b=1' --header 'X-Beta: yes' --address 192.0.2.7 --https
   velodrome check --defaults > velodrome.toml   every setting with its documentation, all commented out
+  velodrome check --from-nginx /etc/nginx/nginx.conf > velodrome.toml
+  velodrome check --from-caddy /etc/caddy/Caddyfile > velodrome.toml
   velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
 Exit status: 0 valid, 1 invalid, 2 wrong usage.";
@@ -152,6 +154,12 @@ pub(crate) struct Check {
     /// Print a velodrome.toml with every setting, its documentation and its default, all commented out.
     #[arg(long, conflicts_with_all = ["explain", "definitions"])]
     pub(crate) defaults: bool,
+    /// Print the configuration that does the same as this nginx.conf.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["explain", "definitions", "defaults"])]
+    pub(crate) from_nginx: Option<PathBuf>,
+    /// Print the configuration that does the same as this Caddyfile.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["explain", "definitions", "defaults", "from_nginx"])]
+    pub(crate) from_caddy: Option<PathBuf>,
     /// Print the definitions of what pages may use, for the Lua language server of an editor.
     #[arg(long, conflicts_with = "explain")]
     pub(crate) definitions: bool,

@@ -38,6 +38,7 @@ mod log;
 mod memory;
 mod module_applications;
 mod modules_document;
+mod moving;
 mod odd_bytes;
 mod open_redirects;
 mod own_directories;

@@ -2,7 +2,7 @@
 //!
 //! Owns which of them are read, each once. Never knows their form.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ahash::HashMap;
@@ -44,6 +44,19 @@ pub(super) fn load(
     }
 }
 
+impl Config {
+    /// The files that a reload reads again, besides the main one: included ones, secrets, maps and countries.
+    pub fn outside_files(&self) -> impl Iterator<Item = &Path> {
+        let routes = std::iter::once(&self.default_host).chain(&self.hosts);
+        let maps = routes.flat_map(|host| &host.routes).filter_map(|route| match &route.action {
+            RouteAction::Map(map) => Some(map.file.as_path()),
+            _ => None,
+        });
+        let parts = self.parts.iter().map(|part| part.path.as_path());
+        parts.chain(self.countries.as_deref()).chain(maps)
+    }
+}
+
 /// The file of countries. `None`: there is none.
 fn countries(
     top: &Section<'_>,
@@ -78,7 +91,7 @@ fn give_countries(route: &mut Route, countries: Option<&Arc<Countries>>, problem
     }
 }
 
-fn text_of(outside: &dyn Outside, file: &std::path::Path) -> Result<String, Vec<String>> {
+fn text_of(outside: &dyn Outside, file: &Path) -> Result<String, Vec<String>> {
     let text = outside.text(file).map_err(|why| vec![why])?;
     if text.len() > MAP_SIZE_MAX {
         return Err(vec![format!("it is longer than {MAP_SIZE_MAX} bytes")]);

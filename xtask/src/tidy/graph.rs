@@ -80,6 +80,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
     // Networks as they are written, and bounds of heads.
+    // `velodrome check` prints the configuration of another server as ours, which `config` has found valid.
+    ("velodrome", "velodrome-migrate", Use::Always),
+    ("velodrome-migrate", "velodrome-config", Use::Always),
     ("velodrome-config", "velodrome-wire", Use::Always),
     // What pages can read as JSON is compared with what the server takes.
     ("velodrome-script", "velodrome-wire", Use::TestsOnly),

@@ -175,6 +175,9 @@ pub(super) fn of(
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
+    for path in data.config.outside_files() {
+        openings.read.extend(directories_of(path));
+    }
     for file in site_tls::files_of(&data.config) {
         openings.read.extend(directories_of(file));
     }

@@ -90,7 +90,8 @@ impl Site {
     ) -> Answer {
         if !kept.is_of(data) {
             let query = request.head.split_target().1;
-            let place = kept.take_place();
+            let mut place = kept.take_place();
+            place.try_again();
             let found = data.table.find(&route_request(request, kept.path(), query, data));
             kept = Kept::new(kept.path(), found, place, data.generation);
         }

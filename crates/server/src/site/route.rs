@@ -54,6 +54,11 @@ impl AnswerPlace {
         self.tried
     }
 
+    /// In another configuration all paths of `try` are looked at again.
+    pub(super) fn try_again(&mut self) {
+        self.tried = 0;
+    }
+
     /// One more path of `try` is known to have no file.
     pub(super) fn has_tried_another(&mut self) {
         self.tried += 1;
