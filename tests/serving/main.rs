@@ -43,6 +43,7 @@ mod own_directories;
 mod pages;
 mod pages_document;
 mod process_names;
+mod proxies;
 mod reload;
 mod requirements;
 mod routes;

@@ -33,6 +33,7 @@ mod overrides;
 mod page_choices;
 mod page_name;
 mod pages;
+mod peers;
 mod printed;
 mod problem;
 mod processes;

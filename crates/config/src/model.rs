@@ -7,7 +7,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wire::network::Network;
+use wire::http::forwarded::ForwardingField;
+use wire::network::{Network, Peers};
 
 use super::{
     Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Https, Limits,
@@ -42,6 +43,10 @@ pub struct Config {
     pub default_host: Host,
     /// The virtual hosts in the order of the file.
     pub hosts: Vec<Host>,
+    /// The proxies that are trusted to tell who their clients are.
+    pub trusted_proxies: Vec<Peers>,
+    /// The fields that count of what they tell.
+    pub trusted_fields: Vec<ForwardingField>,
     /// Fields added to every answer of every host.
     pub headers: Vec<Header>,
     /// The memory held for file content.
@@ -86,6 +91,8 @@ impl Config {
             listeners: vec![Listener::default()],
             default_host: Host::of_files(FileSettings::of_root(root)),
             hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            trusted_fields: ForwardingField::ALL.to_vec(),
             headers: Vec::new(),
             file_cache: FileCache::default(),
             media_types: Vec::new(),

@@ -5,16 +5,28 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use wire::http::forwarded::ForwardingField;
+
 use super::choice::choice;
 use super::host::{HSTS, REDIRECT_TO_HTTPS};
 use super::item::Item;
-use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
+use super::key::{
+    Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text, show_texts,
+};
+use super::peers;
 use super::value::{boolean, path, whole, word};
 use super::{Config, DescriptorTables, Steering};
 use crate::limits::{BUSY_POLL_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
     [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
+
+const FORWARDING_FIELDS: [(&str, ForwardingField); 4] = [
+    (ForwardingField::Forwarded.name(), ForwardingField::Forwarded),
+    (ForwardingField::For.name(), ForwardingField::For),
+    (ForwardingField::Proto.name(), ForwardingField::Proto),
+    (ForwardingField::Host.name(), ForwardingField::Host),
+];
 
 pub(super) static TOP: SectionKeys = SectionKeys {
     name: "",
@@ -99,6 +111,37 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Restart,
             text: "Assigns a new connection to the scheduler of the core that received it. Useful if the queues of the network device are bound to cores; otherwise the load becomes uneven.",
+        },
+        Key {
+            name: "trusted_proxies",
+            value: Value::Own {
+                takes: "list of networks, and `\"unix\"`",
+                read: |config, item, reading| {
+                    config.trusted_proxies = item.list(reading.problems, peers::read)?;
+                    Ok(())
+                },
+                show: |config| Some(show_texts(&config.trusted_proxies)),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The proxies in front of this server, which say who their clients are: see [behind a proxy](proxies.md). `\"unix\"` means those that connect to a Unix socket. The fields `Forwarded`, `X-Forwarded-*` and `X-Real-IP` of all other clients are removed.",
+        },
+        Key {
+            name: "trusted_fields",
+            value: Value::Own {
+                takes: "list of `\"forwarded\"`, `\"x-forwarded-for\"`, `\"x-forwarded-proto\"` and `\"x-forwarded-host\"`",
+                read: |config, item, reading| {
+                    config.trusted_fields =
+                        item.list(reading.problems, |item| choice(item, &FORWARDING_FIELDS))?;
+                    Ok(())
+                },
+                show: |config| {
+                    Some(show_texts(config.trusted_fields.iter().map(|field| field.name())))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The fields that these proxies set. Name only those: most proxies pass on the others as a stranger sent them. Fields that are left out of the list are removed from their requests, too.",
         },
         Key {
             name: "root",

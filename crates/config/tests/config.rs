@@ -3,6 +3,8 @@
 
 #[path = "config/document.rs"]
 mod document;
+#[path = "config/edge.rs"]
+mod edge;
 #[path = "config/errors.rs"]
 mod errors;
 #[path = "config/explain.rs"]

@@ -87,7 +87,7 @@ impl CutShort {
     pub(super) fn log(&self, log: &mut AccessLog, now: Now) {
         let (head, peer) = (self.head.request(), self.peer);
         let listener = ListenerIndex(0);
-        let request = Request { head: &head, body: &[], peer, listener, secured: None };
+        let request = Request { head: &head, body: &[], peer, via: None, listener, secured: None };
         log.write(&AccessLine::of(&request, self.begun.status, self.begun.body_bytes, now));
     }
 }

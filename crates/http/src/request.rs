@@ -8,6 +8,7 @@ use sys::socket::Peer;
 use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
+use wire::http::url::Scheme;
 
 /// One request: head, whole body, and sender.
 ///
@@ -32,15 +33,24 @@ pub struct Request<'a> {
     pub head: &'a head::Request<'a, 'a>,
     /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
-    /// The sender, taken from a PROXY header if the listener requires one.
+    /// The client: taken from a PROXY header if the listener requires one, and from the fields of trusted proxies.
     pub peer: Peer,
+    /// The trusted proxy that has told of the client, if one has: then the other end of the connection is that proxy.
+    pub via: Option<Peer>,
     /// The listener through which it came.
     pub listener: ListenerIndex,
-    /// What the encrypting transport of its connection agreed on; `None`: the connection is plain.
+    /// What the encrypting transport of its connection agreed on with the client; `None`: the connection is plain, or
+    /// its other end is a trusted proxy. Whether the client used encryption says [`scheme`](Self::scheme).
     pub secured: Option<&'a Rc<Agreed>>,
 }
 
 impl<'a> Request<'a> {
+    /// Whether the client used encryption, towards this server or towards the first trusted proxy.
+    #[inline]
+    pub fn scheme(&self) -> Scheme {
+        self.head.scheme
+    }
+
     /// The method.
     #[inline]
     pub fn method(&self) -> Method {

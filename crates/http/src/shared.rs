@@ -29,6 +29,8 @@ pub struct Http<A> {
     pub(super) stats: HttpStats,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// The same for the fields that stay of a head, if some are left out.
+    slots_that_stay: Option<Box<FieldSlots>>,
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the application was asked.
     pub(super) last: ProcessId,
     /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an outcome.
@@ -39,6 +41,8 @@ pub struct Http<A> {
     pub(super) taken: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
+    /// When more may be said of malformed fields of trusted proxies.
+    pub(super) complain_again_ns: u64,
 }
 
 impl<A> Http<A> {
@@ -51,11 +55,13 @@ impl<A> Http<A> {
             log,
             stats: HttpStats::default(),
             slots: None,
+            slots_that_stay: None,
             last: ProcessId::from_bits(0),
             begun: None,
             kept: None,
             taken: Vec::new(),
             cut_short: Vec::new(),
+            complain_again_ns: 0,
         }
     }
 
@@ -81,6 +87,15 @@ impl<A> Http<A> {
 
     pub(super) fn return_slots(&mut self, slots: Box<FieldSlots>) {
         self.slots = Some(slots);
+    }
+
+    /// Room for the fields that stay of a head.
+    pub(super) fn lend_slots_that_stay(&mut self) -> Box<FieldSlots> {
+        self.slots_that_stay.take().unwrap_or_default()
+    }
+
+    pub(super) fn return_slots_that_stay(&mut self, slots: Box<FieldSlots>) {
+        self.slots_that_stay = Some(slots);
     }
 
     pub(super) fn stats_mut(&mut self) -> &mut HttpStats {

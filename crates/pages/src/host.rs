@@ -113,7 +113,7 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
-            Part::Scheme => answer.text(scheme_of(request.secured)),
+            Part::Scheme => answer.text(scheme_of(request.scheme())),
             Part::Tls => secured::tell(request.secured, answer),
             // Only a module that is asked about a channel sees these (`asking`).
             Part::Channel | Part::Message | Part::Claims => {}

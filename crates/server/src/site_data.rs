@@ -16,7 +16,7 @@ use files::rules::{
     RootIndex,
 };
 use http::limits::ANSWER_DEADLINE;
-use http::{ListenerRules, Settings};
+use http::{ListenerRules, Settings, TrustedProxies};
 use pages::fetch::Trust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 
@@ -275,6 +275,10 @@ fn settings_of(config: &Config) -> Settings {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
             })
             .collect(),
+        trusted: TrustedProxies {
+            peers: config.trusted_proxies.clone().into(),
+            fields: config.trusted_fields.clone().into(),
+        },
     }
 }
 

@@ -32,6 +32,7 @@ use intake::Intaken;
 pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
+    via: Option<Peer>,
     listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
     head: KeptHead,
@@ -86,6 +87,7 @@ impl Exchange {
         Self {
             process: context.id,
             peer: request.peer,
+            via: request.via,
             listener: request.listener,
             secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
@@ -118,9 +120,10 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let head = self.head.request();
-        let (peer, listener) = (self.peer, self.listener);
+        let (peer, via, listener) = (self.peer, self.via, self.listener);
         let secured = self.secured.as_ref();
-        let request = Request { head: &head, body: self.body.kept(), peer, listener, secured };
+        let body = self.body.kept();
+        let request = Request { head: &head, body, peer, via, listener, secured };
         let asked = Asked::new(request, self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {

@@ -93,6 +93,7 @@ impl Connections {
             && !self.http.expects_proxy_header(listener)
             // Programs of this machine, such as a proxy, come for many clients.
             && !peer.address.is_loopback()
+            && !self.http.settings().trusted.contain(peer.address)
             && !self.handshakes.may_begin(peer.address)
     }
 

@@ -5,7 +5,7 @@
 use config::RouteAction;
 use config::route::{Found, RouteRequest};
 use files::policy;
-use http::{FieldList, Fields, Reply, Request};
+use http::{FieldList, Fields, Reply, Request, Scheme};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::route::AnswerPlace;
@@ -80,7 +80,7 @@ impl<'a, 'r> Exchange<'a, 'r> {
     ) -> Self {
         let (headers, cache_control) = (found.headers, found.cache_control);
         let secure_fields =
-            if request.secured.is_some() { &found.https.fields } else { &NO_FIELDS };
+            if request.scheme() == Scheme::Https { &found.https.fields } else { &NO_FIELDS };
         Self { request, reply, headers, secure_fields, cache_control, place }
     }
 

@@ -3,7 +3,7 @@
 //! Owns which requests are redirected, and where to. Never looks at an encrypted connection.
 
 use config::route::Found;
-use http::Answer;
+use http::{Answer, Scheme};
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
@@ -24,7 +24,7 @@ impl Site {
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
-        if !found.https.redirect || exchange.request.secured.is_some() {
+        if !found.https.redirect || exchange.request.scheme() == Scheme::Https {
             return None;
         }
         if path.starts_with(CHALLENGES) || exchange.reply.is_begun() {
@@ -34,6 +34,8 @@ impl Site {
         let host = host_without_port(exchange.request.host()?);
         let target = str::from_utf8(exchange.request.target()).ok()?;
         let location = match self.data.tls.https_port() {
+            // The port of a proxy is not known here.
+            _ if exchange.request.via.is_some() => format!("https://{host}{target}"),
             None | Some(DEFAULT_PORT) => format!("https://{host}{target}"),
             Some(port) => format!("https://{host}:{port}{target}"),
         };
