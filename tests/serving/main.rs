@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod access;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]
@@ -32,6 +33,7 @@ mod error_pages;
 mod files;
 mod foreign_tls;
 mod hostile;
+mod limits;
 mod listen;
 mod log;
 mod memory;

@@ -10,8 +10,17 @@ use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
 use super::section::Section;
 use super::value::{cannot_be, path, word};
 use super::wording::shown;
-use super::{CacheRule, Config, FileSettings, MediaType, Problems};
+use super::{CacheRule, Config, FileSettings, Problems};
 use crate::limits::GLOB_SIZE_MAX;
+
+/// The media type of an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MediaType {
+    /// The extension in lower case, without its dot.
+    pub extension: String,
+    /// The value of Content-Type.
+    pub value: String,
+}
 
 static SHARED: &[Key] = &[
     Key {

@@ -3,6 +3,7 @@
 //! Owns the order of the sections and the search for the intended key. Each section's rows are in
 //! its file.
 
+use super::access::ACCESS;
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
@@ -14,13 +15,14 @@ use super::log::{ADMIN, LOG};
 use super::pages::PAGES;
 use super::problem::{Rank, SettingPlace};
 use super::processes::PROCESS;
+use super::quotas::QUOTA;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 20] = [
+pub static SECTIONS: [&SectionKeys; 22] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -30,6 +32,8 @@ pub static SECTIONS: [&SectionKeys; 20] = [
     &REDIRECT,
     &REWRITE,
     &RESPOND,
+    &ACCESS,
+    &QUOTA,
     &FILES,
     &CACHE_CONTROL,
     &PAGES,

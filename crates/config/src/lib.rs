@@ -7,6 +7,7 @@
 //! Used by `velodrome serve`, `velodrome check` and reloads. [`route`] compiles the result. Knows
 //! no runtime, no page and no protocol: other crates decide what a key does.
 
+mod access;
 mod address;
 mod channel_settings;
 mod channels;
@@ -38,6 +39,7 @@ mod printed;
 mod problem;
 mod processes;
 mod quantity;
+mod quotas;
 mod read;
 mod request_path;
 mod restart;
@@ -51,20 +53,22 @@ mod top_keys;
 mod value;
 mod wording;
 
+pub use access::{AccessRule, Admission, Clients, Names, Users};
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
 pub use encryption::{CertificateFiles, Certificates, ClientCertificates, Https, Tls};
 pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
+pub use files::MediaType;
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use key::{Change, Key, SectionKeys};
 pub use keys::SECTIONS;
 pub use limit_keys::Limits;
-pub use log::{AccessLog, Admin, Log, LogLevel};
+pub use log::{AccessLog, Admin, Log, LogLevel, LogMessages, Logging};
 pub use model::{
     AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
+    FileCache, FileSettings, Header, Host, Listener, Matcher, Protocol, Respond, Route,
     RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
@@ -76,6 +80,7 @@ pub use printed::{defaults, table};
 pub use problem::{ConfigErrors, Place, Problem};
 pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
+pub use quotas::{Measure, Quota, QuotaKey, Rate};
 pub use restart::needs_restart;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};

@@ -243,3 +243,18 @@ pub const STORE_DATABASES: usize = 48;
 
 /// Bytes of the name of a database. Beyond: the configuration is refused.
 pub const STORE_NAME_SIZE: usize = 64;
+
+/// 64 `[[limit]]`; more are refused, because each request is compared with all of them.
+pub const QUOTAS_MAX: usize = 64;
+/// 64 bytes for the name of a `[[limit]]`; a longer one is refused.
+pub const QUOTA_NAME_SIZE: usize = 64;
+/// 10 s that a `[[limit]]` may delay a request; more is refused, because a client waits no longer.
+pub const QUOTA_DELAY_MAX: Duration = Duration::from_secs(10);
+/// 2^50 units of a rate or a burst; more is refused, because it limits nothing.
+pub const QUOTA_UNITS_MAX: u64 = 1 << 50;
+/// 1,000,000 open requests of one key; more is refused.
+pub const QUOTA_OPEN_MAX: u64 = 1_000_000;
+/// 131,072 keys of all `[[limit]]`; beyond that the least used of four is forgotten.
+pub const QUOTA_KEYS: u64 = 1 << 17;
+/// 1,048,576 keys are the most that can be set.
+pub const QUOTA_KEYS_MAX: u64 = 1 << 20;

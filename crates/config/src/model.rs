@@ -7,12 +7,15 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wire::http::forwarded::ForwardingField;
-use wire::network::{Network, Peers};
+use wire::{
+    http::forwarded::ForwardingField,
+    network::{Network, Peers},
+};
 
 use super::{
-    Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Https, Limits,
-    Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
+    AccessRule, Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName,
+    Https, Limits, Log, Logging, MediaType, Method, Pages, Place, Quota, SiteProcess,
+    StoreSettings, Target, Tls,
 };
 use crate::limits;
 
@@ -67,6 +70,8 @@ pub struct Config {
     pub databases: Vec<DatabaseRules>,
     /// Background processes.
     pub processes: Vec<SiteProcess>,
+    /// What each client may use.
+    pub quotas: Vec<Quota>,
     /// Limits and deadlines of requests and connections.
     pub limits: Limits,
     /// The logs: their contents, form and destination.
@@ -106,6 +111,7 @@ impl Config {
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),
+            quotas: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -209,6 +215,8 @@ pub struct Host {
     pub error_pages: Vec<ErrorPage>,
     /// How its clients come to encrypted connections, and stay there.
     pub https: Https,
+    /// Who may send requests, if that differs from the top level; for the default host it is that of the top level.
+    pub access: Option<Vec<AccessRule>>,
 }
 
 impl Host {
@@ -222,6 +230,7 @@ impl Host {
             headers: Vec::new(),
             error_pages: Vec::new(),
             https: Https::default(),
+            access: None,
         }
     }
 }
@@ -245,6 +254,10 @@ pub struct Route {
     pub body_size: Option<u64>,
     /// The Cache-Control of its answers.
     pub cache_control: Option<String>,
+    /// Who may send requests, if that differs from the host.
+    pub access: Option<Vec<AccessRule>>,
+    /// Whether its requests are in the access log.
+    pub log: Logging,
 }
 
 /// The paths a route matches. Paths are decoded and normalised.
@@ -366,15 +379,6 @@ impl Default for FileCache {
     fn default() -> Self {
         Self { size: limits::CACHE_SIZE, file_size: limits::CACHE_FILE_SIZE }
     }
-}
-
-/// The media type of an extension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MediaType {
-    /// The extension in lower case, without its dot.
-    pub extension: String,
-    /// The value of Content-Type.
-    pub value: String,
 }
 
 /// A field added to answers. Name and value contain no CR, LF, NUL or other control character.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use super::access;
 use super::channel_settings::CHANNELS;
 use super::channels;
 use super::files::{self, FILES};
@@ -16,6 +17,7 @@ use super::log::{ADMIN, LOG};
 use super::named_modules;
 use super::pages::{self, PAGES};
 use super::processes;
+use super::quotas;
 use super::section::Section;
 use super::store::{self, STORE};
 use super::top_keys::TOP;
@@ -84,6 +86,7 @@ fn read_top(
     config.databases =
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
+    config.quotas = quotas::read_all(top, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     config.headers = field::headers(top, problems);
@@ -92,6 +95,7 @@ fn read_top(
     config.hosts = host::read_all(top, &config.default_host, base, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
     named_modules::check(&mut config, problems);
+    access::check(&config, problems);
     config
 }
 

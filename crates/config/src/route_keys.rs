@@ -2,6 +2,7 @@
 //!
 //! Owns the rows. `routes` reads them, because the meaning of one depends on others.
 
+use super::access::ACCESS_OF_PART;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 
 static SHARED: &[Key] = &[
@@ -95,6 +96,14 @@ static SHARED: &[Key] = &[
         absent: Absent::Words("none"),
         change: Change::Reload,
         text: "The Cache-Control of the answers. For files it takes precedence over `[[files.cache_control]]`. Neither applies to pages, which set their own.",
+    },
+    ACCESS_OF_PART,
+    Key {
+        name: "log",
+        value: Value::Apart { takes: "true or false" },
+        absent: Absent::Words("`true`"),
+        change: Change::Reload,
+        text: "Whether requests are in the access log.",
     },
 ];
 

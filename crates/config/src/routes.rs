@@ -8,10 +8,10 @@ use std::path::Path;
 use super::choice::choice;
 use super::item::Item;
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, module_name, size, text, whole};
+use super::value::{boolean, borrowed_text, cannot_be, module_name, size, text, whole};
 use super::{
-    CacheRule, FileSettings, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
-    Target, field, files, host_name, json, request_path, route_keys,
+    CacheRule, FileSettings, Glob, Header, Logging, Matcher, Method, Problems, Respond, Route,
+    RouteAction, Target, access, field, files, host_name, json, request_path, route_keys,
 };
 use crate::limits::WILDCARDS_MAX;
 
@@ -64,6 +64,11 @@ fn read(
     let headers: Vec<Header> = field::headers(section, problems);
     let body_size = section.read("body_size", problems, size);
     let mut cache_control = section.read("cache_control", problems, field::cache_control);
+    let access = access::read(section, base, problems);
+    let log = match section.read("log", problems, boolean) {
+        Some(false) => Logging::Off,
+        Some(true) | None => Logging::On,
+    };
     let mut action = action?;
     if let RouteAction::Files { rules, .. } = &mut action {
         rules.cache_control.splice(0..0, cache_control.take().map(CacheRule::of_all));
@@ -77,6 +82,8 @@ fn read(
         headers,
         body_size,
         cache_control,
+        access,
+        log,
     })
 }
 
@@ -185,7 +192,7 @@ fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> O
 
 /// A rewrite gives no answer, so keys about answers would have no effect.
 fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
-    for key in ["headers", "body_size", "cache_control"] {
+    for key in ["headers", "body_size", "cache_control", "access", "log"] {
         if let Some(item) = section.item(key) {
             problems.at(
                 item.key_offset,

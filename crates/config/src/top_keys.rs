@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wire::http::forwarded::ForwardingField;
 
+use super::access::ACCESS_OF_TOP;
 use super::choice::choice;
 use super::host::{HSTS, REDIRECT_TO_HTTPS};
 use super::item::Item;
@@ -194,6 +195,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
         },
         REDIRECT_TO_HTTPS,
         HSTS,
+        ACCESS_OF_TOP,
+        Key {
+            name: "limit",
+            value: Value::Section { takes: "sections `[[limit]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "How often, how much and how many at once each client may.",
+        },
         Key {
             name: "files",
             value: Value::Section { takes: "section `[files]`" },

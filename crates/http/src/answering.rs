@@ -59,7 +59,13 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> BodyPolicy {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.body_policy(request, &mut context)
     }
 
@@ -69,7 +75,13 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.begin_body(request, &mut context)
     }
 
@@ -85,7 +97,13 @@ impl<A: Application> Http<A> {
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.on_body(piece, &mut context)
     }
 
@@ -126,8 +144,16 @@ impl<A: Application> Http<A> {
             None => self.encoder_of(asked, context),
         };
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
-        let mut answer_context =
-            AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut answer_context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
+        if self.log.is_some() {
+            answer_context.notes.clear_for_line();
+        }
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
         match answer {
             Answer::Wait => {
@@ -135,8 +161,9 @@ impl<A: Application> Http<A> {
                 return Next::Park;
             }
             Answer::Part => {
-                if let Some(begun) = reply.begun() {
-                    self.begun = Some(begun);
+                if let Some(new) = reply.begun() {
+                    let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
+                    self.begun = Some(new.since(first_ns));
                     return Next::Park;
                 }
             }
@@ -155,8 +182,12 @@ impl<A: Application> Http<A> {
         self.stats.count(status);
         self.drop_kept();
         if let Some(log) = &mut self.log {
-            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-            log.write(&AccessLine::of(request, status, body_bytes, context.now));
+            let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
+            let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
+            if !self.notes.is_omitted() {
+                let times = (first_ns, context.now);
+                log.write(&AccessLine::of(request, (status, sent), times, &self.notes));
+            }
         }
         match answer {
             Answer::Cut if was_silent => Next::Finish,
@@ -222,7 +253,8 @@ impl<A: Application> Http<A> {
         for cut in std::mem::take(&mut self.cut_short) {
             self.stats.count(cut.status());
             if let Some(log) = &mut self.log {
-                cut.log(log, context.now);
+                self.notes.clear_for_line();
+                cut.log(log, context.now, &self.notes);
             }
         }
     }
@@ -249,7 +281,9 @@ impl<A: Application> Http<A> {
         reply.body(&body);
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            log.write(&AccessLine::of_refused(peer, seen, status, body_bytes, context.now));
+            self.notes.clear_for_line();
+            let sent = (status, body_bytes);
+            log.write(&AccessLine::of_refused(peer, seen, sent, context.now, &self.notes));
         }
         self.parts.return_body(body);
     }

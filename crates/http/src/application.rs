@@ -12,6 +12,7 @@ use runtime::service::{Context, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::notes::Notes;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
@@ -322,6 +323,8 @@ pub struct AnswerContext<'a, M> {
     pub now: Now,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
+    /// What the access log is told of the request.
+    pub notes: &'a mut Notes,
     kept: &'a mut Option<Box<dyn Any>>,
 }
 
@@ -332,9 +335,10 @@ impl<'a, M> AnswerContext<'a, M> {
         id: ProcessId,
         now: Now,
         mail: &'a mut Mailbox<M>,
+        notes: &'a mut Notes,
         kept: &'a mut Option<Box<dyn Any>>,
     ) -> Self {
-        Self { id, now, mail, kept }
+        Self { id, now, mail, notes, kept }
     }
 
     /// Keeps a value with the request until the application is asked about it again. It is dropped once the

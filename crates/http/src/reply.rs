@@ -364,7 +364,7 @@ impl<'a> Reply<'a> {
 
     /// Body bytes so far.
     #[inline]
-    pub(super) fn body_bytes(&self) -> u64 {
+    pub fn body_bytes(&self) -> u64 {
         self.body_bytes
     }
 

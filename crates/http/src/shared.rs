@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use runtime::clock::Now;
 use runtime::service::ListenerIndex;
 use runtime::slots::ProcessId;
 use wire::http::head::FieldSlots;
@@ -14,6 +15,8 @@ use wire::network::Network;
 use super::begun::{Begun, CutShort};
 use super::encoder::ReplyParts;
 use super::log::AccessLog;
+use super::notes::Notes;
+use super::request::Begin;
 use super::settings::Settings;
 use super::stats::HttpStats;
 
@@ -41,6 +44,11 @@ pub struct Http<A> {
     pub(super) taken: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
+    /// What the application tells the log of the request that it answers.
+    pub(super) notes: Notes,
+    /// The number of this service, and that of its next request.
+    pub(super) service: u64,
+    pub(super) serial: u64,
     /// When more may be said of malformed fields of trusted proxies.
     pub(super) complain_again_ns: u64,
 }
@@ -61,6 +69,9 @@ impl<A> Http<A> {
             kept: None,
             taken: Vec::new(),
             cut_short: Vec::new(),
+            notes: Notes::default(),
+            service: 0,
+            serial: 0,
             complain_again_ns: 0,
         }
     }
@@ -78,6 +89,18 @@ impl<A> Http<A> {
     /// The counters.
     pub fn stats(&self) -> &HttpStats {
         &self.stats
+    }
+
+    /// Sets the number by which the names of its requests differ from those of other services.
+    pub fn set_number(&mut self, number: u64) {
+        self.service = number;
+    }
+
+    /// A request begins.
+    #[inline(always)]
+    pub(super) fn begin_request(&mut self, now: Now) -> Begin {
+        self.serial += 1;
+        Begin { service: self.service, serial: self.serial, began_ns: now.monotonic_ns }
     }
 
     /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than parsing.

@@ -76,7 +76,7 @@ impl Stream {
             return Next::Abort;
         };
         let head = opening.head.request();
-        if !head.fields.iter().any(|(name, _)| forwarded::is_one(name)) {
+        if !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
             let sender = Sender::itself(opening.peer);
             return self.begin_of(&opening, (&head, sender), http, context);
         }
@@ -105,7 +105,8 @@ impl Stream {
         // What a proxy shows is nothing that its client has shown.
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;
-        let request = Request { head, body: &[], peer, via, listener, secured };
+        let begin = http.begin_request(context.now);
+        let request = Request { head, body: &[], peer, via, begin, listener, secured };
         let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,

@@ -138,6 +138,8 @@ impl Host for AskHost<'_> {
             Part::Peer => answer.text(request.peer.to_string().as_bytes()),
             Part::Scheme => answer.text(scheme_of(request.scheme)),
             Part::Tls => secured::tell(request.secured.as_ref(), answer),
+            // Who has subscribed says the token: `request.claims`.
+            Part::User | Part::Id => {}
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {
                 if let Some(claims) = self.claims {

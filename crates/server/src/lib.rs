@@ -5,6 +5,7 @@
 //! on the runtime's schedulers. A handler never blocks a turn; its only system calls are those of
 //! the file lookup.
 
+pub mod access;
 pub mod admin;
 mod channel_keys;
 mod channel_rules;
@@ -17,6 +18,7 @@ pub mod load;
 pub mod log_writer;
 pub mod message;
 mod origin;
+mod password_helper;
 pub mod record_json;
 mod resp_pace;
 mod resp_stats;

@@ -20,6 +20,7 @@ use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
 use self::taken::Taken;
+use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
@@ -94,6 +95,8 @@ pub enum LoadError {
     },
     /// A key file of channels cannot be used.
     ChannelKeys(KeysError),
+    /// A file of users cannot be used.
+    Users(UsersError),
     /// A root is inside the directory of app modules.
     RootInApp {
         /// The root.
@@ -173,6 +176,7 @@ impl fmt::Display for LoadError {
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
             Self::ChannelKeys(error) => error.fmt(formatter),
+            Self::Users(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
                 "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
@@ -241,6 +245,8 @@ impl Source {
             .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
+        data.users = UserFiles::load(&data.config, &data.roots, data.generation)
+            .map_err(LoadError::Users)?;
         data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });

@@ -11,10 +11,12 @@ use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use pages::uploads::{Order, Report};
 use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
+use quota::{LimitCounts, News};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
 
+use crate::access::{Digest, PasswordCheck, Verdict};
 use crate::handshakes::Failures;
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
@@ -28,6 +30,8 @@ pub enum Message {
     Scheduler(ToScheduler),
     /// To a file helper.
     FileHelper(ToFileHelper),
+    /// To the password helper: verify a password.
+    PasswordHelper(Box<PasswordCheck>),
     /// To a name helper: look up a host.
     NameHelper(Question),
     /// To an upload helper: handle a file of a form.
@@ -47,6 +51,8 @@ pub enum ToScheduler {
     Found(Box<FoundFile>),
     /// From a file helper: the region is in memory, or cannot be read.
     Warmed(ProcessId, Warmed),
+    /// From the password helper: whether a password is right that the request of a process shows.
+    Password(ProcessId, Digest, Verdict),
     /// From a name helper: the addresses of a host.
     Resolved(Looked),
     /// From an upload helper: the result of an order.
@@ -57,6 +63,8 @@ pub enum ToScheduler {
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
     Committed,
+    /// From another scheduler: what keys of limits have used.
+    Used(Arc<News>),
     /// From another scheduler: news of channels.
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
@@ -200,12 +208,14 @@ part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
 part!(ToControl, Control);
+part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);
 part!(Box<Order>, UploadHelper);
 part!(Box<Letter>, Scheduler Letter);
 part!(Box<Report>, Scheduler Uploaded);
 part!(Box<channels::Letter>, Scheduler Channels);
 part!(Looked, Scheduler Resolved);
+part!(Arc<News>, Scheduler Used);
 
 /// A lookup, and the site it is for.
 #[derive(Debug)]
@@ -280,6 +290,8 @@ metric::counted! {
         pub resp: RespStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
+        /// How often each limit has refused.
+        pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -9,7 +9,9 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, Table};
-use config::{self, Config, ConfigErrors, DatabaseAccess, NamedModule, RouteAction};
+use config::{
+    self, Config, ConfigErrors, DatabaseAccess, Measure, NamedModule, Quota, Rate, RouteAction,
+};
 use files::pattern::Pattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
@@ -19,7 +21,9 @@ use http::limits::ANSWER_DEADLINE;
 use http::{ListenerRules, Settings, TrustedProxies};
 use pages::fetch::Trust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
+use quota::{Limit, Pace, Rule};
 
+use crate::access::UserFiles;
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
 use crate::site_tls::SiteTls;
@@ -66,6 +70,10 @@ pub struct SiteData {
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
+    /// The limits of clients, in the order of the configuration.
+    pub limits: Arc<[Limit]>,
+    /// The files of users.
+    pub users: UserFiles,
     /// The certificates of listeners, as they were when the configuration was loaded.
     pub tls: Arc<SiteTls>,
 }
@@ -99,6 +107,7 @@ impl SiteData {
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_accesses = database_accesses(&config);
         let databases_of_http = databases_of_http(&config);
+        let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
@@ -120,6 +129,8 @@ impl SiteData {
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
+            limits,
+            users: UserFiles::default(),
             tls: Arc::default(),
         })
     }
@@ -280,6 +291,17 @@ fn settings_of(config: &Config) -> Settings {
             fields: config.trusted_fields.clone().into(),
         },
     }
+}
+
+/// A limit, as it is counted.
+fn limit_of(quota: &Quota) -> Limit {
+    let pace = |rate: Rate| Pace { units: rate.units, window: rate.window, burst: rate.burst };
+    let rule = match quota.measure {
+        Measure::Requests(rate) => Rule::Uses(pace(rate)),
+        Measure::Bytes(rate) => Rule::Amounts(pace(rate)),
+        Measure::Open(most) => Rule::Open(most),
+    };
+    Limit { name: (*quota.name).into(), rule, patience: quota.delay }
 }
 
 /// The access rules of each database, by number.

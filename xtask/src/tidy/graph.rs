@@ -100,6 +100,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     // How authorities answer.
     ("velodrome-acme", "velodrome-tls", Use::Always),
     ("velodrome-acme", "velodrome-wire", Use::Always),
+    // What `limit.take` counts.
+    ("velodrome-pages", "velodrome-quota", Use::Always),
+    ("velodrome-server", "velodrome-quota", Use::Always),
     // What pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
     // Its connections are processes of a scheduler.

@@ -2,6 +2,7 @@
 //!
 //! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
@@ -10,7 +11,10 @@ use wire::http::fields::FieldList;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, HostId, RuleId};
-use crate::{Config, ErrorPage, Header, Host, Https, Method, Place, Route, RouteAction};
+use crate::{
+    AccessRule, Config, ErrorPage, Header, Host, Https, Logging, Matcher, Method, Place, Route,
+    RouteAction,
+};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub struct Table {
     rules: Vec<Rule>,
     /// Whether any rule compares the host.
     compares_hosts: bool,
+    /// Whether any rule has rules of access.
+    asks_for_access: bool,
 }
 
 /// The rules of one host.
@@ -48,6 +54,7 @@ impl Table {
             tables: Vec::with_capacity(config.hosts.len() + 1),
             rules: Vec::new(),
             compares_hosts: false,
+            asks_for_access: false,
         };
         table.add_host(&config.default_host, config);
         for host in &config.hosts {
@@ -55,6 +62,7 @@ impl Table {
         }
         let filtered = table.rules.iter().any(|rule| rule.host.is_some());
         table.compares_hosts = filtered || !table.hosts.is_empty();
+        table.asks_for_access = table.rules.iter().any(|rule| !rule.access.is_empty());
         table
     }
 
@@ -71,8 +79,10 @@ impl Table {
             ..HostTable::default()
         };
         let host_headers = merged(&config.headers, &host.headers);
+        let host_access = host.access.as_ref().or(config.default_host.access.as_ref());
+        let host_access: Arc<[AccessRule]> = host_access.cloned().unwrap_or_default().into();
         for route in &host.routes {
-            let rule = Self::rule_of(route, &host_headers, config);
+            let rule = Self::rule_of(route, &host_headers, &host_access, config);
             let id = RuleId(number(self.rules.len()));
             match &rule.paths {
                 Paths::Exact(path) => table.exact.entry(path.clone()).or_default().push(id),
@@ -89,13 +99,21 @@ impl Table {
             action: RouteAction::Files { rules: host.files.clone(), own_root: false },
             headers: list(&host_headers),
             cache_control: None,
+            access: host_access,
+            name: String::new(),
+            log: Logging::On,
             body_size: config.limits.body_size,
             form_size: config.pages.upload_size,
         });
         self.tables.push(table);
     }
 
-    fn rule_of(route: &Route, host_headers: &[Header], config: &Config) -> Rule {
+    fn rule_of(
+        route: &Route,
+        host_headers: &[Header],
+        host_access: &Arc<[AccessRule]>,
+        config: &Config,
+    ) -> Rule {
         let mut methods = route.methods.clone();
         if methods.contains(&Method::Get) {
             methods.push(Method::Head);
@@ -110,6 +128,15 @@ impl Table {
             action: route.action.clone(),
             headers: list(&merged(host_headers, &route.headers)),
             cache_control: route.cache_control.clone(),
+            name: match &route.matcher {
+                Matcher::Path(text) | Matcher::Prefix(text) => text.clone(),
+                Matcher::Glob(glob) => glob.as_str().to_owned(),
+            },
+            log: route.log,
+            access: route
+                .access
+                .as_ref()
+                .map_or_else(|| Arc::clone(host_access), |own| own.as_slice().into()),
             body_size: route.body_size.unwrap_or(config.limits.body_size),
             form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
         }
@@ -120,6 +147,12 @@ impl Table {
     pub fn error_page(&self, host: HostId, status: u16) -> Option<&str> {
         let pages = &self.host(host).error_pages;
         pages.iter().find(|page| page.status == status).map(|page| page.path.as_str())
+    }
+
+    /// Whether some requests need more than a route.
+    #[must_use]
+    pub fn asks_for_access(&self) -> bool {
+        self.asks_for_access
     }
 
     /// The place of a rule in the file; `None` for the files of a host.

@@ -11,8 +11,8 @@ use super::compile::{HostTable, Table};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
 use super::{Found, HostId, Refusal, RouteRequest, RuleId};
-use crate::Method;
 use crate::limits::REWRITES_MAX;
+use crate::{Logging, Method};
 
 static NO_FIELDS: FieldList = FieldList::new();
 
@@ -123,6 +123,9 @@ impl Table {
             headers: &rule.headers,
             https: &self.host(host).https,
             cache_control: rule.cache_control.as_deref(),
+            access: &rule.access,
+            name: &rule.name,
+            log: rule.log,
             body_size: rule.body_size,
             form_size: rule.form_size,
             rule: id,
@@ -141,6 +144,9 @@ impl Table {
             headers: files.map_or(&NO_FIELDS, |files| &files.headers),
             https: &self.host(host).https,
             cache_control: None,
+            access: files.map_or(&[], |files| &files.access),
+            name: "",
+            log: Logging::On,
             body_size: files.map_or(0, |files| files.body_size),
             form_size: files.map_or(0, |files| files.form_size),
             rule,

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
 
-use crate::{Config, ConfigErrors, Problems, RouteAction};
+use crate::{AccessRule, Config, ConfigErrors, Logging, Problems, RouteAction};
 
 pub use compile::Table;
 pub use explain::Explanation;
@@ -67,6 +67,12 @@ pub struct Found<'a> {
     pub https: &'a HostHttps,
     /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
+    /// What the access log calls the route: its path, prefix or pattern; empty for the files of a host.
+    pub name: &'a str,
+    /// Whether the request is in the access log.
+    pub log: Logging,
+    /// Who may send such a request; empty for all.
+    pub access: &'a [AccessRule],
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
     /// The largest form with files: `upload_size`, unless the route allows less.

@@ -3,11 +3,12 @@
 //! Owns the comparison of a request with one rule. Never knows other rules.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use wire::http::fields::FieldList;
 
 use super::encode::{Filling, location, rewritten};
-use crate::{Captures, Glob, HostName, Matcher, Method, Place, RouteAction};
+use crate::{AccessRule, Captures, Glob, HostName, Logging, Matcher, Method, Place, RouteAction};
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ pub(super) struct Rule {
     /// The fields of route, host and server together.
     pub(super) headers: FieldList,
     pub(super) cache_control: Option<String>,
+    /// What the access log calls it.
+    pub(super) name: String,
+    /// Whether its requests are in the access log.
+    pub(super) log: Logging,
+    /// Who may send requests; empty for all.
+    pub(super) access: Arc<[AccessRule]>,
     pub(super) body_size: u64,
     pub(super) form_size: u64,
 }

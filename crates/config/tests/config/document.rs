@@ -85,7 +85,7 @@ fn a_key_that_needs_a_restart_is_named_by_the_reload_check() {
         ("slice = ", "slice = \"3ms\"\n", "pages.slice"),
         ("fetch = ", "fetch = [\"example.org\"]\n", "pages.fetch"),
         ("connections = ", "connections = 9\n", "limits.connections"),
-        ("access = ", "access = \"stdout\"\n", "log.access"),
+        ("access = \"", "access = \"stdout\"\n", "log.access"),
         ("metrics = ", "metrics = \"127.0.0.1:9\"\n", "admin.metrics"),
     ];
     for (line, other, name) in changes {
@@ -124,8 +124,16 @@ fn other_keys_change_with_a_reload() {
 }
 
 fn example() -> &'static str {
-    let (_, rest) = DOCUMENT.split_once("```toml\n").unwrap();
+    let (_, rest) = DOCUMENT.split_once("## A complete example\n").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
     rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn every_example_loads() {
+    let examples =
+        DOCUMENT.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    assert!(examples.map(config).count() >= 3);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
 use crate::forwarding::Sender;
 use crate::reply::BodyUse;
+use crate::request::Begin;
 use crate::shared::Http;
 
 impl Connection {
@@ -22,13 +23,13 @@ impl Connection {
         &mut self,
         http: &mut Http<A>,
         request: &head::Request<'_, '_>,
-        sender: Sender,
+        (sender, begin): (Sender, Begin),
         (head, body): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         let available = head.len() + body.len();
         let secured = self.secured(sender, context);
-        let asked = self.asked(request, &[], secured.as_ref(), sender);
+        let asked = self.asked(request, &[], secured.as_ref(), (sender, begin));
         let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
@@ -51,7 +52,7 @@ impl Connection {
             }
         };
         if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(request.framing, body)) {
-            let asked = self.asked(request, body, secured.as_ref(), sender);
+            let asked = self.asked(request, body, secured.as_ref(), (sender, begin));
             let next = http.answer(&asked, None, context);
             let consumed = head.len() + body.len();
             return self.after_answer(http, next, &asked, (consumed, available), context);

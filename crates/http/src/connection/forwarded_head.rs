@@ -22,7 +22,7 @@ impl Connection {
         (head, rest): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
-        if !request.fields.iter().any(|(name, _)| forwarded::is_one(name)) {
+        if !request.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
             let sender = Sender::itself(self.peer);
             return self.take_request(http, request, sender, (head, rest), context);
         }

@@ -30,7 +30,7 @@ use crate::application::{Application, Interest};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::forwarding::Sender;
 use crate::limits;
-use crate::request::Request;
+use crate::request::{Begin, Request};
 use crate::shared::Http;
 
 /// The state of a connection.
@@ -226,16 +226,17 @@ impl Connection {
         (head, rest): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
+        let sent = (sender, http.begin_request(context.now));
         match request.framing {
             Framing::None => {
                 let secured = self.secured(sender, context);
-                let asked = self.asked(request, &[], secured.as_ref(), sender);
+                let asked = self.asked(request, &[], secured.as_ref(), sent);
                 let next = http.answer(&asked, None, context);
                 let available = head.len() + rest.len();
                 self.after_answer(http, next, &asked, (head.len(), available), context)
             }
             Framing::Length(_) | Framing::Chunked => {
-                self.begin_body(http, request, sender, (head, rest), context)
+                self.begin_body(http, request, sent, (head, rest), context)
             }
         }
     }
@@ -246,10 +247,10 @@ impl Connection {
         head: &'r head::Request<'r, 'r>,
         body: &'r [u8],
         secured: Option<&'r Rc<Agreed>>,
-        sender: Sender,
+        (sender, begin): (Sender, Begin),
     ) -> Asked<'r> {
         let Sender { peer, via } = sender;
-        let request = Request { head, body, peer, via, listener: self.listener, secured };
+        let request = Request { head, body, peer, via, begin, listener: self.listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
         Asked::new(request, way, BodyRest::Read)
     }

@@ -22,7 +22,7 @@ use crate::answering::Refused;
 use crate::application::Application;
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::{Begun, CutShort};
-use crate::request::Request;
+use crate::request::{Begin, Request};
 use crate::shared::Http;
 pub(super) use intake::BodyPlan;
 use intake::Intaken;
@@ -33,6 +33,7 @@ pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
     via: Option<Peer>,
+    begin: Begin,
     listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
     head: KeptHead,
@@ -88,6 +89,7 @@ impl Exchange {
             process: context.id,
             peer: request.peer,
             via: request.via,
+            begin: request.begin,
             listener: request.listener,
             secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
@@ -120,10 +122,10 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let head = self.head.request();
-        let (peer, via, listener) = (self.peer, self.via, self.listener);
+        let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
         let secured = self.secured.as_ref();
         let body = self.body.kept();
-        let request = Request { head: &head, body, peer, via, listener, secured };
+        let request = Request { head: &head, body, peer, via, begin, listener, secured };
         let asked = Asked::new(request, self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {
@@ -233,7 +235,7 @@ impl Exchange {
     ) -> Next {
         self.tell_gone(http);
         if let Some(begun) = self.begun {
-            http.note_cut(CutShort::new(begun, self.head, self.peer));
+            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
             return begun.cut();
         }
         http.refuse(Refused::request(status, self.way, &self.head, self.peer), context);
@@ -247,7 +249,7 @@ impl Exchange {
             self.tell_gone(http);
         }
         if let Some(begun) = self.begun.filter(|_| self.state != State::Over) {
-            http.note_cut(CutShort::new(begun, self.head, self.peer));
+            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::site_tls::Shown;
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all metrics.
-pub(super) fn write(facts: &Facts, round: &Round, certificates: &[Shown]) -> String {
+pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &[Shown]) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
     each(&mut out, round, |report| {
@@ -71,12 +71,12 @@ fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<
 }
 
 /// Writes numbers of each scheduler that have a label.
-fn labelled(
+fn labelled<'r>(
     out: &mut String,
     metric: &Metric,
     label: &str,
-    round: &Round,
-    read: impl Fn(&SchedulerReport) -> Vec<(&'static str, u64)>,
+    round: &'r Round,
+    read: impl Fn(&'r SchedulerReport) -> Vec<(&'r str, u64)>,
 ) {
     let name = name(metric);
     head(out, &name, metric.kind, metric.help);

@@ -4,6 +4,7 @@
 //! are since the start.
 
 use pages::{PageProblem, PageReport, PagesReport};
+use quota::LimitCounts;
 use script::engine::Code;
 use serde_json::{Value, json};
 
@@ -49,9 +50,26 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "last_reload": self::reload(reload),
         "pages": self::pages_read(pages),
         "certificates": self::certificates(certificates, now),
+        "limits": self::limits(answered()),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     })
+}
+
+/// How often each limit has refused and delayed, on all schedulers together.
+fn limits<'r>(reports: impl Iterator<Item = &'r SchedulerReport>) -> Value {
+    let mut sums: Vec<LimitCounts> = Vec::new();
+    for counts in reports.flat_map(|report| &report.limits) {
+        match sums.iter_mut().find(|sum| sum.name == counts.name) {
+            Some(sum) => {
+                sum.refused += counts.refused;
+                sum.delayed += counts.delayed;
+            }
+            None => sums.push(counts.clone()),
+        }
+    }
+    let one = |sum: &LimitCounts| json!({ "name": *sum.name, "refused": sum.refused, "delayed": sum.delayed });
+    sums.iter().map(one).collect()
 }
 
 /// The certificates that listeners show.

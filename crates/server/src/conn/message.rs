@@ -29,6 +29,10 @@ impl Connections {
             ToScheduler::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
                 context.command(Command::Close(process));
             }
+            ToScheduler::Password(process, digest, verdict) => {
+                site.on_password((process, digest, verdict), context);
+            }
+            ToScheduler::Used(news) => site.on_used(&news, context),
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
@@ -76,6 +80,7 @@ impl Connections {
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
             pages: site.pages_report(),
+            limits: site.limit_counts(),
             handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),

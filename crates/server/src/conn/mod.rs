@@ -70,8 +70,11 @@ impl Connections {
         let mut client = Client::default();
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
+        let number = site.number();
+        let mut http = Http::new(site, Arc::clone(&data.settings), log);
+        http.set_number(number);
         Self {
-            http: Http::new(site, Arc::clone(&data.settings), log),
+            http,
             client,
             sockets: Sockets::default(),
             clients: Clients::default(),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use config::{AccessLog, Address, Config, RouteAction};
 
 use super::place_of;
+use crate::access::paths_of;
 use crate::control_path::control_path;
 use crate::site_data::SiteData;
 
@@ -102,7 +103,7 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         Address::Unix(path) => Some(path.as_path()),
         Address::Tcp(_) | Address::Systemd(_) => None,
     });
-    files.into_iter().flatten().chain(sockets)
+    files.into_iter().flatten().chain(sockets).chain(paths_of(config))
 }
 
 /// The part of the configuration that serves a directory.

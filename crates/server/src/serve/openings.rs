@@ -18,6 +18,7 @@ use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::requirements::{as_user, log_target};
+use crate::access::paths_of;
 use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
@@ -175,7 +176,7 @@ pub(super) fn of(
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
-    for file in site_tls::files_of(&data.config) {
+    for file in site_tls::files_of(&data.config).into_iter().chain(paths_of(&data.config)) {
         openings.read.extend(directories_of(file));
     }
     if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {

@@ -21,7 +21,7 @@ use super::live_pages::LivePages;
 use super::memory::Memory;
 use super::notify::{self, State};
 use super::post::{Post, endpoint};
-use super::settings::level_of;
+use super::settings::{form_of, level_of};
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
@@ -123,6 +123,7 @@ fn reload(
             if fixed.is_empty() {
                 *data = Arc::new(new);
                 diagnostic::set_least(level_of(data.config.log.level));
+                diagnostic::set_form(form_of(data.config.log.messages));
                 for scheduler in post.schedulers() {
                     post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use config::route::{Found, Refusal};
-use config::{Respond, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Reply, Request};
+use config::{Logging, Respond, RouteAction};
+use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -16,6 +16,7 @@ use wire::http::target;
 use super::client;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
+use super::metered::Stage;
 use super::pack;
 use super::route::{AnswerPlace, Kept};
 use super::state::Site;
@@ -115,7 +116,26 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if context.notes.are_wanted() {
+            note_route(found, context.notes);
+        }
         if let Some(answer) = self.redirect_to_https(path, found, exchange) {
+            return answer;
+        }
+        if let Some((status, fields)) = exchange.place.take_refusal() {
+            // Its page was looked up meanwhile.
+            return self.refuse(status, &fields, found, exchange, context);
+        }
+        if let Some(answer) = self.meter(path, Stage::Client, found, exchange, context) {
+            return answer;
+        }
+        if let Some(answer) = self.let_in(found, exchange, context) {
+            return answer;
+        }
+        if let Some(user) = exchange.place.user().filter(|_| context.notes.are_wanted()) {
+            user.clone_into(&mut context.notes.user);
+        }
+        if let Some(answer) = self.meter(path, Stage::User, found, exchange, context) {
             return answer;
         }
         let request = exchange.request;
@@ -134,10 +154,6 @@ impl Site {
             exchange.reply.close();
             let status = Status::CONTENT_TOO_LARGE;
             return self.refuse(status, &FieldList::new(), found, exchange, context);
-        }
-        if let Some((status, fields)) = exchange.place.take_refusal() {
-            // Its page was looked up meanwhile.
-            return self.refuse(status, &fields, found, exchange, context);
         }
         if let Some(page) = exchange.place.page()
             && self.is_page_underway(context.id)
@@ -208,6 +224,14 @@ impl Site {
                 self.refuse(status, &FieldList::new(), found, exchange, context)
             }
         }
+    }
+}
+
+/// Tells the access log which route answers.
+fn note_route(found: &Found<'_>, notes: &mut Notes) {
+    match found.log {
+        Logging::On => found.name.clone_into(&mut notes.route),
+        Logging::Off => notes.omit_line(),
     }
 }
 

@@ -26,10 +26,12 @@ use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::json_checks::JsonChecks;
 use super::look::remember;
+use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
-use super::state::Site;
+use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
+use crate::access::Passwords;
 use crate::message::{FoundFile, Message};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -47,6 +49,7 @@ impl Site {
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
         let uploads = Desk::new(helpers.uploads.clone());
+        let limiter = new_limiter(&data, 1, unique as u64);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -68,6 +71,9 @@ impl Site {
             joining: Vec::new(),
             json_checks: JsonChecks::default(),
             programs: Programs::default(),
+            limiter,
+            metered: Metered::default(),
+            passwords: Passwords::new()?,
             upgraded: None,
             at_work: Arc::default(),
             resp: RespCounts::new(1),
@@ -128,6 +134,8 @@ impl Site {
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
+        self.passwords.forget_known();
+        self.limiter.borrow_mut().set_limits(Arc::clone(&self.data.limits));
         for process in self.waiting.take_all() {
             context.command(Command::Resume(process));
         }
@@ -184,6 +192,7 @@ impl Site {
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
         self.order_for_pages(context);
+        self.end_turn_of_limits(context);
     }
 
     /// The scheduler has ended.
@@ -202,6 +211,9 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
+        if self.data.table.asks_for_access() && !self.may_send_body(request, context) {
+            return BodyPolicy::Ignore;
+        }
         let policy = self.channel_body_policy(request).or_else(|| self.record_body_policy(request));
         policy.unwrap_or_else(|| self.body_policy_of(request, context))
     }
@@ -211,10 +223,14 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
+        self.begin_password(request, context);
         self.begin_form(request, context)
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
+        if self.passwords.is_refused(context.id) {
+            return Intake::Enough;
+        }
         self.uploads.take(context.id, piece, context.mail)
     }
 
@@ -230,6 +246,9 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let answer = self.answer(request, reply, context);
+        if !self.metered.is_empty() {
+            self.count_answer(answer, request, reply, context);
+        }
         // An answer that was cut has ended too, and so has a request whose connection changes its protocol.
         let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade);
         if !self.uploads.is_empty() && is_over {
@@ -258,6 +277,10 @@ impl Application for Site {
         self.channels.forget(process);
         self.json_checks.forget(process);
         self.programs.forget(process);
+        self.passwords.forget(process);
+        if !self.metered.is_empty() {
+            self.end_metered(process);
+        }
         if let Some(store) = &mut self.store {
             store.forget(process);
         }

@@ -5,6 +5,7 @@
 //! or a reply that is written at once. `crate::site_data` is immutable and shared by all
 //! schedulers.
 
+mod access;
 mod answer;
 mod application;
 mod asking;
@@ -24,7 +25,9 @@ mod held_replies;
 mod http_lists;
 mod https;
 mod json_checks;
+mod limit;
 mod look;
+mod metered;
 mod orders;
 mod pack;
 mod packer;

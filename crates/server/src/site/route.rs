@@ -7,6 +7,7 @@ use http::FieldList;
 use pages::SetIndex;
 use wire::http::status::Status;
 
+use super::metered::Stage;
 use super::room::Room;
 use crate::site_data::SiteData;
 
@@ -27,6 +28,19 @@ pub(super) struct AnswerPlace {
     room: Option<Room>,
     page: Option<(SetIndex, usize)>,
     refusal: Option<Refusal>,
+    admission: Admission,
+    /// The limits that have counted it.
+    metered: Option<Stage>,
+}
+
+/// Whether the rules of access have let a request in.
+#[derive(Debug, Default)]
+enum Admission {
+    /// They were not asked yet, or are not at their end.
+    #[default]
+    Open,
+    /// Yes, with the name of its user if it has shown one.
+    Given(Option<Box<str>>),
 }
 
 /// How a request is refused.
@@ -40,6 +54,34 @@ impl AnswerPlace {
     /// Before an answer: a body arrives, with this room.
     pub(super) fn with_body(room: Option<Room>) -> Self {
         Self { room, ..Self::default() }
+    }
+
+    /// The limits of this stage have counted it.
+    pub(super) fn note_metered(&mut self, stage: Stage) {
+        self.metered = Some(stage);
+    }
+
+    /// Whether they have.
+    pub(super) fn is_metered(&self, stage: Stage) -> bool {
+        self.metered >= Some(stage)
+    }
+
+    /// The rules of access let the request in. They are not asked again, whatever the next configuration says.
+    pub(super) fn admit(&mut self, user: Option<Box<str>>) {
+        self.admission = Admission::Given(user);
+    }
+
+    /// The user whom they have let in.
+    pub(super) fn user(&self) -> Option<&str> {
+        match &self.admission {
+            Admission::Given(user) => user.as_deref(),
+            Admission::Open => None,
+        }
+    }
+
+    /// Whether they have.
+    pub(super) fn is_admitted(&self) -> bool {
+        matches!(self.admission, Admission::Given(_))
     }
 
     /// This page begins to answer, and is the one that ends, whatever the path means in a later configuration.

@@ -2,6 +2,7 @@
 //!
 //! Owns the current route table, the file cache, and the waiting requests. Never answers.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
 use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
+use quota::Limiter;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 use script::engine::NativeCode;
@@ -21,11 +23,13 @@ use store::{Store, TurnStore};
 
 use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
+use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
+use crate::access::Passwords;
 use crate::limits;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
@@ -72,6 +76,12 @@ pub struct Site {
     pub(super) json_checks: JsonChecks,
     /// Pending orders of programs.
     pub(super) programs: Programs,
+    /// What clients and pages have used of the limits.
+    pub(super) limiter: Rc<RefCell<Limiter>>,
+    /// Requests that a limit delays, and what is counted when one ends.
+    pub(super) metered: Metered,
+    /// Passwords that requests have shown.
+    pub(super) passwords: Passwords,
     /// What the connection whose request is being answered changes to.
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
@@ -149,6 +159,7 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+        self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
     }
 
     /// The commands of a Redis client go on in the next turn.
@@ -191,8 +202,24 @@ impl Site {
         self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
+    /// A number that no other scheduler has, nor the same one after another start.
+    pub(crate) fn number(&self) -> u64 {
+        self.unique as u64
+    }
+
     /// The number of the current configuration, from 1.
     pub(crate) fn generation(&self) -> u64 {
         self.data.generation
     }
+}
+
+/// The limits of a configuration, nothing of which is used.
+pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
+    let keys = match data.limits.is_empty() {
+        true => 1,
+        false => usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX),
+    };
+    let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
+    limiter.set_limits(Arc::clone(&data.limits));
+    Rc::new(RefCell::new(limiter))
 }

@@ -82,6 +82,13 @@ pub fn is_one(name: &str) -> bool {
         || name.get(..PREFIX.len()).is_some_and(|first| same(PREFIX, first))
 }
 
+/// Whether what a field means depends on who has sent the request: one that tells of a client, or the name that a proxy
+/// has given to the request.
+#[must_use]
+pub fn concerns_proxies(name: &str) -> bool {
+    is_one(name) || name.eq_ignore_ascii_case("x-request-id")
+}
+
 /// Finds the client in the fields of a request that came from a trusted proxy: from the last address on back to the
 /// first that is not one of a trusted proxy. Only `believed` fields count.
 ///
