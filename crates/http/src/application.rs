@@ -109,6 +109,15 @@ pub enum Interest {
     Lost,
 }
 
+/// How long a request may wait for its application: [`Application::patience`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as the settings say.
+    Settings,
+    /// As long as the application wants, which has deadlines of its own.
+    Endless,
+}
+
 /// How to handle a request's body.
 ///
 /// ```
@@ -176,7 +185,8 @@ pub enum BodyPolicy {
 pub enum Intake {
     /// Continue.
     More,
-    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece.
+    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece. A process
+    /// that is resumed without a pause is asked too.
     Pause,
     /// Stop. The application is asked for the answer now, and the connection ends with it.
     Enough,
@@ -255,6 +265,11 @@ pub trait Application: Sized {
     /// towards the scheduler's memory limit until the request is answered.
     fn kept_of_body(&self, _process: ProcessId) -> usize {
         0
+    }
+
+    /// Whether the deadline of the settings applies to a request that waits, or whose body or answer pauses.
+    fn patience(&self, _process: ProcessId) -> Patience {
+        Patience::Settings
     }
 
     /// Answers a request.

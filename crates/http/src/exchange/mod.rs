@@ -19,7 +19,7 @@ use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
 use crate::answering::Refused;
-use crate::application::Application;
+use crate::application::{Application, Patience};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::{Begun, CutShort};
 use crate::request::Request;
@@ -155,7 +155,15 @@ impl Exchange {
 
     fn wait<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
         self.state = State::Waiting;
-        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+        self.be_patient(http, context);
+    }
+
+    /// Sets the deadline of the application.
+    fn be_patient<A: Application>(&self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
+        match http.application().patience(self.process) {
+            Patience::Settings => context.set_deadline_after_ms(http.settings().answer_deadline_ms),
+            Patience::Endless => context.clear_deadline(),
+        }
     }
 
     /// Handles an event that may continue it. `None`: it goes on as before.
@@ -167,7 +175,10 @@ impl Exchange {
     ) -> Option<Step> {
         match (event, self.state) {
             (Event::Resumed, State::Waiting) => Some(self.ask(http, context)),
-            (Event::Resumed, State::Paused { .. }) => Some(self.resume_body(http, context)),
+            // There may be an answer before the end of the body.
+            (Event::Resumed, State::HandingOver | State::Paused { .. }) => {
+                Some(self.resume_body(http, context))
+            }
             (Event::OutputDrained, State::Sending) => {
                 self.wait(http, context);
                 http.note_taken(context.id);
