@@ -14,13 +14,15 @@ use super::log::{ADMIN, LOG};
 use super::pages::PAGES;
 use super::problem::{Rank, SettingPlace};
 use super::processes::PROCESS;
+use super::proxy_route::PROXY;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::upstream_keys::UPSTREAM;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 20] = [
+pub static SECTIONS: [&SectionKeys; 22] = [
     &TOP,
     &LISTENER,
     &HOST,
@@ -30,6 +32,8 @@ pub static SECTIONS: [&SectionKeys; 20] = [
     &REDIRECT,
     &REWRITE,
     &RESPOND,
+    &PROXY,
+    &UPSTREAM,
     &FILES,
     &CACHE_CONTROL,
     &PAGES,

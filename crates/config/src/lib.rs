@@ -36,6 +36,7 @@ mod pages;
 mod printed;
 mod problem;
 mod processes;
+mod proxy_route;
 mod quantity;
 mod read;
 mod request_path;
@@ -47,6 +48,10 @@ mod section;
 mod store;
 mod target;
 mod top_keys;
+mod upstream;
+mod upstream_check;
+mod upstream_keys;
+mod upstream_server;
 mod value;
 mod wording;
 
@@ -78,6 +83,10 @@ pub use quantity::{QuantityError, parse_duration, parse_size};
 pub use restart::needs_restart;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
+pub use upstream::{
+    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyRoute,
+    ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+};
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::method::Method;

@@ -221,6 +221,49 @@ pub const SITE_PROCESSES_MAX: usize = 64;
 /// should sleep in between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;
 
+// ---- Other servers: the defaults and bounds of [[upstream]] ----
+
+/// 256 `[[upstream]]` sections; one more is refused.
+pub const UPSTREAMS_MAX: usize = 256;
+/// 64 servers of one upstream; one more is refused, because the servers that a request has met are 64 bits.
+pub const UPSTREAM_SERVERS_MAX: usize = 64;
+/// 64 bytes for the name of an upstream; a longer one is refused, because it is a label of metrics.
+pub const UPSTREAM_NAME_SIZE: usize = 64;
+/// 256 for the weight of a server; a larger one is refused.
+pub const UPSTREAM_WEIGHT_MAX: u64 = 256;
+/// 5 s for a connection to a server; then the request goes to the next one, or is answered 504.
+pub const UPSTREAM_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// 60 s from a request to the first byte of its answer; then it is answered 504.
+pub const UPSTREAM_FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(60);
+/// 60 s between two bytes of a server; then the answer is cut.
+pub const UPSTREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// 1,024 open requests of a scheduler to one server; more wait.
+pub const UPSTREAM_CONNECTIONS: u64 = 1024;
+/// 65,535 open requests of a scheduler to one server; a configuration with more is refused, because one address has
+/// no more ports.
+pub const UPSTREAM_CONNECTIONS_MAX: u64 = 65_535;
+/// 1,024 requests of a scheduler that wait for a server; one more is answered 503.
+pub const UPSTREAM_QUEUE: u64 = 1024;
+/// 1,000,000 waiting requests; a configuration with more is refused.
+pub const UPSTREAM_QUEUE_MAX: u64 = 1_000_000;
+/// 10 s for which a request may wait for a server; then it is answered 503.
+pub const UPSTREAM_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// 1 repetition of a request; then its failure is answered.
+pub const UPSTREAM_RETRIES: u64 = 1;
+/// 10 repetitions of a request; a configuration with more is refused.
+pub const UPSTREAM_RETRIES_MAX: u64 = 10;
+/// 3 failures one after the other, after which a server gets no requests for a while.
+pub const UPSTREAM_FAILURES: u64 = 3;
+/// 5 s between two checks of a server.
+pub const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// 100 ms to 1 h between two checks of a server; other values are refused, because more often would be a load.
+pub const CHECK_INTERVALS: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(3600);
+/// 2 s for the answer to a check; then it has failed.
+pub const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// 10 s for which a failed server gets no requests.
+pub const UPSTREAM_PAUSE: Duration = Duration::from_secs(10);
+
 // The store
 
 /// Default maximum size of the store's file (1 TiB). Beyond: a write is answered with an error.

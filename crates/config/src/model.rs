@@ -11,7 +11,7 @@ use wire::network::Network;
 
 use super::{
     Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName, Https, Limits,
-    Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
+    Log, Method, Pages, Place, ProxyRoute, SiteProcess, StoreSettings, Target, Tls, Upstream,
 };
 use crate::limits;
 
@@ -62,6 +62,8 @@ pub struct Config {
     pub databases: Vec<DatabaseRules>,
     /// Background processes.
     pub processes: Vec<SiteProcess>,
+    /// Other servers that answer requests, in the order of the file.
+    pub upstreams: Vec<Upstream>,
     /// Limits and deadlines of requests and connections.
     pub limits: Limits,
     /// The logs: their contents, form and destination.
@@ -99,6 +101,7 @@ impl Config {
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),
+            upstreams: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -279,6 +282,8 @@ pub enum RouteAction {
     Json(String),
     /// Lets the app module with this name answer.
     Module(String),
+    /// Lets a server of an upstream answer.
+    Proxy(Box<ProxyRoute>),
 }
 
 /// A fixed answer.

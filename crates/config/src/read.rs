@@ -16,9 +16,11 @@ use super::log::{ADMIN, LOG};
 use super::named_modules;
 use super::pages::{self, PAGES};
 use super::processes;
+use super::proxy_route;
 use super::section::Section;
 use super::store::{self, STORE};
 use super::top_keys::TOP;
+use super::upstream_keys;
 use super::wording::shown;
 use super::{
     Address, Admin, Config, ConfigErrors, Listener, Overrides, PageSessions, Problems, field, host,
@@ -84,6 +86,7 @@ fn read_top(
     config.databases =
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
+    config.upstreams = upstream_keys::read(top, base, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     config.headers = field::headers(top, problems);
@@ -92,6 +95,7 @@ fn read_top(
     config.hosts = host::read_all(top, &config.default_host, base, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
     named_modules::check(&mut config, problems);
+    proxy_route::check(&config, problems);
     config
 }
 

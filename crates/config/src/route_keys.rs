@@ -76,6 +76,13 @@ static SHARED: &[Key] = &[
         text: "Answers with an [app module](modules.md): `\"api\"` is `app/api.lua`, `\"shop.basket\"` is `app/shop/basket.lua`. Its own routes match the part of the path after `prefix`.",
     },
     Key {
+        name: "proxy",
+        value: Value::Section { takes: "name of an upstream, or table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Lets a server of an [`[[upstream]]`](proxy.md) answer: `\"api\"` is the one with `name = \"api\"`.",
+    },
+    Key {
         name: "headers",
         value: Value::Section { takes: "table of fields" },
         absent: Absent::Words("none"),

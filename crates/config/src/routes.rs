@@ -11,12 +11,12 @@ use super::section::Section;
 use super::value::{borrowed_text, cannot_be, module_name, size, text, whole};
 use super::{
     CacheRule, FileSettings, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
-    Target, field, files, host_name, json, request_path, route_keys,
+    Target, field, files, host_name, json, proxy_route, request_path, route_keys,
 };
 use crate::limits::WILDCARDS_MAX;
 
 const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
-const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "module"];
+const ACTIONS: [&str; 7] = ["files", "redirect", "rewrite", "respond", "json", "module", "proxy"];
 
 /// Reads the routes of a host whose file rules are `files`.
 pub(super) fn read_all(
@@ -45,6 +45,9 @@ fn read(
         "rewrite" => rewrite(section, captures, problems),
         "respond" => respond(section, problems),
         "module" => section.read("module", problems, module_name).map(RouteAction::Module),
+        "proxy" => {
+            proxy_route::read(section, problems).map(|proxy| RouteAction::Proxy(Box::new(proxy)))
+        }
         _ => {
             if let Some(item) = section.item("json") {
                 json::look_for_settings(&item, problems);

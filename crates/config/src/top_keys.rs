@@ -208,6 +208,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "[Background processes](modules.md#background-processes), which run without a request.",
         },
         Key {
+            name: "upstream",
+            value: Value::Section { takes: "sections `[[upstream]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "[Other servers](proxy.md) that answer requests.",
+        },
+        Key {
             name: "limits",
             value: Value::Section { takes: "section `[limits]`" },
             absent: Absent::Words("see below"),

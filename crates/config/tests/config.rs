@@ -17,6 +17,8 @@ mod properties;
 mod quantities;
 #[path = "config/routes.rs"]
 mod routes;
+#[path = "config/upstreams.rs"]
+mod upstreams;
 
 use std::path::Path;
 

@@ -28,3 +28,5 @@ pub mod site_tls;
 pub mod store_readers;
 mod store_stats;
 mod store_writer;
+mod upstream_report;
+mod upstream_tls;

@@ -24,6 +24,7 @@ use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
+use crate::upstream_tls::{UpstreamConnectors, UpstreamTlsError};
 
 /// What the command line specified.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +84,8 @@ pub enum LoadError {
     Config(ConfigErrors),
     /// A certificate for fetches is not usable.
     Trust(TrustError),
+    /// A certificate for the servers of an upstream is not usable.
+    UpstreamTls(UpstreamTlsError),
     /// The secret for signing cookies is not usable.
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
@@ -170,6 +173,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Trust(error) => error.fmt(formatter),
+            Self::UpstreamTls(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
             Self::ChannelKeys(error) => error.fmt(formatter),
@@ -235,6 +239,8 @@ impl Source {
         }
         look_for_app(&mut data)?;
         data.trust = Trust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
+        data.upstream_tls = UpstreamConnectors::load(&data.config.upstreams, &data.roots)
+            .map_err(LoadError::UpstreamTls)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)

@@ -20,6 +20,7 @@ use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::store_stats::StoreStats;
+use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
@@ -79,6 +80,8 @@ pub enum ToScheduler {
     },
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the control scheduler: let a server of an upstream have requests, or no more.
+    Upstream(Box<UpstreamOrder>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -280,6 +283,8 @@ metric::counted! {
         pub resp: RespStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
+        /// The upstreams.
+        pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -23,6 +23,7 @@ use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
 use crate::site_tls::SiteTls;
+use crate::upstream_tls::UpstreamConnectors;
 
 /// A compiled configuration.
 #[derive(Debug)]
@@ -54,6 +55,8 @@ pub struct SiteData {
     pub pages: Vec<Arc<PageSet>>,
     /// The certificates that pages trust and show when they fetch.
     pub trust: Trust,
+    /// The certificates that are trusted and shown at the servers of upstreams.
+    pub upstream_tls: UpstreamConnectors,
     /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
@@ -114,6 +117,7 @@ impl SiteData {
             named_modules,
             pages,
             trust: Trust::default(),
+            upstream_tls: UpstreamConnectors::default(),
             secret,
             processes: Vec::new(),
             database_accesses,

@@ -156,6 +156,7 @@ fn subject(rule: &Rule) -> String {
         RouteAction::Respond(_) => "respond",
         RouteAction::Json(_) => "json",
         RouteAction::Module(_) => "module",
+        RouteAction::Proxy(_) => "proxy",
     };
     format!("{paths} ({action})")
 }
@@ -189,6 +190,10 @@ fn result(found: &Found<'_>) -> String {
             None | Some("") => format!("the module `{name}`, with `/` to look for"),
             Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
         },
+        Ok(RouteAction::Proxy(proxy)) => {
+            let rest = path.get(found.rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
+            format!("a server of the upstream `{}`, asked for `{rest}`", proxy.upstream)
+        }
         Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => "404".to_owned(),
         Err(Refusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
         Err(Refusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),

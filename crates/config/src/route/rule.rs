@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use wire::http::fields::FieldList;
 
 use super::encode::{Filling, location, rewritten};
-use crate::{Captures, Glob, HostName, Matcher, Method, Place, RouteAction};
+use crate::{Captures, Glob, HostName, Matcher, Method, Place, ProxiedPath, RouteAction};
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug)]
@@ -132,6 +132,10 @@ impl Rule {
         match &self.action {
             RouteAction::Files { own_root: true, .. } => (self.rest_of(path), 0, Cow::Borrowed("")),
             RouteAction::Module(_) => {
+                let rest = self.start_of_rest(&path);
+                (path, rest, Cow::Borrowed(""))
+            }
+            RouteAction::Proxy(proxy) if proxy.path == ProxiedPath::Rest => {
                 let rest = self.start_of_rest(&path);
                 (path, rest, Cow::Borrowed(""))
             }

@@ -133,7 +133,7 @@ fn the_example_loads_and_compiles() {
     let config = config(example());
     assert_eq!(config.listeners.len(), 5);
     assert_eq!(config.hosts.len(), 1);
-    assert_eq!(config.default_host.routes.len(), 7);
+    assert_eq!(config.default_host.routes.len(), 8);
     let explanation = table(example()).explain(Some("example.net"), "GET", "/static/a.css");
     assert_eq!(explanation.result, "the file `/a.css` below /base/assets");
 }

@@ -20,6 +20,7 @@ fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
         Ok(RouteAction::Respond(respond)) => format!("{} {}", respond.status, respond.body),
         Ok(RouteAction::Json(text)) => text.clone(),
         Ok(RouteAction::Module(name)) => format!("{name} {path} {rest}"),
+        Ok(RouteAction::Proxy(proxy)) => format!("{} {path} {rest}", proxy.upstream),
         Ok(RouteAction::Rewrite { .. }) => panic!("a rewrite is followed"),
         Err(Refusal::NotFound) => "404".to_owned(),
         Err(Refusal::MethodNotAllowed { allow }) => format!("405 {allow}"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -17,6 +18,7 @@ use crate::message::{
 };
 use crate::origin::is_forged;
 use crate::site_tls::SiteTls;
+use crate::upstream_report::UpstreamOrder;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// The endpoints that the control scheduler talks to.
@@ -141,7 +143,15 @@ impl Admin {
                 reply.text(&status::native_code(&self.round));
                 Answer::Done
             }
-            (Method::Get, "/status" | "/stats" | "/native-code") => Answer::Wait,
+            (Method::Get, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+                reply.json(&status::upstreams(&self.round));
+                Answer::Done
+            }
+            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams") => Answer::Wait,
+            (Method::Post, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+                self.order(request, reply, context)
+            }
+            (Method::Post, "/upstreams") => Answer::Wait,
             (Method::Post, "/reload") => self.reload(reply, context.id),
             (Method::Post, "/drain") => {
                 let status = match send_to_self(Signal::Terminate) {
@@ -153,6 +163,46 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
+    }
+
+    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
+    fn order(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let words = str::from_utf8(request.body).unwrap_or_default();
+        let words: Vec<&str> = words.split(' ').collect();
+        let known = |upstream: &str, server: &str| {
+            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
+            let mut named = reports.filter(|report| report.name == upstream);
+            named.any(|report| report.servers.iter().any(|known| known.address == server))
+        };
+        let order = match words[..] {
+            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
+            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
+            _ => None,
+        };
+        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
+            reply.empty(Status::NOT_FOUND);
+            return Answer::Done;
+        };
+        let order = Box::new(UpstreamOrder {
+            upstream: upstream.to_owned(),
+            server: server.to_owned(),
+            readiness,
+        });
+        let mut sent = true;
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Upstream(order.clone());
+            sent &= context.mail.send_part(endpoint, message).is_ok();
+        }
+        // The state that was just asked for is another one now.
+        self.round = Round::default();
+        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
+        Answer::Done
     }
 
     fn metrics(

@@ -15,6 +15,7 @@ use super::numbers::{
 use super::round::Round;
 use crate::message::SchedulerReport;
 use crate::site_tls::Shown;
+use crate::upstream_report::NUMBERS;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -35,9 +36,32 @@ pub(super) fn write(facts: &Facts, round: &Round, certificates: &[Shown]) -> Str
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
+    upstreams(&mut out, round);
     ends_of(&mut out, certificates);
     process(&mut out, facts, round);
     out
+}
+
+/// The servers of upstreams.
+fn upstreams(out: &mut String, round: &Round) {
+    if answering(round).all(|(_, report)| report.upstreams.is_empty()) {
+        return;
+    }
+    for number in &NUMBERS {
+        head(out, number.name, number.kind, number.help);
+        for (scheduler, report) in answering(round) {
+            for upstream in &report.upstreams {
+                for server in &upstream.servers {
+                    // Neither has a quotation mark or a backslash in it, nor a line end.
+                    let (name, address) = (&upstream.name, &server.address);
+                    let labels = format!(
+                        "scheduler=\"{scheduler}\",upstream=\"{name}\",server=\"{address}\""
+                    );
+                    line(out, number.name, &labels, (number.read)(&server.view) as f64);
+                }
+            }
+        }
+    }
 }
 
 /// The ends of certificates, in seconds since 1970 as Prometheus has times.

@@ -14,6 +14,7 @@ use super::numbers::{
 use super::round::Round;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::site_tls::Shown;
+use crate::upstream_report;
 
 /// The part of the status that needs no query.
 pub(super) struct Known<'a> {
@@ -49,9 +50,15 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "last_reload": self::reload(reload),
         "pages": self::pages_read(pages),
         "certificates": self::certificates(certificates, now),
+        "upstreams": upstreams(round),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     })
+}
+
+/// The upstreams of all schedulers together.
+pub(super) fn upstreams(round: &Round) -> Value {
+    upstream_report::together(round.reports.iter().flatten().map(|report| &*report.upstreams))
 }
 
 /// The certificates that listeners show.

@@ -32,12 +32,12 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
-                self.client.set_trust(&data.trust);
+                self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
             ToScheduler::Certificates(tls) => self.set_tls(&tls),
             ToScheduler::Resolved((name, found)) => {
-                self.client.exchanges().learn(&name, found, context.now.monotonic_ns);
+                site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 site.channels.end_polls(context);
@@ -57,6 +57,7 @@ impl Connections {
                 }
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            ToScheduler::Upstream(order) => site.proxies.obey(&order),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
@@ -76,6 +77,7 @@ impl Connections {
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
             pages: site.pages_report(),
+            upstreams: site.proxies.report(context.now.monotonic_ns),
             handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),

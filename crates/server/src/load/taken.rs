@@ -102,7 +102,8 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         Address::Unix(path) => Some(path.as_path()),
         Address::Tcp(_) | Address::Systemd(_) => None,
     });
-    files.into_iter().flatten().chain(sockets)
+    let upstreams = config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
+    files.into_iter().flatten().chain(sockets).chain(upstreams.flat_map(|tls| tls.files()))
 }
 
 /// The part of the configuration that serves a directory.

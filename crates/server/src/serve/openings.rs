@@ -175,10 +175,15 @@ pub(super) fn of(
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
+    let of_upstreams = data.config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
+    for file in of_upstreams.flat_map(|tls| tls.files()) {
+        openings.read.extend(directories_of(file));
+    }
     for file in site_tls::files_of(&data.config) {
         openings.read.extend(directories_of(file));
     }
-    if data.config.pages.enabled && data.config.pages.fetch != FetchRules::None {
+    let fetches = data.config.pages.enabled && data.config.pages.fetch != FetchRules::None;
+    if fetches || !data.config.upstreams.is_empty() {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
     }
     if data.config.pages.enabled {

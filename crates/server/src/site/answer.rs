@@ -36,8 +36,11 @@ impl Site {
         {
             return answer;
         }
-        if reply.is_begun() && !self.is_page_underway(context.id) {
-            // Only pages answer in parts, and this page no longer exists.
+        if reply.is_begun()
+            && !self.is_page_underway(context.id)
+            && !self.proxies.carries(context.id)
+        {
+            // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
         }
         if request.head.target == Target::Asterisk {
@@ -115,6 +118,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if exchange.place.is_proxied() {
+            return self.answer_proxied(found, exchange, context);
+        }
         if let Some(answer) = self.redirect_to_https(path, found, exchange) {
             return answer;
         }
@@ -177,6 +183,7 @@ impl Site {
                 }
                 None => self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context),
             },
+            Ok(RouteAction::Proxy(_)) => self.answer_proxied(found, exchange, context),
             Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, &found.location, exchange)

@@ -11,7 +11,9 @@ use files::Warm;
 use files::cache::Cache;
 use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
-use http::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Reply, Request};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
+};
 use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{Letter, PageSet, Undelivered};
@@ -28,6 +30,7 @@ use super::json_checks::JsonChecks;
 use super::look::remember;
 use super::orders::Programs;
 use super::packer::Packer;
+use super::proxy::Proxies;
 use super::state::Site;
 use super::waiting::Waiting;
 use crate::message::{FoundFile, Message};
@@ -47,6 +50,10 @@ impl Site {
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
         let uploads = Desk::new(helpers.uploads.clone());
+        let mut client = Client::default();
+        client.set_rules(data.config.pages.fetch.clone());
+        client.set_trust(&data.trust);
+        let proxies = Proxies::new(&data, unique as u64);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -63,6 +70,8 @@ impl Site {
             uploads,
             store: None,
             packer: Packer::default(),
+            client,
+            proxies,
             runner,
             channels,
             joining: Vec::new(),
@@ -77,7 +86,9 @@ impl Site {
 
     /// The scheduler starts, so processes of the site may start.
     pub(crate) fn begin(&self, context: &mut ServiceContext<'_, Message>) {
-        if !self.data.processes.is_empty() {
+        let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
+        let has_checks = self.data.config.upstreams.iter().any(is_checked);
+        if has_checks || !self.data.processes.is_empty() {
             context.wake_after_ms(0);
         }
     }
@@ -125,6 +136,7 @@ impl Site {
             runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        self.proxies.load(&data, context.now.monotonic_ns);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
@@ -167,14 +179,12 @@ impl Site {
     }
 
     /// Ends a turn.
-    pub(crate) fn end_turn(
-        &mut self,
-        client: &mut Client,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.hear_channels(context);
         self.tell_pages_of_orders();
-        self.end_turn_of_pages(client, context);
+        self.end_turn_of_pages(context);
+        self.ask_names(context.mail);
+        self.proxies.end_turn(&mut self.client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
         self.publish_of_pages(context.now.monotonic_ms());
@@ -211,15 +221,24 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
-        self.begin_form(request, context)
+        self.begin_proxied_body(request, context)
+            .unwrap_or_else(|| self.begin_form(request, context))
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
+        if self.proxies.carries(context.id) {
+            return self.take_proxied_body(piece, context);
+        }
         self.uploads.take(context.id, piece, context.mail)
     }
 
     fn kept_of_body(&self, process: ProcessId) -> usize {
-        self.uploads.held_bytes(process)
+        let proxied = self.proxies.held_bytes(process, &self.client);
+        self.uploads.held_bytes(process) + proxied
+    }
+
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.proxies.carries(process) { Patience::Endless } else { Patience::Settings }
     }
 
     #[inline]
@@ -244,7 +263,7 @@ impl Application for Site {
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
-        if self.channels.is_polling(process) {
+        if self.channels.is_polling(process) || self.proxies.carries(process) {
             return Interest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
@@ -254,6 +273,7 @@ impl Application for Site {
 
     fn on_gone(&mut self, process: ProcessId) {
         self.uploads.finish(process);
+        self.proxies.forget(process, self.client.exchanges());
         self.packer.forget(process);
         self.channels.forget(process);
         self.json_checks.forget(process);

@@ -29,7 +29,7 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
-        if self.runner.is_none() {
+        if self.runner.is_none() && self.data.config.upstreams.is_empty() {
             return BodyPolicy::Ignore;
         }
         let (path, query) = request.head.split_target();
@@ -39,6 +39,10 @@ impl Site {
         };
         let data = Rc::clone(&self.data);
         let found = data.table.find(&route_request(request, path, query));
+        if let Some(policy) = self.proxied_body_policy(path, &found, request) {
+            context.keep(Kept::new(path, found, AnswerPlace::default(), data.generation));
+            return policy;
+        }
         let room = self.room_at(&found, request);
         let policy = room.as_ref().map_or(BodyPolicy::Ignore, |room| {
             room.policy(self.kind_of(request), request.head.framing)

@@ -3,7 +3,7 @@
 //! Owns which requests are redirected, and where to. Never looks at an encrypted connection.
 
 use config::route::Found;
-use http::Answer;
+use http::{Answer, Request};
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
@@ -17,6 +17,11 @@ const CHALLENGES: &str = "/.well-known/acme-challenge/";
 const DEFAULT_PORT: u16 = 443;
 
 impl Site {
+    /// Whether a request should come over an encrypted connection, and did not.
+    pub(super) fn leads_to_https(path: &str, found: &Found<'_>, request: &Request<'_>) -> bool {
+        found.https.redirect && request.secured.is_none() && !path.starts_with(CHALLENGES)
+    }
+
     /// Redirects a request over a plain connection, if its host wants that.
     pub(super) fn redirect_to_https(
         &mut self,
@@ -24,10 +29,7 @@ impl Site {
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
-        if !found.https.redirect || exchange.request.secured.is_some() {
-            return None;
-        }
-        if path.starts_with(CHALLENGES) || exchange.reply.is_begun() {
+        if !Self::leads_to_https(path, found, exchange.request) || exchange.reply.is_begun() {
             return None;
         }
         // Old clients without Host cannot be told where.

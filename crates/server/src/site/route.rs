@@ -26,7 +26,17 @@ pub(super) struct Kept {
 pub(super) struct AnswerPlace {
     room: Option<Room>,
     page: Option<(SetIndex, usize)>,
+    /// Whether a server of an upstream answers.
+    proxied: Proxied,
     refusal: Option<Refusal>,
+}
+
+/// Whether a server of an upstream answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Proxied {
+    #[default]
+    No,
+    Yes,
 }
 
 /// How a request is refused.
@@ -50,6 +60,21 @@ impl AnswerPlace {
     /// The page that has begun to answer.
     pub(super) fn page(&self) -> Option<(SetIndex, usize)> {
         self.page
+    }
+
+    /// A server of an upstream answers, whatever the path means in a later configuration.
+    pub(super) fn pass_on(&mut self) {
+        self.proxied = Proxied::Yes;
+    }
+
+    /// A server of an upstream does not answer, after all.
+    pub(super) fn refuse_to_pass_on(&mut self) {
+        self.proxied = Proxied::No;
+    }
+
+    /// Whether a server of an upstream answers.
+    pub(super) fn is_proxied(&self) -> bool {
+        self.proxied == Proxied::Yes
     }
 
     /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in
@@ -89,6 +114,11 @@ impl Kept {
     /// The answer has come this far.
     pub(super) fn set_place(&mut self, place: AnswerPlace) {
         self.place = place;
+    }
+
+    /// A server of an upstream answers.
+    pub(super) fn pass_on(&mut self) {
+        self.place.pass_on();
     }
 
     /// The decoded path of the request.

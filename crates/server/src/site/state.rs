@@ -12,6 +12,7 @@ use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
 use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
+use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
 use runtime::mailbox::{Endpoint, Mailbox};
@@ -23,6 +24,7 @@ use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
 use super::orders::Programs;
 use super::packer::Packer;
+use super::proxy::Proxies;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
@@ -60,6 +62,10 @@ pub struct Site {
     pub(super) uploads: Desk,
     /// Answers of pages that are being compressed.
     pub(super) packer: Packer,
+    /// The requests to other servers: of pages, and those that are passed on.
+    pub(crate) client: Client,
+    /// The upstreams, and the requests that are passed on to them.
+    pub(crate) proxies: Proxies,
     /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
