@@ -52,6 +52,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "memory",
             "million",
             "pages",
+            "proxy",
             "store",
         ],
         forms: &[
@@ -70,6 +71,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench files [--only file-8,file-128] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "files by size, against nginx with sendfile",
+            },
+            Form {
+                usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "what a request through the proxy costs, against no proxy, nginx and haproxy",
             },
             Form {
                 usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",

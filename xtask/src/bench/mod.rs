@@ -18,6 +18,7 @@ mod memory;
 mod million;
 mod ours;
 mod pages;
+mod proxies;
 mod report;
 mod running;
 mod sample;
@@ -77,7 +78,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan" | "channels" | "files")) => {
+        Some(name @ ("floor" | "fan" | "channels" | "files" | "proxy")) => {
             floor(name, read_plan(words, arguments)?)
         }
         Some("generator") => generator::run(arguments),
@@ -117,6 +118,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         Some("fan") => Some("fan-"),
         Some("channels") => Some("channels-"),
         Some("files") => Some("file-"),
+        Some("proxy") => Some("proxy-"),
         _ => None,
     };
     let chosen = |workload: &&Workload| {

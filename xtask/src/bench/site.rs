@@ -119,7 +119,7 @@ fn build(start: Start) {
     let words: &[&str] = match start {
         Start::Floor { .. } => &["--package", "velodrome-floor", "--bins"],
         Start::Example(name) => &["--package", "velodrome", "--example", name],
-        Start::Serve | Start::Channels { .. } | Start::Store { .. } => {
+        Start::Serve | Start::Channels { .. } | Start::Store { .. } | Start::Proxied { .. } => {
             &["--package", "velodrome", "--bin", "velodrome"]
         }
         Start::Redis
@@ -131,8 +131,15 @@ fn build(start: Start) {
         | Start::Yaws
         | Start::Given { .. } => return,
     };
-    if let Err(failure) = workspace::build_release(words) {
-        eprintln!("xtask: {failure}");
+    // A proxy stands before the floor.
+    let behind: &[&str] = match start {
+        Start::Proxied { .. } => &["--package", "velodrome-floor", "--bins"],
+        _ => &[],
+    };
+    for words in [words, behind].into_iter().filter(|words| !words.is_empty()) {
+        if let Err(failure) = workspace::build_release(words) {
+            eprintln!("xtask: {failure}");
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 use crate::bench::contender::{CHAT, FLOOR_HUB, FLOOR_WALKING_96, JSON, NGINX, SERVE};
 use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FLOOR_PIPELINED};
 use crate::bench::contender::{
-    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
+    EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, LONG_PROXIES, NATS, NCHAN, PROXIES, REDIS, RESP,
+    SOCKETS,
 };
 use crate::bench::sample::Metric;
 use crate::bench::target::{Against, Bound, Target};
@@ -135,11 +136,7 @@ pub(crate) const FILES: &[(&str, usize)] = &[
 ];
 
 const FILE_TARGETS: &[Target] = &[
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(0.8),
-    },
+    at_most("nginx", 0.8),
     Target {
         metric: Metric::Rate,
         against: Against::Contender("nginx"),
@@ -164,14 +161,7 @@ const fn file(name: &'static str, title: &'static str, path: &'static str) -> Wo
 const KEPT_FIELD: &[Contender] = &[FLOOR_KEPT, JSON, NGINX];
 const SHORT_FIELD: &[Contender] = &[FLOOR_SHORT, JSON, NGINX];
 
-const SHORT_TARGETS: &[Target] = &[
-    ratio_to_floor(Metric::CpuMicros, 1.03),
-    Target {
-        metric: Metric::CpuMicros,
-        against: Against::Contender("nginx"),
-        bound: Bound::AtMost(1.0),
-    },
-];
+const SHORT_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.03), at_most("nginx", 1.0)];
 
 const THREE_TIMES_NGINX: &[Target] = &[Target {
     metric: Metric::Rate,
@@ -204,6 +194,14 @@ const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) ->
         main_metric: Metric::Rate,
         targets,
     }
+}
+
+const PROXY_TARGETS: &[Target] =
+    &[at_most("direct", 2.2), at_most("nginx", 0.6), at_most("haproxy", 0.75)];
+
+const fn at_most(contender: &'static str, most: f64) -> Target {
+    let (metric, against) = (Metric::CpuMicros, Against::Contender(contender));
+    Target { metric, against, bound: Bound::AtMost(most) }
 }
 
 /// All workloads, in the order they run.
@@ -319,6 +317,26 @@ pub(crate) const WORKLOADS: &[Workload] = &[
         Runs::WhenNamed,
     ),
     Workload {
+        name: "proxy-json",
+        title: "JSON through a proxy, kept alive on both sides, 64 connections",
+        path: "/json",
+        load: Load::Kept { connections: 64 },
+        runs: Runs::WhenNamed,
+        contenders: PROXIES,
+        main_metric: Metric::CpuMicros,
+        targets: PROXY_TARGETS,
+    },
+    Workload {
+        name: "proxy-1m",
+        title: "1 MiB through a proxy, kept alive on both sides, 16 connections",
+        path: "/long",
+        load: Load::Kept { connections: 16 },
+        runs: Runs::WhenNamed,
+        contenders: LONG_PROXIES,
+        main_metric: Metric::CpuMicros,
+        targets: &[at_most("nginx", 1.0)],
+    },
+    Workload {
         name: "g",
         title: "tail of JSON kept alive, open loop at half the maximum, 64 connections",
         path: "/json",
@@ -391,7 +409,11 @@ mod tests {
     fn every_target_names_a_contender_that_takes_part() {
         for workload in WORKLOADS {
             let is_file = workload.name.starts_with("file-");
-            let first = if is_file { "nginx" } else { "floor" };
+            let first = match workload.name {
+                "proxy-json" => "direct",
+                name if is_file || name == "proxy-1m" => "nginx",
+                _ => "floor",
+            };
             assert_eq!(workload.contenders[0].name, first, "{}", workload.name);
             assert!(!is_file || FILES.iter().any(|(path, _)| *path == workload.path));
             for target in workload.targets {
