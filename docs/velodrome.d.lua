@@ -32,6 +32,8 @@
 ---@field peer string the client's IP address; `0.0.0.0` on a `unix:` listener
 ---@field scheme string `"https"` over an encrypted connection, otherwise `"http"`
 ---@field tls table<string, string>? the encrypted connection: `version`, `cipher`, `server_name`, and the client's certificate: `subject`, `issuer`, `fingerprint`
+---@field id string the name of the request in the access log
+---@field user string? the user whom `access` has let in
 ---@field channel string? the channel that a module authorises
 ---@field message any the message that a client wants to publish there: a string, or a value for JSON
 ---@field claims table<string, any>? the claims of the client's token
@@ -356,6 +358,16 @@ function receive(seconds) end
 
 
 -- ---- Channels ----
+
+---@class velodrome.limit
+limit = {}
+
+---Uses a `[[limit]]` once for a key.
+---@param name string
+---@param key string|number
+---@return boolean allowed
+---@return number seconds until it would be allowed; 0 if it is
+function limit.take(name, key) end
 
 ---@class velodrome.channel
 channel = {}

@@ -1,12 +1,15 @@
 //! The verb `check`: whether the configuration is valid, and which route serves a path.
 
 use config::Overrides;
+use config::route::{Circumstances, Scheme};
+use http::FieldList;
 use pages::{Before, PageProblem};
 use server::load::{Source, missing_error_pages};
 use server::site_data::SiteData;
 
 use crate::Failure;
 use crate::flags;
+use crate::migration;
 use crate::output;
 
 /// Definitions of the page functions, for the Lua language server.
@@ -19,6 +22,12 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     }
     if flags.defaults {
         return output::print(&config::defaults());
+    }
+    if let Some(file) = &flags.from_nginx {
+        return migration::print(file, migrate::from_nginx);
+    }
+    if let Some(file) = &flags.from_caddy {
+        return migration::print(file, migrate::from_caddy);
     }
     let source = Source {
         directory: flags.source.directory.clone(),
@@ -92,11 +101,26 @@ fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{ending}")
 }
 
-/// Prints which route serves a path; the query after a question mark is ignored.
+/// Prints which route serves a path.
 fn explain(data: &SiteData, flags: &flags::Check, target: &str) -> Result<(), Failure> {
     if !target.starts_with('/') {
         let text = format!("--explain {target}: a path begins with `/`: --explain /{target}");
         return Err(Failure::WrongUse(text));
     }
-    output::print_line(&data.explain(flags.host.as_deref(), &flags.method, target).to_string())
+    let mut fields = FieldList::new();
+    for text in &flags.header {
+        let (name, value) = text.split_once(':').unwrap_or((text, ""));
+        if fields.add(name.trim(), value.trim().as_bytes()).is_err() {
+            let told = format!("--header {text}: write it as `Name: value`");
+            return Err(Failure::WrongUse(told));
+        }
+    }
+    let circumstances = Circumstances {
+        scheme: if flags.https { Scheme::Https } else { Scheme::Http },
+        fields: Some(&fields.fields()),
+        address: flags.address,
+        listener: flags.listener.as_ref(),
+    };
+    let explanation = data.explain(flags.host.as_deref(), &flags.method, target, circumstances);
+    output::print_line(&explanation.to_string())
 }

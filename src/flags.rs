@@ -1,9 +1,11 @@
 //! The command line, with help and examples. Parsing only.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use config::Address;
 use server::limits::SCHEDULERS_MAX;
 
 use crate::bench::flags::Bench;
@@ -57,7 +59,10 @@ const CHECK_EXAMPLES: &str = "Examples:
   velodrome check site                         check site/velodrome.toml and the pages of site
   velodrome check site --explain /img/logo.png which route matches this path, and why?
   velodrome check site --explain /a --host example.org --method POST
+  velodrome check site --explain '/a?b=1' --header 'X-Beta: yes' --address 192.0.2.7 --https
   velodrome check --defaults > velodrome.toml   every setting with its documentation, all commented out
+  velodrome check --from-nginx /etc/nginx/nginx.conf > velodrome.toml
+  velodrome check --from-caddy /etc/caddy/Caddyfile > velodrome.toml
   velodrome check --definitions > velodrome.d.lua   for the Lua language server of an editor
 
 Exit status: 0 valid, 1 invalid, 2 wrong usage.";
@@ -149,10 +154,28 @@ pub(crate) struct Check {
     /// Print a velodrome.toml with every setting, its documentation and its default, all commented out.
     #[arg(long, conflicts_with_all = ["explain", "definitions"])]
     pub(crate) defaults: bool,
+    /// Print the configuration that does the same as this nginx.conf.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["explain", "definitions", "defaults"])]
+    pub(crate) from_nginx: Option<PathBuf>,
+    /// Print the configuration that does the same as this Caddyfile.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["explain", "definitions", "defaults", "from_nginx"])]
+    pub(crate) from_caddy: Option<PathBuf>,
     /// Print the definitions of what pages may use, for the Lua language server of an editor.
     #[arg(long, conflicts_with = "explain")]
     pub(crate) definitions: bool,
     /// The method of the request to explain.
     #[arg(long, value_name = "METHOD", default_value = "GET", requires = "explain")]
     pub(crate) method: String,
+    /// A field of the request to explain; may be repeated.
+    #[arg(long, value_name = "NAME: VALUE", requires = "explain")]
+    pub(crate) header: Vec<String>,
+    /// The client's address in the request to explain.
+    #[arg(long, value_name = "ADDRESS", requires = "explain")]
+    pub(crate) address: Option<IpAddr>,
+    /// The address of the listener through which the request to explain comes.
+    #[arg(long, value_name = "ADDRESS", requires = "explain")]
+    pub(crate) listener: Option<Address>,
+    /// The request to explain comes over an encrypted connection.
+    #[arg(long, requires = "explain")]
+    pub(crate) https: bool,
 }

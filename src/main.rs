@@ -5,6 +5,7 @@ mod check;
 mod ctl;
 mod duration;
 mod flags;
+mod migration;
 mod output;
 mod profile;
 mod serve;

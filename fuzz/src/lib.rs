@@ -11,6 +11,7 @@ pub mod config_file;
 pub mod connection;
 pub mod cutting;
 pub mod exchange;
+pub mod forwarded;
 pub mod handshake;
 pub mod head_values;
 pub mod json;
@@ -69,6 +70,7 @@ targets!(
     json,
     log_escape,
     proxy_header,
+    forwarded,
     resp,
     response,
     exchange,

@@ -18,6 +18,9 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
   velodrome ctl stats --json
   velodrome ctl reload
+  velodrome ctl set maintenance on
+  velodrome ctl upstreams                       show the servers of upstreams
+  velodrome ctl upstream api drain 10.0.0.1:9000
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
 
@@ -55,10 +58,56 @@ enum CtlCommand {
     Stats(Stats),
     /// Reload the configuration; an invalid one is refused and the old one stays.
     Reload(Format),
+    /// Change a setting until the server ends.
+    Set(Set),
+    /// Show the servers of upstreams: whether they get requests, why, and since when.
+    Upstreams(Format),
+    /// Let a server of an upstream have no more new requests, or have them again.
+    Upstream(Upstream),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Upstream {
+    /// The name of the upstream.
+    name: String,
+    /// What is wanted.
+    action: Wanted,
+    /// The address of the server, as in the configuration.
+    server: String,
+}
+
+/// What is wanted of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    /// No new requests.
+    Drain,
+    /// Requests.
+    Up,
+}
+
+#[derive(Clone, Debug, Args)]
+struct Set {
+    #[command(subcommand)]
+    setting: Setting,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Setting {
+    /// Answer all requests with 503, except those of `allow` in [maintenance].
+    Maintenance {
+        /// Whether the site is maintained.
+        switch: Switch,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -113,12 +162,48 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
                 )),
             }
         }
+        CtlCommand::Set(Set { setting: Setting::Maintenance { switch } }) => {
+            let path = match switch {
+                Switch::On => "/maintenance/on",
+                Switch::Off => "/maintenance/off",
+            };
+            let state: Value = parse(&ask(&socket, "POST", path)?)?;
+            let state = state["maintenance"].as_str().unwrap_or("unknown").to_owned();
+            output::print_line(&format!("maintenance: {state}"))
+        }
+        CtlCommand::Upstreams(format) => {
+            let answer = ask(&socket, "GET", "/upstreams")?;
+            let upstreams = parse(&answer)?;
+            if upstreams.as_array().is_some_and(Vec::is_empty) && !format.json {
+                return output::print_line("no upstreams");
+            }
+            let named = serde_json::json!({ "upstream": upstreams });
+            if format.json { print(&answer, *format) } else { print(&named.to_string(), *format) }
+        }
+        CtlCommand::Upstream(flags) => upstream(&socket, flags),
         CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
         CtlCommand::Drain => {
             ask(&socket, "POST", "/drain")?;
             output::print_line("draining")
         }
     }
+}
+
+fn upstream(socket: &Path, flags: &Upstream) -> Result<(), Failure> {
+    let Upstream { name, action, server } = flags;
+    let word = match action {
+        Wanted::Drain => "drain",
+        Wanted::Up => "up",
+    };
+    let unknown = |failure| match failure {
+        Failure::Failed(told) if told.contains(" answered 404 ") => Failure::Failed(format!(
+            "there is no server `{server}` in an upstream `{name}`; `velodrome ctl upstreams` shows them"
+        )),
+        other => other,
+    };
+    ask_with(socket, ("POST", "/upstreams"), &format!("{word} {name} {server}"))
+        .map_err(unknown)?;
+    output::print_line(&format!("{name}: {server} {word}"))
 }
 
 fn perf_map(socket: &Path, wanted: &PerfMap) -> Result<(), Failure> {
@@ -177,8 +262,12 @@ fn is_answered(socket: &Path) -> bool {
     std::os::unix::net::UnixStream::connect(socket).is_ok()
 }
 
-#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
 fn ask(socket: &Path, method: &str, path: &str) -> Result<String, Failure> {
+    ask_with(socket, (method, path), "")
+}
+
+#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
+fn ask_with(socket: &Path, (method, path): (&str, &str), body: &str) -> Result<String, Failure> {
     let failed = |error: std::io::Error| {
         Failure::Failed(format!(
             "`{}` does not answer: {error}; does the server run?",
@@ -187,7 +276,11 @@ fn ask(socket: &Path, method: &str, path: &str) -> Result<String, Failure> {
     };
     let mut stream = std::os::unix::net::UnixStream::connect(socket).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: control\r\nConnection: close\r\n\r\n");
+    let length =
+        if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: control\r\n{length}Connection: close\r\n\r\n{body}"
+    );
     stream.write_all(request.as_bytes()).map_err(failed)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;

@@ -11,6 +11,7 @@ pub(crate) mod forms;
 pub(crate) mod mounted;
 pub(crate) mod other;
 pub(crate) mod patience;
+pub(crate) mod upstreams;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

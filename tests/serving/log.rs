@@ -301,3 +301,100 @@ fn a_log_that_cannot_be_reopened_goes_on() {
         (&3.into(), &0.into())
     );
 }
+
+#[test]
+fn a_line_has_the_fields_that_its_format_names() {
+    let format = "format = \"$peer $proxy $method $path $query $scheme $status $bytes $bytes_in $route $user $tls ${field:x-key} $$\"\n";
+    let routes = "[[route]]\nprefix = \"/r\"\njson = 1\n[[route]]\npath = \"/quiet\"\njson = 1\nlog = false\n";
+    let config = format!("trusted_proxies = [\"127.0.0.1\"]\n{routes}{COMBINED}{format}");
+    let server = Plan::new().config(&config).file("a.txt", "four").start();
+    let mut client = server.client();
+    let told =
+        [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-Proto", "https"), ("X-Key", "a \"b\"")];
+    assert_eq!(client.request("GET", "/a.txt?q=1", &told).unwrap().status, 200);
+    assert_eq!(client.request("GET", "/quiet", &[]).unwrap().status, 200);
+    assert_eq!(client.request("HEAD", "/r/x", &[]).unwrap().status, 200);
+    let lines = lines(&server, "access.log", 2);
+    let first = "192.0.2.1 127.0.0.1 GET /a.txt q=1 https 200 4 0 - - - a \\x22b\\x22 $";
+    assert_eq!(lines, [first, "127.0.0.1 - HEAD /r/x - http 200 0 0 /r - - - $"]);
+}
+
+#[test]
+fn json_has_typed_values_and_chosen_fields() {
+    let config = format!(
+        "{JSON}fields = [\"time\", \"status\", \"duration_ms\", \"first_byte_ms\", \"bytes\", \"tls\", \"upstream\", \"field:x\"]\n"
+    );
+    let page = "<% sleep(0.2) %>slow";
+    let server = Plan::new().config(&config).file("slow.page.txt", page).start();
+    assert_eq!(server.get("/slow").status, 200);
+    let lines = lines(&server, "access.log", 1);
+    let line: Value = serde_json::from_str(&lines[0]).unwrap();
+    let duration_ms = line["duration_ms"].as_f64().unwrap();
+    assert!((190.0..30_000.0).contains(&duration_ms), "{line}");
+    assert_eq!(line["first_byte_ms"], line["duration_ms"]);
+    assert_eq!((&line["status"], &line["bytes"]), (&200.into(), &4.into()));
+    assert_eq!((&line["tls"], &line["field:x"]), (&Value::Null, &"".into()));
+    let time = line["time"].as_str().unwrap();
+    assert_eq!((time.len(), &time[19..20], &time[23..]), (24, ".", "Z"), "{time}");
+}
+
+#[test]
+fn a_request_has_one_name_in_log_page_and_error_page() {
+    let config =
+        format!("trusted_proxies = [\"127.0.0.1\"]\n{COMBINED}format = \"$request_id $status\"\n");
+    let server = Plan::new()
+        .config(&config)
+        .file("id.page.txt", "<%= request.id %>")
+        .file("bad.page.html", "<% error('x') %>")
+        .start();
+    let mut client = server.client();
+    let mut ask = |path: &str, fields: &[(&str, &str)]| {
+        text(&client.request("GET", path, fields).unwrap()).to_owned()
+    };
+    let (one, two) = (ask("/id", &[]), ask("/id", &[]));
+    assert!(
+        one.len() == 32 && one != two && one.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{one}"
+    );
+    assert_eq!(ask("/id", &[("X-Request-Id", "from-proxy.7")]), "from-proxy.7");
+    for forged in ["a b", "<script>", "", &"x".repeat(129)] {
+        assert_eq!(ask("/id", &[("X-Request-Id", forged)]).len(), 32, "{forged}");
+    }
+    let page = ask("/bad", &[("X-Request-Id", "broken-8")]);
+    assert!(page.contains("<p>Request broken-8</p>"), "{page}");
+    let problem = ask("/bad", &[("X-Request-Id", "broken-9"), ("Accept", "application/json")]);
+    assert!(problem.contains("\"request_id\":\"broken-9\""), "{problem}");
+    let lines = lines(&server, "access.log", 9);
+    assert_eq!(
+        lines[..3],
+        [format!("{one} 200"), format!("{two} 200"), "from-proxy.7 200".to_owned()]
+    );
+    assert_eq!(lines[7..], ["broken-8 500", "broken-9 500"]);
+    // A stranger does not name its requests.
+    let config = format!("{COMBINED}format = \"$request_id\"\n");
+    let server = Plan::new().config(&config).file("id.page.txt", "<%= request.id %>").start();
+    let told = text(&server.request("GET", "/id", &[("X-Request-Id", "mine")])).to_owned();
+    assert_eq!(told.len(), 32, "{told}");
+}
+
+#[test]
+fn messages_of_the_server_have_a_time_if_asked() {
+    for (form, is_json) in [("timed", false), ("json", true)] {
+        let server = Server::start(&format!("[log]\nmessages = \"{form}\"\n"));
+        assert!(server.ctl(&["reload"]).status.success());
+        let printed = until("the line", || {
+            let printed = server.printed_errors();
+            printed.contains("reloaded").then_some(printed)
+        });
+        let line = printed.lines().find(|line| line.contains("reloaded")).unwrap();
+        if is_json {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["level"], "info");
+            assert!(line["time"].as_str().unwrap().ends_with('Z'));
+            assert!(line["message"].as_str().unwrap().starts_with("reloaded"));
+        } else {
+            let rest = line.strip_prefix("velodrome: 20").unwrap();
+            assert!(rest.contains("Z info: reloaded"), "{line}");
+        }
+    }
+}

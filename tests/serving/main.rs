@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's patience is measured by its own clock")]
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
+mod access;
 mod acme;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
@@ -33,11 +34,14 @@ mod error_pages;
 mod files;
 mod foreign_tls;
 mod hostile;
+mod includes;
+mod limits;
 mod listen;
 mod log;
 mod memory;
 mod module_applications;
 mod modules_document;
+mod moving;
 mod odd_bytes;
 mod open_redirects;
 mod own_directories;
@@ -45,8 +49,14 @@ mod pages;
 mod pages_document;
 mod pebble;
 mod process_names;
+mod proxies;
+mod proxy;
+mod proxy_access;
+mod proxy_bodies;
+mod proxy_failures;
 mod reload;
 mod requirements;
+mod route_choices;
 mod routes;
 mod script_blame;
 mod script_edits;

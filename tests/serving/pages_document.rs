@@ -11,11 +11,14 @@ const DOCUMENT: &str = include_str!("../../docs/pages.md");
 
 /// What is tried here, and what `documents.rs` tries.
 const KINDS: [&str; 7] =
-    ["html page ", "console", "text log", "json ", "toml not run: ", "sh not run: ", "lua"];
+    ["html page ", "console", "text log", "json ", "toml", "sh not run: ", "lua"];
 
 /// A site with a directory for uploads.
 fn plan() -> Plan {
-    let plan = Plan::new().config("[pages]\nuploads = \"uploads\"\n");
+    let plan = Plan::new().config(
+        "[pages]\nuploads = \"uploads\"\n[[limit]]\nname = \"guesses\"\nby = \"pages\"\n\
+         requests = \"10/h\"\nburst = 2\n",
+    );
     std::fs::create_dir(plan.directory.join("uploads")).unwrap();
     let store = format!("--store={}", plan.directory.join("store").display());
     plan.argument(&store)

@@ -111,6 +111,21 @@ fn over_tls_pages_see_the_clients_certificate_and_files_arrive_whole() {
 }
 
 #[test]
+fn access_by_certificate_is_for_its_subjects() {
+    let access = "access = [{ certificate = [\"CN=ann\"] }]\n";
+    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
+    let (plan, authority) = site(&format!("{access}{LISTENER}{asked}"));
+    let ann = authority.issue(&plan.directory, "ann", &["ann"]);
+    let bob = authority.issue(&plan.directory, "bob", &["bob"]);
+    let server = plan.listen_as_configured(1).start();
+    let [address] = addresses(&server, "https://")[..] else { panic!("{:?}", server.announced) };
+    for (certificate, status) in [(Some(&ann), "200"), (Some(&bob), "403"), (None, "403")] {
+        let answer = authority.client(certificate).get(address, NAME, "/a.txt").unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+}
+
+#[test]
 fn a_plain_request_is_redirected_to_https_or_refused_with_its_url() {
     let config = format!(
         "redirect_to_https = true\nhsts = \"1h\"\n[[listener]]\naddress = \"127.0.0.1:0\"\n{LISTENER}"

@@ -52,6 +52,7 @@ pub(crate) const VERBS: &[Verb] = &[
             "memory",
             "million",
             "pages",
+            "proxy",
             "store",
             "tls",
         ],
@@ -75,6 +76,10 @@ pub(crate) const VERBS: &[Verb] = &[
             Form {
                 usage: "bench tls [--only tls-json,tls-full,tls-resumed,tls-file,tls-idle] [--rounds N] [--seconds S] [--quick] [--report FILE]",
                 summary: "what TLS costs: kept, full and resumed connections, a file, idle memory, against nginx, haproxy and caddy",
+            },
+            Form {
+                usage: "bench proxy [--only proxy-json,proxy-1m] [--rounds N] [--seconds S] [--quick] [--report FILE]",
+                summary: "what a request through the proxy costs, against no proxy, nginx and haproxy",
             },
             Form {
                 usage: "bench generator [--only kept,short,pipelined,pacing,stall,cross] [--rounds N] [--seconds S] [--report FILE]",

@@ -78,9 +78,7 @@ impl Client {
     /// # Errors
     /// If the request cannot be sent, or there are too many.
     pub fn begin(&mut self, request: Request, now_ns: u64) -> Result<ExchangeId, Failure> {
-        if self.exchanges.len() >= self.bounds.exchanges {
-            return Err(Failure::TooMany);
-        }
+        self.check_room()?;
         let head = request.head()?;
         let terms = Terms {
             to: Rc::new(request.destination()?),
@@ -90,12 +88,24 @@ impl Client {
             answer_to: request.answer_to(),
             deadlines: request.deadlines,
         };
-        let exchange = Exchange::new(terms, Outgoing::of(head, request), now_ns);
+        let expectation = request.expects_continue();
+        let outgoing = Outgoing::of(head, request.body, terms.answer_to, expectation);
+        Ok(self.start(Exchange::new(terms, outgoing, now_ns), now_ns))
+    }
+
+    /// Whether one more exchange may run.
+    pub(crate) fn check_room(&self) -> Result<(), Failure> {
+        let is_full = self.exchanges.len() >= self.bounds.exchanges;
+        if is_full { Err(Failure::TooMany) } else { Ok(()) }
+    }
+
+    /// Starts an exchange: finds a connection for it.
+    pub(crate) fn start(&mut self, exchange: Exchange, now_ns: u64) -> ExchangeId {
         let id = self.number();
         self.exchanges.insert(id, exchange);
         self.schedule(id);
         self.find(id, now_ns);
-        Ok(id)
+        id
     }
 
     /// Sends a part of a streamed body, or of another protocol after status 101, and returns how many bytes were taken.

@@ -12,11 +12,14 @@
 //! [`NameHelper`] and its answers to [`Client::learn`], and calls [`Client::end_turn`] at the end of each turn.
 
 mod begun;
+mod body;
 mod client;
 mod deadlines;
 mod events;
 mod exchange;
 mod failure;
+mod forward;
+mod head;
 mod helper;
 mod id;
 mod incoming;
@@ -36,10 +39,13 @@ mod traffic;
 mod url;
 mod way;
 
+pub use body::{Body, Expectation};
 pub use client::{Bounds, Client};
 pub use deadlines::Deadlines;
 pub use exchange::Held;
 pub use failure::{Deadline, Failure, FailureAt};
+pub use forward::{Endpoint, Forward};
+pub use head::HeadWriter;
 pub use helper::{Looked, NameHelper};
 pub use id::{ExchangeId, Requester};
 pub use names::{Found, Question};
@@ -47,5 +53,5 @@ pub use news::{Head, News};
 pub use origin::{Host, Origin, Transport};
 pub use outbound::Outbound;
 pub use reach::{Anywhere, Reach};
-pub use request::{Body, Expectation, Request};
+pub use request::Request;
 pub use url::{Url, UrlError};

@@ -3,8 +3,11 @@
 //! Owns what makes two requests use the same connections. Never connects.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
 
+use sys::connect::RemoteAddress;
 use tls::Connector;
 use wire::http::url::Scheme;
 
@@ -35,14 +38,40 @@ pub(crate) struct Destination {
     pub(crate) origin: Origin,
     /// The settings of TLS; `None` for a plain transport.
     pub(crate) connector: Option<Connector>,
+    /// The name of its certificate, if that is not its host.
+    named: Option<Box<str>>,
 }
 
 impl Destination {
+    /// What leads to an origin. With a connector, its certificate has this name, or that of its host; `None` if it cannot have one.
+    pub(crate) fn checked(
+        origin: Origin,
+        connector: Option<Connector>,
+        named: Option<Box<str>>,
+    ) -> Option<Self> {
+        let destination = Self { origin, connector, named };
+        let has_name =
+            destination.connector.is_none() || Connector::is_name(&destination.server_name());
+        has_name.then_some(destination)
+    }
+
     /// The name for which the server shows a certificate.
     pub(crate) fn server_name(&self) -> Cow<'_, str> {
+        match (&self.named, &self.origin.host) {
+            (Some(name), _) | (None, Host::Name(name)) => Cow::Borrowed(name),
+            (None, Host::Address(address)) => Cow::Owned(address.to_string()),
+            // A file has no name that a certificate could be for.
+            (None, Host::Socket(_)) => Cow::Borrowed(""),
+        }
+    }
+
+    /// The place that a connection to one of its addresses leads to.
+    pub(crate) fn remote(&self, address: IpAddr) -> RemoteAddress {
         match &self.origin.host {
-            Host::Name(name) => Cow::Borrowed(name),
-            Host::Address(address) => Cow::Owned(address.to_string()),
+            Host::Socket(path) => RemoteAddress::Unix(Arc::clone(path)),
+            Host::Name(_) | Host::Address(_) => {
+                RemoteAddress::Tcp(SocketAddr::new(address, self.origin.port))
+            }
         }
     }
 }
@@ -63,4 +92,9 @@ pub enum Host {
     Address(IpAddr),
     /// A name in lower case, without a final dot.
     Name(Box<str>),
+    /// The file of a Unix socket, which has no port. No URL leads there.
+    Socket(Arc<Path>),
 }
+
+/// What stands for the address of a Unix socket, which has none: it is one place.
+pub(crate) const OF_SOCKET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

@@ -6,9 +6,10 @@
 use wire::http::body::{write_chunk, write_last_chunk};
 use wire::http::fields::FieldList;
 
+use crate::body::{Body, Expectation};
 use crate::failure::Failure;
 use crate::limits::{OUTPUT_BYTES, REQUEST_HELD_BYTES};
-use crate::request::{Body, Request};
+use crate::request::AnswerTo;
 
 /// Bytes around the data of a chunk: its size in at most five digits, and two line ends.
 const CHUNK_FRAME: usize = 9;
@@ -73,10 +74,20 @@ enum Room {
 
 impl Outgoing {
     /// The request, complete or with a body to come.
-    pub(crate) fn of(head: Vec<u8>, request: Request) -> Self {
-        let gate = if request.expects_continue() { Gate::Waiting } else { Gate::Open };
-        let (body, framing, end) = match request.body {
-            Body::None if request.upgrade.is_some() => (Vec::new(), Framing::Asking, End::Reached),
+    pub(crate) fn of(
+        head: Vec<u8>,
+        body: Body,
+        answer_to: AnswerTo,
+        expectation: Expectation,
+    ) -> Self {
+        let gate = match expectation {
+            Expectation::Continue => Gate::Waiting,
+            Expectation::Nothing => Gate::Open,
+        };
+        let (body, framing, end) = match body {
+            Body::None if answer_to == AnswerTo::Upgrade => {
+                (Vec::new(), Framing::Asking, End::Reached)
+            }
             Body::None => (Vec::new(), Framing::Whole, End::Reached),
             Body::Whole(bytes) => (bytes, Framing::Whole, End::Reached),
             Body::Streamed(Some(0)) => (Vec::new(), Framing::Whole, End::Reached),
@@ -287,18 +298,10 @@ fn last_chunk(trailers: &FieldList) -> Result<Box<[u8]>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
-    use crate::id::Requester;
-    use crate::reach::Anywhere;
-    use crate::request::Expectation;
-    use crate::url::Url;
 
     fn outgoing(body: Body, expectation: Expectation) -> Outgoing {
-        let url = Url::parse(b"http://a/").unwrap();
-        let plain = Request::new("PUT", url, Rc::new(Anywhere), Requester::Service);
-        Outgoing::of(b"head ".to_vec(), Request { body, expectation, ..plain })
+        Outgoing::of(b"head ".to_vec(), body, AnswerTo::Other, expectation)
     }
 
     /// Everything that can be passed on, in pieces of this size.

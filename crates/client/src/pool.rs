@@ -148,7 +148,7 @@ mod tests {
     fn origin(number: u8) -> Rc<Destination> {
         let host = Host::Address(address(number));
         let origin = Origin { transport: Transport::Plain, host, port: 80 };
-        Rc::new(Destination { origin, connector: None })
+        Rc::new(Destination::checked(origin, None, None).unwrap())
     }
 
     fn address(number: u8) -> IpAddr {
@@ -193,7 +193,7 @@ mod tests {
         let mut pool = Pool::default();
         let kept = |pool: &mut Pool, number: u8| {
             let origin = origin(number);
-            let connections = usize::from(number) * 100..usize::from(number) * 100 + 100;
+            let connections = usize::from(number) * 1000..usize::from(number) * 1000 + 1000;
             let put = |n| {
                 open(pool, &origin);
                 pool.put(&origin, address(number), connection(n)) == Kept::Yes

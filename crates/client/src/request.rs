@@ -7,10 +7,11 @@ use std::rc::Rc;
 use tls::Connector;
 use wire::http::fields::FieldList;
 use wire::http::method::Method;
-use wire::http::response::append_field_as_spelt;
 
+use crate::body::{Body, Expectation};
 use crate::deadlines::Deadlines;
 use crate::failure::Failure;
+use crate::head::HeadWriter;
 use crate::id::Requester;
 use crate::limits::METHOD_BYTES;
 use crate::origin::{Destination, Transport};
@@ -45,28 +46,6 @@ pub struct Request {
     pub requester: Requester,
 }
 
-/// The body of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Body {
-    /// There is none.
-    #[default]
-    None,
-    /// These bytes, which can be sent again on another connection.
-    Whole(Vec<u8>),
-    /// What the requester sends later: exactly this many bytes, or as many as it likes (chunked, RFC 9112, 7.1).
-    Streamed(Option<u64>),
-}
-
-/// Whether a body waits for `100 Continue` (RFC 9110, 10.1.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Expectation {
-    /// It does not.
-    #[default]
-    Nothing,
-    /// It does, for [`CONTINUE_TIME`](crate::limits::CONTINUE_TIME) at most.
-    Continue,
-}
-
 /// Whether a request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeatable {
@@ -81,19 +60,6 @@ pub(crate) enum AnswerTo {
     Upgrade,
     Other,
 }
-
-/// Fields that only the client sets.
-const FRAMING: [&str; 9] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 impl Request {
     /// A request with this method and the defaults for everything else.
@@ -112,20 +78,14 @@ impl Request {
         }
     }
 
-    /// Whether it may be sent again (RFC 9110, 9.2.2).
+    /// Whether it may be sent again.
     pub(crate) fn repeatable(&self) -> Repeatable {
-        let is_idempotent = matches!(&*self.method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS");
-        let is_whole = !matches!(self.body, Body::Streamed(_)) && self.upgrade.is_none();
-        if is_idempotent && is_whole { Repeatable::Yes } else { Repeatable::No }
+        Repeatable::of(&self.method, &self.body, self.answer_to())
     }
 
     /// What the reader of the answer must know.
     pub(crate) fn answer_to(&self) -> AnswerTo {
-        match (&*self.method, &self.upgrade) {
-            (_, Some(_)) => AnswerTo::Upgrade,
-            ("HEAD", None) => AnswerTo::Head,
-            _ => AnswerTo::Other,
-        }
+        AnswerTo::of(&self.method, self.upgrade.as_deref())
     }
 
     /// What its connection must lead to, and how.
@@ -134,26 +94,24 @@ impl Request {
             Transport::Plain => None,
             Transport::Encrypted => Some(self.connector.clone().ok_or(Failure::NoAuthorities)?),
         };
-        let destination = Destination { origin: self.url.origin.clone(), connector };
-        let has_name =
-            destination.connector.is_none() || Connector::is_name(&destination.server_name());
-        if has_name { Ok(destination) } else { Err(Failure::Url(UrlError::Host)) }
+        let destination = Destination::checked(self.url.origin.clone(), connector, None);
+        destination.ok_or(Failure::Url(UrlError::Host))
     }
 
     /// Writes the head.
     pub(crate) fn head(&self) -> Result<Vec<u8>, Failure> {
         self.check_method()?;
-        if !self.url.target.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(Failure::Field);
+        let room = self.fields.fields().lines().len();
+        let mut head = HeadWriter::new(&self.method, &self.url.target, room)?;
+        let fields = self.fields.fields();
+        if !fields.has("host") {
+            head.field("Host", self.url.authority.as_bytes())?;
         }
-        let mut out = Vec::with_capacity(256 + self.fields.fields().lines().len());
-        for piece in [&*self.method, " ", &self.url.target, " HTTP/1.1\r\n"] {
-            out.extend_from_slice(piece.as_bytes());
+        for (name, value) in fields.iter() {
+            head.field(name, value)?;
         }
-        self.write_fields(&mut out)?;
-        self.write_framing(&mut out)?;
-        out.extend_from_slice(b"\r\n");
-        Ok(out)
+        let expectation = self.expects_continue();
+        head.end(&self.method, &self.body, self.upgrade.as_deref(), expectation)
     }
 
     fn check_method(&self) -> Result<(), Failure> {
@@ -166,69 +124,46 @@ impl Request {
         if is_method && !leads_nowhere && fits_upgrade { Ok(()) } else { Err(Failure::Method) }
     }
 
-    fn write_fields(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let fields = self.fields.fields();
-        if !fields.has("host") {
-            write(out, "Host", self.url.authority.as_bytes())?;
-        }
-        for (name, value) in fields.iter() {
-            if !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
-                write(out, name, value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_framing(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        if let Some(protocol) = &self.upgrade {
-            write(out, "Connection", b"Upgrade")?;
-            return write(out, "Upgrade", protocol.as_bytes());
-        }
-        let length = match &self.body {
-            // A method that defines a meaning for a body states a length of 0 if there is none (RFC 9110, 8.6).
-            Body::None if matches!(&*self.method, "POST" | "PUT" | "PATCH") => Some(0),
-            Body::None => None,
-            Body::Whole(bytes) => Some(bytes.len() as u64),
-            Body::Streamed(Some(length)) => Some(*length),
-            Body::Streamed(None) => {
-                write(out, "Transfer-Encoding", b"chunked")?;
-                None
-            }
-        };
-        if let Some(length) = length {
-            write(out, "Content-Length", itoa::Buffer::new().format(length).as_bytes())?;
-        }
-        if self.expects_continue() {
-            write(out, "Expect", b"100-continue")?;
-        }
-        Ok(())
-    }
-
     /// Whether the body waits; one that is empty does not (RFC 9110, 10.1.1).
-    pub(crate) fn expects_continue(&self) -> bool {
+    pub(crate) fn expects_continue(&self) -> Expectation {
         let has_body = match &self.body {
             Body::None | Body::Streamed(Some(0)) => false,
             Body::Whole(bytes) => !bytes.is_empty(),
             Body::Streamed(_) => true,
         };
-        self.expectation == Expectation::Continue && has_body
+        if has_body { self.expectation } else { Expectation::Nothing }
+    }
+}
+
+impl Repeatable {
+    /// Whether a request may be sent again (RFC 9110, 9.2.2).
+    pub(crate) fn of(method: &str, body: &Body, answer_to: AnswerTo) -> Self {
+        let is_idempotent = matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS");
+        let is_whole = !matches!(body, Body::Streamed(_)) && answer_to != AnswerTo::Upgrade;
+        if is_idempotent && is_whole { Self::Yes } else { Self::No }
     }
 }
 
 impl AnswerTo {
+    /// What the reader of the answer to such a request must know.
+    pub(crate) fn of(method: &str, upgrade: Option<&str>) -> Self {
+        match (method, upgrade) {
+            (_, Some(_)) => Self::Upgrade,
+            ("HEAD", None) => Self::Head,
+            _ => Self::Other,
+        }
+    }
+
     /// The method for the reader of the answer.
     pub(crate) fn method(self) -> Method {
         if self == Self::Head { Method::Head } else { Method::Get }
     }
 }
 
-fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Failure> {
-    append_field_as_spelt(out, name, value).map_err(|_| Failure::Field)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::head::FRAMING;
     use crate::reach::Anywhere;
 
     fn request(method: &str, fields: &[(&str, &str)], body: Body) -> Request {

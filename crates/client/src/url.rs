@@ -126,6 +126,7 @@ mod tests {
         let host = match url.origin.host {
             Host::Address(address) => format!("<{address}>"),
             Host::Name(name) => name.into(),
+            Host::Socket(path) => panic!("no URL leads to {path:?}"),
         };
         (host, url.origin.port, url.authority, url.target)
     }

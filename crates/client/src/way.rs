@@ -3,18 +3,17 @@
 //! Owns which address is used, whether it is allowed, and whether the exchange waits in line. Never sends anything.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::service::{Command, Connect, Context};
-use sys::connect::RemoteAddress;
 
 use crate::begun::Begun;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::id::ExchangeId;
 use crate::names::Known;
-use crate::origin::{Destination, Host};
+use crate::origin::{Destination, Host, OF_SOCKET};
 use crate::outbound::{Outbound, Past, Ticket};
 use crate::pool::Place;
 
@@ -54,6 +53,7 @@ impl Client {
                     Err(Failure::NotAllowed)
                 };
             }
+            Host::Socket(_) => return Ok(Some(vec![OF_SOCKET])),
             Host::Name(name) => name,
         };
         if !reach.may_look_up(transport, name) {
@@ -99,7 +99,7 @@ impl Client {
         let Some(address) = exchange.untried.pop() else { return };
         exchange.untried.shrink_to_fit();
         let to = Rc::clone(&exchange.to);
-        let remote = RemoteAddress::Tcp(SocketAddr::new(address, to.origin.port));
+        let remote = to.remote(address);
         let ticket = self.tickets.add(Ticket { exchange: id, to, address });
         self.commands.push(Command::Connect(Connect { to: remote, from: None, ticket }));
         self.schedule(id);

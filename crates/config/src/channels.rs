@@ -80,7 +80,7 @@ impl Default for ChannelRules {
             message_size: limits::CHANNEL_MESSAGE_SIZE,
             rate: None,
             module: None,
-            place: Place { line: 0, column: 0 },
+            place: Place::default(),
         }
     }
 }

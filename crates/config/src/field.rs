@@ -29,16 +29,55 @@ const RESERVED: [(&str, &str); 13] = [
     ("upgrade", "the server sets it"),
 ];
 
+/// Fields of messages that pass through which only the server sets (RFC 9110 §7.6.1).
+const OF_MESSAGES: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+];
+
 /// Reads the table `headers` of a section.
 pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Header> {
+    table(section, "headers", problems, check_name)
+}
+
+/// Reads a table of fields of messages that pass through.
+pub(super) fn passed(
+    section: &Section<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Vec<Header> {
+    table(section, key, problems, check_passed)
+}
+
+/// The name of a field of messages that pass through, in lower case.
+pub(super) fn passed_name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    check_passed(&name)?;
+    Ok(name.to_ascii_lowercase())
+}
+
+fn table(
+    section: &Section<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+    check: fn(&str) -> Result<(), String>,
+) -> Vec<Header> {
     let mut headers: Vec<Header> = Vec::new();
-    for item in section.entries("headers", problems) {
-        if let Some(why) = problems.misplaced("headers", item.key) {
+    for item in section.entries(key, problems) {
+        if let Some(why) = problems.misplaced(key, item.key) {
             let mend = format!("{why}; a field of that name is written `{}`", capital(item.key));
             problems.at(item.key_offset, mend);
             continue;
         }
-        if let Err(message) = check_name(item.key) {
+        if let Err(message) = check(item.key) {
             problems.at(item.key_offset, message);
             continue;
         }
@@ -53,8 +92,8 @@ pub(super) fn headers(section: &Section<'_>, problems: &mut Problems) -> Vec<Hea
     }
     let size: usize = headers.iter().map(|header| header.name.len() + header.value.len() + 4).sum();
     if size > HEADERS_SIZE_MAX {
-        let at = section.item("headers").map_or(0, |item| item.offset);
-        problems.at(at, format!("`headers` has {size} bytes, more than {HEADERS_SIZE_MAX}"));
+        let at = section.item(key).map_or(0, |item| item.offset);
+        problems.at(at, format!("`{key}` has {size} bytes, more than {HEADERS_SIZE_MAX}"));
     }
     headers
 }
@@ -65,18 +104,37 @@ fn capital(name: &str) -> String {
     first.to_ascii_uppercase() + rest
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+/// Whether a text is the name of a field.
+pub(super) fn check_token(name: &str) -> Result<(), String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(format!(
             "`{}` is not a field name; use letters, digits and hyphens",
             shown(name)
         ));
     }
+    Ok(())
+}
+
+fn check_passed(name: &str) -> Result<(), String> {
+    check_token(name)?;
+    if OF_MESSAGES.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+        return Err(format!("the field `{name}` cannot be changed; the server sets it"));
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    check_token(name)?;
     let lower = name.to_ascii_lowercase();
     match RESERVED.iter().find(|(reserved, _)| *reserved == lower) {
         Some((_, mend)) => Err(format!("the field `{name}` cannot be added here; {mend}")),
         None => Ok(()),
     }
+}
+
+/// Whether it can be the name of a field.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(is_token)
 }
 
 /// RFC 9110 §5.6.2.

@@ -7,11 +7,21 @@ use std::path::Path;
 use super::field::{cache_control, is_surely_media_type, media_type};
 use super::item::Item;
 use super::key::{ANY_SIZE, Absent, Change, Key, SectionKeys, Value, show_texts};
+use super::page_name::PageName;
 use super::section::Section;
-use super::value::{cannot_be, path, word};
+use super::value::{borrowed_text, cannot_be, path, word};
 use super::wording::shown;
-use super::{CacheRule, Config, FileSettings, MediaType, Problems};
-use crate::limits::GLOB_SIZE_MAX;
+use super::{CacheRule, Config, FileSettings, Problems, RouteAction, Target};
+use crate::limits::{GLOB_SIZE_MAX, TRIES_MAX};
+
+/// The media type of an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MediaType {
+    /// The extension in lower case, without its dot.
+    pub extension: String,
+    /// The value of Content-Type.
+    pub value: String,
+}
 
 static SHARED: &[Key] = &[
     Key {
@@ -132,6 +142,20 @@ pub(super) static ROUTE_FILES: SectionKeys = SectionKeys {
             change: Change::Reload,
             text: "The Cache-Control of all these files.",
         },
+        Key {
+            name: "try",
+            value: Value::Apart { takes: "list of paths" },
+            absent: Absent::Words("`[\"$path\"]`"),
+            change: Change::Reload,
+            text: "Paths below the root to try in order: the first with a file or page answers, with its own type, validators and length. `$path` is the path as this route looks for files. `\"$path/\"` is a directory with an index or a listing: a client that asked without the slash is redirected to it. If none is there, the answer is 404. A single-page application: `try = [\"$path\", \"/index.html\"]`.",
+        },
+        Key {
+            name: "alias",
+            value: Value::Apart { takes: "path of a file" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The one file that answers every path of the route, whatever its name; not beside `root` or `try`. It is served even if `hide` covers it.",
+        },
     ],
     shared: SHARED,
     shared_in: "[files]",
@@ -165,13 +189,13 @@ pub(super) fn cache_rules(section: &Section<'_>, problems: &mut Problems) -> Vec
     sections.iter().filter_map(|rule| cache_rule(rule, problems)).collect()
 }
 
-/// Reads the `files` of a route on top of the rules of its host; returns whether it has its own root.
+/// Reads the `files` of a route on top of the rules of its host.
 pub(super) fn read_of_route(
     section: &Section<'_>,
     host: &FileSettings,
     base: &Path,
     problems: &mut Problems,
-) -> (FileSettings, bool) {
+) -> RouteAction {
     // The rows refer to a configuration, of which only the file rules are used.
     let mut config = Config::defaults("", base);
     config.default_host.files = host.clone();
@@ -183,7 +207,62 @@ pub(super) fn read_of_route(
     if let Some(value) = section.read("cache_control", problems, cache_control) {
         rules.cache_control = vec![CacheRule::of_all(value)];
     }
-    (rules, own_root)
+    let tries = tries(section, problems);
+    if let Some(file) = section.read("alias", problems, |item| path(item, base)) {
+        alias(section, &file, &mut rules, problems);
+    }
+    RouteAction::Files { rules, own_root, tries }
+}
+
+/// The paths of `try`.
+fn tries(section: &Section<'_>, problems: &mut Problems) -> Vec<Target> {
+    let tries = section.list("try", problems, |item| {
+        let text = borrowed_text(item, "a path in quotes such as \"$path.html\"")?;
+        let target = Target::rewrite(text, 0).map_err(|why| cannot_be(item, text, &why))?;
+        if PageName::is_source(text.rsplit('/').next().unwrap_or(text)) {
+            return Err(cannot_be(
+                item,
+                text,
+                "write the address of the page, as in \"/front.html\"",
+            ));
+        }
+        Ok(target)
+    });
+    let Some(tries) = tries else { return Vec::new() };
+    if let Some(item) = section.item("try") {
+        if section.is_empty_list("try") {
+            problems.at(item.offset, "`try` is empty; leave it out to look for the path itself");
+        }
+        if tries.len() > TRIES_MAX {
+            problems.at(item.offset, format!("`try` has more than {TRIES_MAX} paths"));
+        }
+    }
+    tries
+}
+
+/// Makes the rules those of one file: its directory is the root, and nothing hides it.
+fn alias(section: &Section<'_>, file: &Path, rules: &mut FileSettings, problems: &mut Problems) {
+    let Some(item) = section.item("alias") else { return };
+    for key in ["root", "try", "index", "listing"] {
+        if let Some(other) = section.item(key) {
+            problems.at(other.key_offset, format!("`{key}` has no effect beside `alias`"));
+        }
+    }
+    let name = file.file_name().and_then(|name| name.to_str());
+    let (Some(name), Some(directory)) = (name, file.parent()) else {
+        problems.at(item.offset, "`alias` must be the path of a file");
+        return;
+    };
+    if PageName::of(&format!("/{name}")).is_some() {
+        problems.at(item.offset, "`alias` cannot be a page; write `rewrite` to its path");
+        return;
+    }
+    rules.root = directory.to_path_buf();
+    rules.only = Some(format!("/{name}"));
+    rules.hide.clear();
+    rules.hidden = true;
+    rules.index.clear();
+    rules.listing = false;
 }
 
 impl CacheRule {

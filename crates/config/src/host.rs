@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::access::{self, ACCESS_OF_PART};
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::page_name::PageName;
@@ -75,6 +76,7 @@ pub(super) static HOST: SectionKeys = SectionKeys {
         },
         REDIRECT_TO_HTTPS,
         HSTS,
+        ACCESS_OF_PART,
     ],
     shared: &[],
     shared_in: "",
@@ -96,6 +98,7 @@ pub(super) fn read_default(
         headers: Vec::new(),
         error_pages: error_pages(top, problems),
         https: https(top, Https::default(), problems),
+        access: access::read(top, base, problems),
     }
 }
 
@@ -128,6 +131,7 @@ pub(super) fn read_all(
             headers: field::headers(&section, problems),
             error_pages: error_pages(&section, problems),
             https: https(&section, default.https.clone(), problems),
+            access: access::read(&section, base, problems),
         });
     }
     hosts

@@ -3,6 +3,7 @@
 //! Owns the order of the sections and the search for the intended key. Each section's rows are in
 //! its file.
 
+use super::access::ACCESS;
 use super::acme::ACME;
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;
@@ -12,26 +13,36 @@ use super::key::SectionKeys;
 use super::limit_keys::LIMITS;
 use super::listener::LISTENER;
 use super::log::{ADMIN, LOG};
+use super::maintenance::MAINTENANCE;
 use super::pages::PAGES;
 use super::problem::{Rank, SettingPlace};
 use super::processes::PROCESS;
+use super::proxy_route::PROXY;
+use super::quotas::QUOTA;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::upstream_keys::UPSTREAM;
+use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 21] = [
+pub static SECTIONS: [&SectionKeys; 27] = [
     &TOP,
     &LISTENER,
     &ACME,
     &HOST,
     &ROUTE,
     &HOST_ROUTE,
+    &WHEN,
     &ROUTE_FILES,
     &REDIRECT,
     &REWRITE,
     &RESPOND,
+    &PROXY,
+    &UPSTREAM,
+    &ACCESS,
+    &QUOTA,
     &FILES,
     &CACHE_CONTROL,
     &PAGES,
@@ -40,6 +51,7 @@ pub static SECTIONS: [&SectionKeys; 21] = [
     &STORE,
     &DATABASE,
     &PROCESS,
+    &MAINTENANCE,
     &LIMITS,
     &LOG,
     &ADMIN,

@@ -7,14 +7,18 @@
 //! Used by `velodrome serve`, `velodrome check` and reloads. [`route`] compiles the result. Knows
 //! no runtime, no page and no protocol: other crates decide what a key does.
 
+mod access;
 mod acme;
 mod address;
 mod channel_settings;
 mod channels;
 mod choice;
+mod countries;
 mod encryption;
+mod expand;
 mod fetch;
 mod field;
+mod file_settings;
 mod files;
 mod glob;
 mod host;
@@ -28,58 +32,86 @@ pub mod limits;
 mod listener;
 mod listener_tls;
 mod log;
+mod maintenance;
+mod maps;
 mod model;
 mod named_modules;
+mod outside;
 mod overrides;
 mod page_choices;
 mod page_name;
 mod pages;
+mod peers;
 mod printed;
 mod problem;
 mod processes;
+mod proxy_route;
 mod quantity;
+mod quotas;
 mod read;
+mod redirect_map;
 mod request_path;
 mod restart;
 pub mod route;
 mod route_keys;
 mod routes;
 mod section;
+mod separated;
+mod sources;
 mod store;
 mod target;
 mod top_keys;
+mod upstream;
+mod upstream_check;
+mod upstream_keys;
+mod upstream_server;
 mod value;
+mod when;
+mod wildcard;
 mod wording;
 
+pub use access::{AccessRule, Admission, Clients, Names, Users};
 pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings};
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};
+pub use countries::{Countries, Country};
 pub use encryption::{CertificateFiles, Certificates, ClientCertificates, Https, Tls};
 pub use fetch::{FetchHosts, FetchRule, FetchRules, FetchSchemes};
+pub use file_settings::{CacheRule, FileSettings};
+pub use files::MediaType;
 pub use glob::{Captures, Glob, GlobError};
 pub use host_name::HostName;
 pub use key::{Change, Key, SectionKeys};
 pub use keys::SECTIONS;
 pub use limit_keys::Limits;
-pub use log::{AccessLog, Admin, Log, LogLevel};
+pub use log::{AccessLog, Admin, Log, LogLevel, LogMessages, Logging};
+pub use maintenance::Maintenance;
 pub use model::{
-    AppDirectory, AppPresence, Authentication, CacheRule, Config, DescriptorTables, ErrorPage,
-    FileCache, FileSettings, Header, Host, Listener, Matcher, MediaType, Protocol, Respond, Route,
-    RouteAction, Steering,
+    AppDirectory, AppPresence, Authentication, Config, DescriptorTables, ErrorPage, FileCache,
+    Header, Host, Listener, Matcher, Protocol, Respond, Route, RouteAction, Steering,
 };
 pub use named_modules::{ModuleUser, NamedModule};
+pub use outside::{Nothing, Outside};
 pub use overrides::{CertificatesOverride, Overrides};
 pub use page_choices::{PageCode, PageErrors, PageSessions};
 pub use page_name::PageName;
 pub use pages::Pages;
 pub use printed::{defaults, table};
-pub use problem::{ConfigErrors, Place, Problem};
+pub use problem::{ConfigErrors, FileNames, Place, Problem};
 pub use processes::{ProcessBegin, SiteProcess};
 pub use quantity::{QuantityError, parse_duration, parse_size};
+pub use quotas::{Measure, Quota, QuotaKey, Rate};
+pub use redirect_map::{MapRow, MapRule, RedirectMap};
 pub use restart::needs_restart;
+pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
+pub use upstream::{
+    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyRoute,
+    ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+};
+pub use when::{Condition, Wanted};
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::method::Method;
@@ -120,7 +152,22 @@ impl Config {
         base_directory: &Path,
         overrides: &Overrides,
     ) -> Result<Self, ConfigErrors> {
-        read::config(text, file_name, base_directory, overrides)
+        Self::from_text_within(text, file_name, base_directory, overrides, &Nothing)
+    }
+
+    /// The same for a text that refers to other files or to the environment.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, in file order.
+    pub fn from_text_within(
+        text: &str,
+        file_name: &str,
+        base_directory: &Path,
+        overrides: &Overrides,
+        outside: &dyn Outside,
+    ) -> Result<Self, ConfigErrors> {
+        read::config(text, file_name, base_directory, overrides, outside)
     }
 
     /// The configuration of `velodrome serve DIRECTORY` without a file: the defaults with `overrides`.
@@ -129,6 +176,6 @@ impl Config {
     ///
     /// The problems of the overrides.
     pub fn without_file(directory: &Path, overrides: &Overrides) -> Result<Self, ConfigErrors> {
-        read::config("", "command line", directory, overrides)
+        read::config("", "command line", directory, overrides, &Nothing)
     }
 }

@@ -55,6 +55,8 @@ pub struct Limits {
     pub requests_per_connection: Option<u64>,
     /// Connections of the whole server.
     pub connections: u64,
+    /// Keys of all `[[limit]]` that are known at once.
+    pub limit_keys: u64,
 }
 
 impl Default for Limits {
@@ -78,6 +80,7 @@ impl Default for Limits {
             keep_alive: Some(limits::KEEP_ALIVE),
             requests_per_connection: None,
             connections: limits::CONNECTIONS,
+            limit_keys: limits::QUOTA_KEYS,
         }
     }
 }
@@ -85,6 +88,16 @@ impl Default for Limits {
 pub(super) static LIMITS: SectionKeys = SectionKeys {
     name: "[limits]",
     own: &[
+        Key {
+            name: "limit_keys",
+            value: Value::Whole(
+                |config| &mut config.limits.limit_keys,
+                1024..=limits::QUOTA_KEYS_MAX,
+            ),
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How many keys of all [`[[limit]]`](#limit) are known at once: 32 bytes each on each scheduler. Beyond that, of four keys the one that has used least is forgotten.",
+        },
         Key {
             name: "head_size",
             value: Value::Size(|config| &mut config.limits.head_size, HEAD_PART),

@@ -131,6 +131,10 @@ pub const APP_DIRECTORY: &str = "app";
 
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
 pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
+/// 256 files included by one configuration; with more it is refused.
+pub const INCLUDES_MAX: usize = 256;
+/// 8 MiB of all included files; a configuration with more is refused.
+pub const INCLUDED_SIZE_MAX: usize = 8 * 1024 * 1024;
 /// 50 problems of one configuration are printed; the last line counts the others.
 pub const PROBLEMS_MAX: usize = 50;
 /// 1,024 schedulers; a configuration that asks for more is refused.
@@ -183,8 +187,24 @@ pub const GLOB_SIZE_MAX: usize = 1024;
 pub const REWRITES_MAX: usize = 8;
 /// 253 bytes of a host name (RFC 1035 §2.3.4); a request for a longer one goes to the default host.
 pub const HOST_NAME_SIZE_MAX: usize = 253;
+/// 8 places in one `try` of a route; a list with more is refused.
+pub const TRIES_MAX: usize = 8;
+/// 1,000,000 rows of one map of redirects; a file with more is refused.
+pub const MAP_ROWS_MAX: usize = 1_000_000;
+/// 2,000,000 rows of the file of countries; a file with more is refused.
+pub const COUNTRY_ROWS_MAX: usize = 2_000_000;
+/// 128 MiB of one map of redirects or countries; a longer file is refused.
+pub const MAP_SIZE_MAX: usize = 128 * 1024 * 1024;
+/// 10 problems of one map are told; then the rest of the file is not read.
+pub const MAP_PROBLEMS_MAX: usize = 10;
 /// 32 consecutive redirects of this server are followed when they are checked for loops.
 pub const REDIRECTS_CHECKED_MAX: usize = 32;
+
+/// 5 minutes until clients shall come again to a site that is maintained.
+pub const MAINTENANCE_RETRY: Duration = Duration::from_secs(300);
+/// A second to 7 days until clients shall come again; other values are refused.
+pub const RETRY_AFTER: RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(7 * 24 * 3600);
 
 // ---- The kernel's ----
 
@@ -227,6 +247,49 @@ pub const SITE_PROCESSES_MAX: usize = 64;
 /// should sleep in between.
 pub const SITE_PROCESS_EVERY: RangeInclusive<Duration> = Duration::from_secs(1)..=DEADLINE_MAX;
 
+// ---- Other servers: the defaults and bounds of [[upstream]] ----
+
+/// 256 `[[upstream]]` sections; one more is refused.
+pub const UPSTREAMS_MAX: usize = 256;
+/// 64 servers of one upstream; one more is refused, because the servers that a request has met are 64 bits.
+pub const UPSTREAM_SERVERS_MAX: usize = 64;
+/// 64 bytes for the name of an upstream; a longer one is refused, because it is a label of metrics.
+pub const UPSTREAM_NAME_SIZE: usize = 64;
+/// 256 for the weight of a server; a larger one is refused.
+pub const UPSTREAM_WEIGHT_MAX: u64 = 256;
+/// 5 s for a connection to a server; then the request goes to the next one, or is answered 504.
+pub const UPSTREAM_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// 60 s from a request to the first byte of its answer; then it is answered 504.
+pub const UPSTREAM_FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(60);
+/// 60 s between two bytes of a server; then the answer is cut.
+pub const UPSTREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// 1,024 open requests of a scheduler to one server; more wait.
+pub const UPSTREAM_CONNECTIONS: u64 = 1024;
+/// 65,535 open requests of a scheduler to one server; a configuration with more is refused, because one address has
+/// no more ports.
+pub const UPSTREAM_CONNECTIONS_MAX: u64 = 65_535;
+/// 1,024 requests of a scheduler that wait for a server; one more is answered 503.
+pub const UPSTREAM_QUEUE: u64 = 1024;
+/// 1,000,000 waiting requests; a configuration with more is refused.
+pub const UPSTREAM_QUEUE_MAX: u64 = 1_000_000;
+/// 10 s for which a request may wait for a server; then it is answered 503.
+pub const UPSTREAM_QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
+/// 1 repetition of a request; then its failure is answered.
+pub const UPSTREAM_RETRIES: u64 = 1;
+/// 10 repetitions of a request; a configuration with more is refused.
+pub const UPSTREAM_RETRIES_MAX: u64 = 10;
+/// 3 failures one after the other, after which a server gets no requests for a while.
+pub const UPSTREAM_FAILURES: u64 = 3;
+/// 5 s between two checks of a server.
+pub const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// 100 ms to 1 h between two checks of a server; other values are refused, because more often would be a load.
+pub const CHECK_INTERVALS: RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(3600);
+/// 2 s for the answer to a check; then it has failed.
+pub const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// 10 s for which a failed server gets no requests.
+pub const UPSTREAM_PAUSE: Duration = Duration::from_secs(10);
+
 // The store
 
 /// Default maximum size of the store's file (1 TiB). Beyond: a write is answered with an error.
@@ -249,3 +312,18 @@ pub const STORE_DATABASES: usize = 48;
 
 /// Bytes of the name of a database. Beyond: the configuration is refused.
 pub const STORE_NAME_SIZE: usize = 64;
+
+/// 64 `[[limit]]`; more are refused, because each request is compared with all of them.
+pub const QUOTAS_MAX: usize = 64;
+/// 64 bytes for the name of a `[[limit]]`; a longer one is refused.
+pub const QUOTA_NAME_SIZE: usize = 64;
+/// 10 s that a `[[limit]]` may delay a request; more is refused, because a client waits no longer.
+pub const QUOTA_DELAY_MAX: Duration = Duration::from_secs(10);
+/// 2^50 units of a rate or a burst; more is refused, because it limits nothing.
+pub const QUOTA_UNITS_MAX: u64 = 1 << 50;
+/// 1,000,000 open requests of one key; more is refused.
+pub const QUOTA_OPEN_MAX: u64 = 1_000_000;
+/// 131,072 keys of all `[[limit]]`; beyond that the least used of four is forgotten.
+pub const QUOTA_KEYS: u64 = 1 << 17;
+/// 1,048,576 keys are the most that can be set.
+pub const QUOTA_KEYS_MAX: u64 = 1 << 20;

@@ -363,8 +363,9 @@ fn check_conflicts(listeners: &[Listener], problems: &mut Problems) {
         let Some(earlier) = earlier else { continue };
         let message = match earlier.place {
             Some(place) => format!(
-                "`{}` is taken by the listener in line {} already",
-                later.address, place.line
+                "`{}` is taken by the listener in {} already",
+                later.address,
+                problems.names().line(place)
             ),
             None => {
                 format!("--listen {} conflicts with --listen {}", later.address, earlier.address)

@@ -11,7 +11,7 @@ use super::Address;
 use super::choice::choice;
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
-use super::value::{borrowed_text, cannot_be, path};
+use super::value::{borrowed_text, cannot_be, path, word};
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
 /// `[log]`.
@@ -23,6 +23,19 @@ pub struct Log {
     pub format: LogFormat,
     /// The minimum level of the server's own messages, which go to standard error.
     pub level: LogLevel,
+    /// The form of these messages.
+    pub messages: LogMessages,
+}
+
+/// The form of the server's own messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogMessages {
+    /// Level and text.
+    Plain,
+    /// Time, level and text.
+    Timed,
+    /// An object with all three.
+    Json,
 }
 
 /// Where the access log is written.
@@ -36,6 +49,15 @@ pub enum AccessLog {
     Stderr,
     /// To the end of a file.
     File(PathBuf),
+}
+
+/// Whether requests are in the access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logging {
+    /// They are.
+    On,
+    /// They are not.
+    Off,
 }
 
 /// The severity of a message.
@@ -60,8 +82,8 @@ pub struct Admin {
     pub metrics: Option<SocketAddr>,
 }
 
-const FORMATS: [(&str, LogFormat); 2] =
-    [("combined", LogFormat::Combined), ("json", LogFormat::Json)];
+const MESSAGES: [(&str, LogMessages); 3] =
+    [("plain", LogMessages::Plain), ("timed", LogMessages::Timed), ("json", LogMessages::Json)];
 
 const LEVELS: [(&str, LogLevel); 4] = [
     ("error", LogLevel::Error),
@@ -72,7 +94,8 @@ const LEVELS: [(&str, LogLevel); 4] = [
 
 impl Default for Log {
     fn default() -> Self {
-        Self { access: AccessLog::Off, format: LogFormat::Combined, level: LogLevel::Info }
+        let (format, messages) = (LogFormat::Combined, LogMessages::Plain);
+        Self { access: AccessLog::Off, format, level: LogLevel::Info, messages }
     }
 }
 
@@ -96,16 +119,46 @@ pub(super) static LOG: SectionKeys = SectionKeys {
         Key {
             name: "format",
             value: Value::Own {
-                takes: "`\"combined\"` or `\"json\"`",
+                takes: "`\"combined\"`, `\"json\"`, or a text with fields such as `$peer`",
                 read: |config, item, _| {
-                    config.log.format = choice(item, &FORMATS)?;
+                    config.log.format = format(item)?;
                     Ok(())
                 },
-                show: |config| show_choice(&FORMATS, &config.log.format),
+                show: |config| Some(show_text(&config.log.format)),
             },
             absent: Absent::Default,
             change: Change::Restart,
-            text: "The format of such a line.",
+            text: "The format of such a line. In a text, `$NAME` or `${NAME}` is the value of a [field](#fields-of-a-log-line), `-` if there is none, and `$$` a dollar sign.",
+        },
+        Key {
+            name: "fields",
+            value: Value::Own {
+                takes: "list of fields",
+                read: |config, item, reading| {
+                    let names = item.list(reading.problems, word)?;
+                    config.log.format = LogFormat::json_of(names.iter().map(String::as_str))
+                        .map_err(|error| format!("`fields`: {error}"))?;
+                    Ok(())
+                },
+                show: |_| None,
+            },
+            absent: Absent::Words("the usual ones"),
+            change: Change::Restart,
+            text: "The [fields](#fields-of-a-log-line) of a line in JSON, in this order. Only with `format = \"json\"`, which it implies.",
+        },
+        Key {
+            name: "messages",
+            value: Value::Own {
+                takes: "`\"plain\"`, `\"timed\"` or `\"json\"`",
+                read: |config, item, _| {
+                    config.log.messages = choice(item, &MESSAGES)?;
+                    Ok(())
+                },
+                show: |config| show_choice(&MESSAGES, &config.log.messages),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The form of the server's own messages: `\"plain\"` is `velodrome: LEVEL: ...`, for service managers, which add the time; `\"timed\"` has the time, too; `\"json\"` is an object with `time`, `level` and `message`.",
         },
         Key {
             name: "level",
@@ -163,6 +216,19 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
     shared: &[],
     shared_in: "",
 };
+
+fn format(item: &Item<'_>) -> Result<LogFormat, String> {
+    match borrowed_text(item, "\"combined\", \"json\" or a text with fields such as $peer")? {
+        "combined" => Ok(LogFormat::Combined),
+        "json" => Ok(LogFormat::json()),
+        text if !text.contains('$') => {
+            let why =
+                "write \"combined\", \"json\", or a text with fields such as \"$peer $status\"";
+            Err(cannot_be(item, text, why))
+        }
+        text => LogFormat::text(text).map_err(|error| cannot_be(item, text, &error.to_string())),
+    }
+}
 
 fn access(item: &Item<'_>, base: &Path) -> Result<AccessLog, String> {
     let text = borrowed_text(item, "a path, \"stdout\", \"stderr\" or \"off\" in quotes")?;

@@ -7,19 +7,26 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wire::network::Network;
+use wire::{
+    http::forwarded::ForwardingField,
+    network::{Network, Peers},
+};
 
 use super::{
-    AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, DatabaseRules, Glob, HostName,
-    Https, Limits, Log, Method, Pages, Place, SiteProcess, StoreSettings, Target, Tls,
+    AccessRule, AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, Condition,
+    DatabaseRules, FileNames, FileSettings, Glob, HostName, Https, Limits, Log, Logging,
+    Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota,
+    SiteProcess, StoreSettings, Target, Tls, Upstream,
 };
 use crate::limits;
 
 /// The whole configuration of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The name of the file it was read from, for messages.
-    pub file_name: String,
+    /// The names of the files it was read from, for messages.
+    pub files: FileNames,
+    /// The other files whose texts are part of it: included ones, and secrets.
+    pub parts: Vec<PartFile>,
     /// How many schedulers run; `None` for one per core this process may use.
     pub schedulers: Option<NonZeroUsize>,
     /// Whether each scheduler's thread is bound to one core.
@@ -42,6 +49,10 @@ pub struct Config {
     pub default_host: Host,
     /// The virtual hosts in the order of the file.
     pub hosts: Vec<Host>,
+    /// The proxies that are trusted to tell who their clients are.
+    pub trusted_proxies: Vec<Peers>,
+    /// The fields that count of what they tell.
+    pub trusted_fields: Vec<ForwardingField>,
     /// Fields added to every answer of every host.
     pub headers: Vec<Header>,
     /// The memory held for file content.
@@ -62,6 +73,14 @@ pub struct Config {
     pub databases: Vec<DatabaseRules>,
     /// Background processes.
     pub processes: Vec<SiteProcess>,
+    /// The file with the countries of networks.
+    pub countries: Option<PathBuf>,
+    /// What clients get while the site is maintained.
+    pub maintenance: Maintenance,
+    /// What each client may use.
+    pub quotas: Vec<Quota>,
+    /// Other servers that answer requests, in the order of the file.
+    pub upstreams: Vec<Upstream>,
     /// Limits and deadlines of requests and connections.
     pub limits: Limits,
     /// The logs: their contents, form and destination.
@@ -76,7 +95,8 @@ impl Config {
     /// The defaults, with `root` for the default host.
     pub(super) fn defaults(file_name: &str, root: &Path) -> Self {
         Self {
-            file_name: file_name.to_owned(),
+            files: FileNames::of_main(file_name),
+            parts: Vec::new(),
             schedulers: None,
             pin: true,
             user: None,
@@ -88,6 +108,8 @@ impl Config {
             listeners: vec![Listener::default()],
             default_host: Host::of_files(FileSettings::of_root(root)),
             hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            trusted_fields: ForwardingField::ALL.to_vec(),
             headers: Vec::new(),
             file_cache: FileCache::default(),
             media_types: Vec::new(),
@@ -101,6 +123,10 @@ impl Config {
             store: StoreSettings::default(),
             databases: Vec::new(),
             processes: Vec::new(),
+            countries: None,
+            maintenance: Maintenance::default(),
+            quotas: Vec::new(),
+            upstreams: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
             admin: Admin::default(),
@@ -205,6 +231,8 @@ pub struct Host {
     pub error_pages: Vec<ErrorPage>,
     /// How its clients come to encrypted connections, and stay there.
     pub https: Https,
+    /// Who may send requests, if that differs from the top level; for the default host it is that of the top level.
+    pub access: Option<Vec<AccessRule>>,
 }
 
 impl Host {
@@ -218,6 +246,7 @@ impl Host {
             headers: Vec::new(),
             error_pages: Vec::new(),
             https: Https::default(),
+            access: None,
         }
     }
 }
@@ -233,6 +262,8 @@ pub struct Route {
     pub methods: Vec<Method>,
     /// The only host it applies to, within the default host.
     pub host: Option<HostName>,
+    /// What else it asks of a request; all of them must be met.
+    pub conditions: Vec<Condition>,
     /// What it does.
     pub action: RouteAction,
     /// Fields added to its answers.
@@ -241,6 +272,10 @@ pub struct Route {
     pub body_size: Option<u64>,
     /// The Cache-Control of its answers.
     pub cache_control: Option<String>,
+    /// Who may send requests, if that differs from the host.
+    pub access: Option<Vec<AccessRule>>,
+    /// Whether its requests are in the access log.
+    pub log: Logging,
 }
 
 /// The paths a route matches. Paths are decoded and normalised.
@@ -263,6 +298,8 @@ pub enum RouteAction {
         rules: FileSettings,
         /// Whether the route has its own root, which replaces its prefix.
         own_root: bool,
+        /// The paths to try in order, of which the first with a file answers; empty for the path itself.
+        tries: Vec<Target>,
     },
     /// Redirects the client.
     Redirect {
@@ -282,6 +319,12 @@ pub enum RouteAction {
     Json(String),
     /// Lets the app module with this name answer.
     Module(String),
+    /// Redirects the client if the path is in a file; otherwise the routes after this one are asked.
+    Map(MapRule),
+    /// Closes the connection without an answer.
+    Drop,
+    /// Lets a server of an upstream answer.
+    Proxy(Box<ProxyRoute>),
 }
 
 /// A fixed answer.
@@ -293,60 +336,6 @@ pub struct Respond {
     pub content_type: String,
     /// The content.
     pub body: String,
-}
-
-/// How files are served: `[files]`, or the `files` of a route over it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileSettings {
-    /// The directory for `/`.
-    pub root: PathBuf,
-    /// Whether a directory without an index is answered with its listing.
-    pub listing: bool,
-    /// The names tried for a directory, in order.
-    pub index: Vec<String>,
-    /// Whether names that begin with a dot are served; `.well-known` always is.
-    pub hidden: bool,
-    /// Patterns of files that clients cannot see, besides those that the server always hides.
-    pub hide: Vec<String>,
-    /// Whether symbolic links are followed, as long as they stay below the root.
-    pub symlinks: bool,
-    /// Whether `name.zst`, `name.br`, `name.gz` are sent in place of `name` to clients that accept them.
-    pub precompressed: bool,
-    /// Whether files are compressed on the fly.
-    pub compress: bool,
-    /// The minimum size in bytes for that.
-    pub compress_from: u64,
-    /// The Cache-Control by file; the first match applies.
-    pub cache_control: Vec<CacheRule>,
-}
-
-impl FileSettings {
-    /// The default rules for `root`.
-    #[must_use]
-    pub fn of_root(root: &Path) -> Self {
-        Self {
-            root: root.to_path_buf(),
-            listing: false,
-            index: vec!["index.html".to_owned()],
-            hidden: false,
-            hide: Vec::new(),
-            symlinks: true,
-            precompressed: true,
-            compress: true,
-            compress_from: limits::COMPRESS_FROM,
-            cache_control: Vec::new(),
-        }
-    }
-}
-
-/// One `[[files.cache_control]]`. A `cache_control` for the whole route is one with the pattern `*`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheRule {
-    /// The files it applies to: without a `/` a name, with one the whole path, where `*` matches any
-    /// characters.
-    pub pattern: String,
-    /// The value of Cache-Control.
-    pub value: String,
 }
 
 /// The memory held for file content.
@@ -362,15 +351,6 @@ impl Default for FileCache {
     fn default() -> Self {
         Self { size: limits::CACHE_SIZE, file_size: limits::CACHE_FILE_SIZE }
     }
-}
-
-/// The media type of an extension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MediaType {
-    /// The extension in lower case, without its dot.
-    pub extension: String,
-    /// The value of Content-Type.
-    pub value: String,
 }
 
 /// A field added to answers. Name and value contain no CR, LF, NUL or other control character.

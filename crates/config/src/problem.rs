@@ -3,12 +3,15 @@
 //! Owns positions, problems and their one-line text. Never stops at a problem: they are collected.
 
 use std::fmt;
+use std::path::Path;
 
 use crate::limits::PROBLEMS_MAX;
 
-/// A place in the file, counted from 1; the column counts characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A place in a file, counted from 1; the column counts characters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// The file: 0 is the main one, then those that it includes in their order. [`FileNames`] has the name.
+    pub file: u16,
     /// The line.
     pub line: u32,
     /// The character in the line.
@@ -18,6 +21,34 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.line, self.column)
+    }
+}
+
+/// The names of the files of a configuration, the main one first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileNames(Vec<String>);
+
+impl FileNames {
+    pub(crate) fn of_main(name: &str) -> Self {
+        Self(vec![name.to_owned()])
+    }
+
+    /// A place with the name of its file: `velodrome.toml:3:1`.
+    #[must_use]
+    pub fn at(&self, place: Place) -> String {
+        format!("{}:{place}", self.name(place))
+    }
+
+    /// The line of a place in a sentence; the name of the main file is left out.
+    pub(crate) fn line(&self, place: Place) -> String {
+        match place.file {
+            0 => format!("line {}", place.line),
+            _ => format!("line {} of {}", place.line, self.name(place)),
+        }
+    }
+
+    fn name(&self, place: Place) -> &str {
+        self.0.get(usize::from(place.file)).map_or("", String::as_str)
     }
 }
 
@@ -33,7 +64,7 @@ pub struct Problem {
 /// All problems of a configuration, in file order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
-    file_name: String,
+    files: FileNames,
     problems: Vec<Problem>,
     left_out: usize,
 }
@@ -53,12 +84,13 @@ impl fmt::Display for ConfigErrors {
                 out.write_str("\n")?;
             }
             if let Some(place) = problem.place {
-                write!(out, "{}:{place}: ", self.file_name)?;
+                write!(out, "{}: ", self.files.at(place))?;
             }
             out.write_str(&problem.message)?;
         }
         if self.left_out > 0 {
-            write!(out, "\n{}: and {} more problems", self.file_name, self.left_out)?;
+            let main = self.files.name(Place::default());
+            write!(out, "\n{main}: and {} more problems", self.left_out)?;
         }
         Ok(())
     }
@@ -82,27 +114,65 @@ pub(crate) enum Rank {
     OfSection,
 }
 
-/// Collects problems while a configuration is read, and knows which line an offset is on.
-pub(crate) struct Problems {
-    file_name: String,
+/// The text of a file, for places in it.
+struct FileText {
+    /// The position of its first byte: those of the files before it are smaller.
+    base: usize,
     text: String,
     line_starts: Vec<usize>,
+}
+
+impl FileText {
+    fn new(base: usize, text: &str) -> Self {
+        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+        let line_starts = std::iter::once(0).chain(ends).collect();
+        Self { base, text: text.to_owned(), line_starts }
+    }
+}
+
+/// Collects problems while a configuration is read, and knows which line an offset is on.
+pub(crate) struct Problems {
+    names: FileNames,
+    texts: Vec<FileText>,
+    /// The places of values that nobody may see.
+    secret: Vec<Place>,
     list: Vec<Problem>,
     /// Finds where a setting of this name belongs, if there is one. The list of all settings knows all readers, so a reader cannot know it.
     setting: fn(&str) -> Option<SettingPlace>,
 }
 
 impl Problems {
-    /// For `text`, the content of the file; empty if every problem comes with its place.
-    pub(crate) fn new(file_name: &str, text: &str) -> Self {
-        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+    /// For `text`, the content of the main file; empty if every problem comes with its place.
+    pub(crate) fn new(names: FileNames, text: &str) -> Self {
         Self {
-            file_name: file_name.to_owned(),
-            text: text.to_owned(),
-            line_starts: std::iter::once(0).chain(ends).collect(),
+            names,
+            texts: vec![FileText::new(0, text)],
+            secret: Vec::new(),
             list: Vec::new(),
             setting: |_| None,
         }
+    }
+
+    /// Adds an included file, named as seen from the main one; returns where the positions of its text begin.
+    pub(crate) fn add_file(&mut self, name: &Path, text: &str) -> usize {
+        let main = Path::new(self.names.name(Place::default()));
+        let name = main.parent().unwrap_or(Path::new("")).join(name);
+        self.names.0.push(name.display().to_string());
+        // The position behind the last byte of a text is a place of that text.
+        let base = self.texts.last().map_or(0, |last| last.base + last.text.len() + 1);
+        self.texts.push(FileText::new(base, text));
+        base
+    }
+
+    /// The names of the files so far.
+    pub(crate) fn names(&self) -> &FileNames {
+        &self.names
+    }
+
+    /// Nobody may see the value at this position: problems of it do not show it.
+    pub(crate) fn keep_secret(&mut self, offset: usize) {
+        let place = self.place(offset);
+        self.secret.push(place);
     }
 
     /// The same, with the places of settings.
@@ -125,19 +195,33 @@ impl Problems {
         self.misplaced(table, key)
     }
 
-    /// The place of a byte of the text.
+    /// The place of a byte of the texts.
     pub(crate) fn place(&self, offset: usize) -> Place {
-        let offset = offset.min(self.text.len());
-        let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied();
-        let before = self.text.as_bytes().get(start.unwrap_or(0)..offset).unwrap_or_default();
+        let number = self.number_of(offset);
+        let Some(file) = self.texts.get(number) else { return Place::default() };
+        let offset = offset.saturating_sub(file.base).min(file.text.len());
+        let line = file.line_starts.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|index| file.line_starts.get(index)).copied();
+        let before = file.text.as_bytes().get(start.unwrap_or(0)..offset).unwrap_or_default();
         let characters = before.iter().filter(|byte| (**byte & 0xC0) != 0x80).count();
-        Place { line: saturate(line), column: saturate(characters + 1) }
+        let file = u16::try_from(number).unwrap_or(u16::MAX);
+        Place { file, line: saturate(line), column: saturate(characters + 1) }
+    }
+
+    /// The file of a byte.
+    fn number_of(&self, offset: usize) -> usize {
+        self.texts.partition_point(|file| file.base <= offset).saturating_sub(1)
+    }
+
+    /// The line of a byte in a sentence.
+    pub(crate) fn line(&self, offset: usize) -> String {
+        self.names.line(self.place(offset))
     }
 
     /// Whether a table that begins at this byte is written with a header, and not in braces.
     pub(crate) fn is_below_header(&self, offset: usize) -> bool {
-        self.text.as_bytes().get(offset) == Some(&b'[')
+        let file = self.texts.get(self.number_of(offset));
+        file.and_then(|file| file.text.as_bytes().get(offset - file.base)) == Some(&b'[')
     }
 
     /// Adds a problem at a byte of the text.
@@ -148,7 +232,11 @@ impl Problems {
 
     /// Adds a problem at a place, or for the command line.
     pub(crate) fn add(&mut self, place: Option<Place>, message: impl Into<String>) {
-        self.list.push(Problem { place, message: message.into() });
+        let message = match place.filter(|place| self.secret.contains(place)) {
+            None => message.into(),
+            Some(_) => "the value is not allowed here; it is not shown, because it is from a file of secrets".to_owned(),
+        };
+        self.list.push(Problem { place, message });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -169,7 +257,7 @@ impl Problems {
         self.list.sort_by_key(|problem| problem.place);
         let left_out = self.list.len().saturating_sub(PROBLEMS_MAX);
         self.list.truncate(PROBLEMS_MAX);
-        ConfigErrors { file_name: self.file_name, problems: self.list, left_out }
+        ConfigErrors { files: self.names, problems: self.list, left_out }
     }
 }
 

@@ -8,22 +8,28 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use super::access;
 use super::acme::{self, ACME};
 use super::channel_settings::CHANNELS;
 use super::channels;
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
 use super::log::{ADMIN, LOG};
+use super::maintenance::{self, MAINTENANCE};
 use super::named_modules;
 use super::pages::{self, PAGES};
 use super::processes;
+use super::proxy_route;
+use super::quotas;
 use super::section::Section;
+use super::sources::{self, Secrets, Sources};
 use super::store::{self, STORE};
 use super::top_keys::TOP;
+use super::upstream_keys;
 use super::wording::shown;
 use super::{
-    Address, Admin, Config, ConfigErrors, Listener, Overrides, PageSessions, Problems, field, host,
-    keys, listener,
+    Address, Admin, Config, ConfigErrors, FileNames, Listener, Outside, Overrides, PageSessions,
+    PartFile, Problems, field, host, keys, listener, maps,
 };
 use crate::limits::{self, BUSY_POLL_MAX, CONFIG_SIZE_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
@@ -33,31 +39,55 @@ pub(super) fn config(
     file_name: &str,
     base: &Path,
     overrides: &Overrides,
+    outside: &dyn Outside,
 ) -> Result<Config, ConfigErrors> {
+    let names = FileNames::of_main(file_name);
     if text.len() > CONFIG_SIZE_MAX {
-        let mut problems = Problems::new(file_name, "");
+        let mut problems = Problems::new(names, "");
         problems.at(0, format!("the file is longer than {CONFIG_SIZE_MAX} bytes"));
         return Err(problems.into_errors());
     }
-    let mut problems = Problems::new(file_name, text).knowing(keys::setting);
-    let (document, errors) = DeTable::parse_recoverable(text);
-    add_syntax(&errors, text, &mut problems);
+    let mut problems = Problems::new(names, text).knowing(keys::setting);
+    let document = parse(text, 0, &mut problems);
+    let mut sources = Sources::new(base, outside);
+    sources.read_included(&document, &mut problems);
+    let mut secrets = Secrets(Vec::new());
+    let mut settle = |table, at, problems: &mut _| {
+        sources::settle(table, (at, base), outside, &mut secrets, problems)
+    };
+    let mut document = settle(document, 0, &mut problems);
+    for (text, at) in sources.included() {
+        let table = parse(text, at, &mut problems);
+        let table = settle(table, at, &mut problems);
+        sources::add(&mut document, table, &mut problems);
+    }
     // The parser guesses the rest of an invalid text, so further problems would mislead.
     if !problems.is_empty() {
         return Err(problems.into_errors());
     }
-    let top = Section::new(&TOP, document.get_ref(), 0, keys::unknown, &mut problems);
-    let config = read_top(&top, file_name, base, overrides, &mut problems);
+    let top = Section::new(&TOP, &document, 0, keys::unknown, &mut problems);
+    let mut config = read_top(&top, file_name, base, overrides, &mut problems);
+    let secrets = secrets.0.into_iter().map(|path| PartFile { what: "file of a secret", path });
+    config.parts = sources.parts.iter().cloned().chain(secrets).collect();
+    config.files = problems.names().clone();
+    maps::load(&top, &mut config, outside, &mut problems);
     check_admin(&top, &config.listeners, &config.admin, &mut problems);
     problems.finish(config)
 }
 
+/// The table of a text whose positions begin at `base`.
+fn parse<'t>(text: &'t str, base: usize, problems: &mut Problems) -> DeTable<'t> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    add_syntax(&errors, (text, base), problems);
+    document.into_inner()
+}
+
 /// One problem per line, because further ones are mostly guesses of the parser.
-fn add_syntax(errors: &[toml::de::Error], text: &str, problems: &mut Problems) {
+fn add_syntax(errors: &[toml::de::Error], (text, base): (&str, usize), problems: &mut Problems) {
     let mut line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        let place = problems.place(span.start);
+        let place = problems.place(base + span.start);
         if line.replace(place.line) == Some(place.line) {
             continue;
         }
@@ -85,6 +115,8 @@ fn read_top(
     config.databases =
         store::read_databases(top, &config.store, &config.channel_settings.keys, base, problems);
     config.processes = processes::read(top, problems);
+    config.quotas = quotas::read_all(top, problems);
+    config.upstreams = upstream_keys::read(top, base, problems);
     config.listeners =
         listener::read(top, overrides, &config.channel_settings.keys, base, problems);
     let offset = top.item("acme").map(|item| item.key_offset);
@@ -95,6 +127,9 @@ fn read_top(
     config.hosts = host::read_all(top, &config.default_host, base, problems);
     config.default_host = host::read_default(top, config.default_host.files, base, problems);
     named_modules::check(&mut config, problems);
+    let offset = top.item("access").map(|item| item.key_offset);
+    access::check(offset, &config, problems);
+    proxy_route::check(&config, problems);
     config
 }
 
@@ -111,6 +146,10 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     if let Some(section) = top.section("limits", &LIMITS, problems) {
         section.apply(config, base, problems);
         limit_keys::fit_parts(&section, &mut config.limits, problems);
+    }
+    if let Some(section) = top.section("maintenance", &MAINTENANCE, problems) {
+        section.apply(config, base, problems);
+        config.maintenance.allow = maintenance::allow(&section, problems);
     }
     for (key, keys) in [
         ("channels", &CHANNELS),

@@ -2,6 +2,7 @@
 //!
 //! Owns the rows. `routes` reads them, because the meaning of one depends on others.
 
+use super::access::ACCESS_OF_PART;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 
 static SHARED: &[Key] = &[
@@ -32,6 +33,13 @@ static SHARED: &[Key] = &[
         absent: Absent::Words("all"),
         change: Change::Reload,
         text: "Matches only these methods; GET includes HEAD. If routes match the path but none the method, the answer is 405 with the methods they match.",
+    },
+    Key {
+        name: "when",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("always"),
+        change: Change::Reload,
+        text: "Matches only requests that meet all of these conditions.",
     },
     Key {
         name: "files",
@@ -76,6 +84,27 @@ static SHARED: &[Key] = &[
         text: "Answers with an [app module](modules.md): `\"api\"` is `app/api.lua`, `\"shop.basket\"` is `app/shop/basket.lua`. Its own routes match the part of the path after `prefix`.",
     },
     Key {
+        name: "map",
+        value: Value::Apart { takes: "path of a file" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Redirects the paths of a file: rows `from,to` or `from,to,status`, up to 1,000,000, of which any number takes the same time. `from` is a path, perhaps with a query, which is compared first; `to` a path or a URL; the status is 302 unless it is given. Paths that the file does not have go on to the routes after this one. It is read at the start and with each reload.",
+    },
+    Key {
+        name: "drop",
+        value: Value::Apart { takes: "true" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Closes the connection without an answer, as nginx does for its status 444, which the access log has.",
+    },
+    Key {
+        name: "proxy",
+        value: Value::Section { takes: "name of an upstream, or table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Lets a server of an [`[[upstream]]`](proxy.md) answer: `\"api\"` is the one with `name = \"api\"`.",
+    },
+    Key {
         name: "headers",
         value: Value::Section { takes: "table of fields" },
         absent: Absent::Words("none"),
@@ -95,6 +124,14 @@ static SHARED: &[Key] = &[
         absent: Absent::Words("none"),
         change: Change::Reload,
         text: "The Cache-Control of the answers. For files it takes precedence over `[[files.cache_control]]`. Neither applies to pages, which set their own.",
+    },
+    ACCESS_OF_PART,
+    Key {
+        name: "log",
+        value: Value::Apart { takes: "true or false" },
+        absent: Absent::Words("`true`"),
+        change: Change::Reload,
+        text: "Whether requests are in the access log.",
     },
 ];
 
@@ -122,7 +159,7 @@ pub(super) static REDIRECT: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "text" },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "The target: a path, or `https://` and a host. Variables: `$path` is the path of the request, `$query` its query with the `?` (empty without a query), `$1` to `$9` are the matches of the wildcards of `glob`, `$1` is the part after `prefix`, `$$` is a dollar sign. Values from the request are percent-encoded and cannot lead to another host.",
+            text: "The target: a path, or `https://` and a host. Variables: `$path` is the path of the request, `$query` its query with the `?` (empty without a query), `$host` its host without the port, `$scheme` is `http` or `https`, `$1` to `$9` are the matches of the wildcards of `glob`, `$1` is the part after `prefix`, `$$` is a dollar sign. Values from the request are percent-encoded and cannot lead to another host; `$host` leads to the one that the client named, so routes with it belong into a `[[host]]`. Without a usable `Host` the answer is 400.",
         },
         Key {
             name: "status",

@@ -4,19 +4,22 @@
 //! request: `route` does.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::choice::choice;
 use super::item::Item;
 use super::section::Section;
-use super::value::{borrowed_text, cannot_be, module_name, size, text, whole};
+use super::value::{boolean, borrowed_text, cannot_be, module_name, path, size, text, whole};
 use super::{
-    CacheRule, FileSettings, Glob, Header, Matcher, Method, Problems, Respond, Route, RouteAction,
-    Target, field, files, host_name, json, request_path, route_keys,
+    CacheRule, FileSettings, Glob, Header, Logging, MapRule, Matcher, Method, Problems, Respond,
+    Route, RouteAction, Target, access, field, files, host_name, json, proxy_route, request_path,
+    route_keys, when,
 };
 use crate::limits::WILDCARDS_MAX;
 
 const MATCHERS: [&str; 3] = ["path", "prefix", "glob"];
-const ACTIONS: [&str; 6] = ["files", "redirect", "rewrite", "respond", "json", "module"];
+const ACTIONS: [&str; 9] =
+    ["files", "redirect", "rewrite", "respond", "json", "module", "map", "drop", "proxy"];
 
 /// Reads the routes of a host whose file rules are `files`.
 pub(super) fn read_all(
@@ -45,6 +48,11 @@ fn read(
         "rewrite" => rewrite(section, captures, problems),
         "respond" => respond(section, problems),
         "module" => section.read("module", problems, module_name).map(RouteAction::Module),
+        "map" => map(section, base, problems),
+        "drop" => drop_connection(section, problems),
+        "proxy" => {
+            proxy_route::read(section, problems).map(|proxy| RouteAction::Proxy(Box::new(proxy)))
+        }
         _ => {
             if let Some(item) = section.item("json") {
                 json::look_for_settings(&item, problems);
@@ -61,9 +69,15 @@ fn read(
         .eq(route_keys::ROUTE.name)
         .then(|| section.read("host", problems, host_name::read))
         .flatten();
+    let conditions = when::read(section, problems);
     let headers: Vec<Header> = field::headers(section, problems);
     let body_size = section.read("body_size", problems, size);
     let mut cache_control = section.read("cache_control", problems, field::cache_control);
+    let access = access::read(section, base, problems);
+    let log = match section.read("log", problems, boolean) {
+        Some(false) => Logging::Off,
+        Some(true) | None => Logging::On,
+    };
     let mut action = action?;
     if let RouteAction::Files { rules, .. } = &mut action {
         rules.cache_control.splice(0..0, cache_control.take().map(CacheRule::of_all));
@@ -73,10 +87,13 @@ fn read(
         matcher: matcher?,
         methods,
         host,
+        conditions,
         action,
         headers,
         body_size,
         cache_control,
+        access,
+        log,
     })
 }
 
@@ -140,8 +157,27 @@ fn read_files(
     if let (Some(item), true) = (section.item("cache_control"), files.has("cache_control")) {
         problems.at(item.key_offset, "`cache_control` is in `files` already");
     }
-    let (rules, own_root) = files::read_of_route(&files, host, base, problems);
-    Some(RouteAction::Files { rules, own_root })
+    Some(files::read_of_route(&files, host, base, problems))
+}
+
+/// The file is read when all sections were.
+fn map(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<RouteAction> {
+    let file = section.read("map", problems, |item| path(item, base))?;
+    let place = problems.place(section.item("map")?.offset);
+    Some(RouteAction::Map(MapRule { file, place, rows: Arc::default() }))
+}
+
+fn drop_connection(section: &Section<'_>, problems: &mut Problems) -> Option<RouteAction> {
+    for key in ["headers", "cache_control"] {
+        if let Some(item) = section.item(key) {
+            problems.at(item.key_offset, format!("`{key}` beside `drop` has no effect"));
+        }
+    }
+    let is_wanted = section.read("drop", problems, boolean)?;
+    if let (Some(item), false) = (section.item("drop"), is_wanted) {
+        problems.at(item.offset, "`drop` can only be true; leave the route out otherwise");
+    }
+    is_wanted.then_some(RouteAction::Drop)
 }
 
 fn target(
@@ -185,7 +221,7 @@ fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> O
 
 /// A rewrite gives no answer, so keys about answers would have no effect.
 fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
-    for key in ["headers", "body_size", "cache_control"] {
+    for key in ["headers", "body_size", "cache_control", "access", "log"] {
         if let Some(item) = section.item(key) {
             problems.at(
                 item.key_offset,

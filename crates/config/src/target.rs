@@ -1,11 +1,13 @@
 //! The target of a redirect or a rewrite: a text with `$path`, `$query` and `$1` to `$9` in it.
 //!
 //! Owns the syntax and the checks that make a redirect safe: it never leaves the host written in
-//! the file, whatever path a client requests. `route` fills the parts in.
+//! the file (or the one that the client asked for, with `$host`), whatever path a client requests.
+//! `route` fills the parts in.
 
 use wire::http::url::Authority;
 
 use super::request_path;
+use super::route;
 use super::wording::nearest;
 
 /// A text with variables.
@@ -24,6 +26,10 @@ pub enum Part {
     Path(Spot),
     /// The query of the request with its `?`, or nothing.
     Query,
+    /// The host of the request, without its port.
+    Host,
+    /// `http` or `https`, as the request came.
+    Scheme,
     /// What a wildcard matched, or the rest after a prefix.
     Capture {
         /// The number of the wildcard, from 1.
@@ -60,6 +66,9 @@ impl Target {
         if parts.contains(&Part::Query) {
             return Err("the query of a rewritten request does not change".to_owned());
         }
+        if parts.iter().any(|part| matches!(part, Part::Host | Part::Scheme)) {
+            return Err("`$host` and `$scheme` are for redirects".to_owned());
+        }
         if !matches!(parts.first(), Some(Part::Path(_))) {
             request_path::check(text)?;
         }
@@ -85,6 +94,18 @@ impl Target {
             [Part::Literal(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// The path that a `try` makes of the path of a request; `None` if it is none.
+    #[must_use]
+    pub fn path_from(&self, path: &str) -> Option<String> {
+        route::rewritten(self, path)
+    }
+
+    /// Whether it is `$path/`: the path of the request as a directory.
+    #[must_use]
+    pub fn adds_slash(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part::Path(_), Part::Literal(text)] if text == "/")
     }
 
     /// Whether it leads to another path of the same host.
@@ -149,21 +170,30 @@ fn variable(text: &str, captures: usize, spot: Spot) -> Result<(Part, &str), Str
     match name {
         "path" => Ok((Part::Path(spot), after)),
         "query" => Ok((Part::Query, after)),
-        _ => Err(match nearest(name, &["path", "query"]) {
+        "host" => Ok((Part::Host, after)),
+        "scheme" => Ok((Part::Scheme, after)),
+        _ => Err(match nearest(name, &["path", "query", "host", "scheme"]) {
             Some(meant) => format!("`${name}` is unknown; did you mean `${meant}`?"),
             None => format!(
-                "`${name}` is unknown; known are `$path`, `$query`, `$1` to `$9`, and `$$` for a dollar sign"
+                "`${name}` is unknown; known are `$path`, `$query`, `$host`, `$scheme`, `$1` to `$9`, and `$$` for a dollar sign"
             ),
         }),
     }
 }
 
-/// A redirect leads to a path of this host or to a host that is fully written.
+/// A redirect leads to a path of this host, to a host that is fully written, or to the one that was asked for.
 fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
-    let literal = match parts {
+    let (literal, others) = match parts {
         [Part::Path(_), ..] => return Ok(()),
-        [Part::Literal(literal), ..] => literal.as_str(),
-        _ => "",
+        [Part::Literal(literal), others @ ..] => (literal.as_str(), others),
+        [Part::Scheme, Part::Literal(literal), others @ ..] => {
+            let after = literal.strip_prefix("://");
+            return after.map_or_else(
+                || Err("write `://` behind `$scheme`".to_owned()),
+                |after| check_authority(after, others),
+            );
+        }
+        _ => ("", parts),
     };
     if literal.starts_with("//") {
         return Err(format!("write the scheme too: \"https:{text}\""));
@@ -171,20 +201,60 @@ fn check_beginning(text: &str, parts: &[Part]) -> Result<(), String> {
     if literal.starts_with('/') {
         return Ok(());
     }
-    let Some(after) = literal.strip_prefix("https://").or_else(|| literal.strip_prefix("http://"))
-    else {
-        return Err("it must begin with `/`, `$path`, `https://` or `http://`".to_owned());
-    };
+    match literal.strip_prefix("https://").or_else(|| literal.strip_prefix("http://")) {
+        Some(after) => check_authority(after, others),
+        None => {
+            Err("it must begin with `/`, `$path`, `https://`, `http://` or `$scheme://`".to_owned())
+        }
+    }
+}
+
+/// The authority behind `://`: written text, or `$host` with written labels before it.
+fn check_authority(after: &str, others: &[Part]) -> Result<(), String> {
     let size = after.find(['/', '?', '#']).unwrap_or(after.len());
     let (authority, behind) = after.split_at_checked(size).unwrap_or((after, ""));
+    if behind.is_empty()
+        && let [Part::Host, others @ ..] = others
+    {
+        return check_around_host(authority, others);
+    }
     if Authority::parse(authority).is_err() {
         return Err("write a host behind the scheme, as in \"https://example.org$path\"".to_owned());
     }
-    // Directly after the host a capture could be `.evil.example` or `@evil.example`.
-    if behind.is_empty() && matches!(parts.get(1), Some(Part::Capture { .. })) {
-        return Err("put a `/` between the host and the wildcard's part".to_owned());
+    match others.first() {
+        // Directly after the host, text of the request could be `.evil.example` or `@evil.example`.
+        Some(Part::Capture { .. } | Part::Host | Part::Scheme) if behind.is_empty() => {
+            Err("put a `/` between the host and the variable".to_owned())
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// `$host` may have labels before it (`www.$host`) and a port behind it, so that the whole stays a host of the same name.
+fn check_around_host(before: &str, others: &[Part]) -> Result<(), String> {
+    let is_label = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    let is_labels = before.is_empty() || before.ends_with('.') && before.bytes().all(is_label);
+    if !is_labels {
+        return Err("before `$host` only labels can stand, as in \"https://www.$host\"".to_owned());
+    }
+    let behind = match others {
+        [] | [Part::Path(_) | Part::Query, ..] => return Ok(()),
+        [Part::Literal(literal), others @ ..] => {
+            let port = literal
+                .strip_prefix(':')
+                .map(|rest| rest.trim_start_matches(|character: char| character.is_ascii_digit()));
+            match port.unwrap_or(literal) {
+                // A digit of the request would change the port.
+                "" if matches!(others.first(), None | Some(Part::Path(_) | Part::Query)) => "/",
+                rest => rest,
+            }
+        }
+        _ => "",
+    };
+    if behind.starts_with(['/', '?', '#']) {
+        return Ok(());
+    }
+    Err("behind `$host` stands a port, a path or nothing".to_owned())
 }
 
 /// `$query` includes its `?`, so it must be where the query begins, and only a fragment may follow.

@@ -5,16 +5,29 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use wire::http::forwarded::ForwardingField;
+
+use super::access::ACCESS_OF_TOP;
 use super::choice::choice;
 use super::host::{HSTS, REDIRECT_TO_HTTPS};
 use super::item::Item;
-use super::key::{Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text};
+use super::key::{
+    Absent, Change, Key, Reading, SectionKeys, Value, show_choice, show_text, show_texts,
+};
+use super::peers;
 use super::value::{boolean, path, whole, word};
 use super::{Config, DescriptorTables, Steering};
 use crate::limits::{BUSY_POLL_MAX, SCHEDULERS_MAX, SPIN_MAX};
 
 const DESCRIPTOR_TABLES: [(&str, DescriptorTables); 2] =
     [("private", DescriptorTables::Private), ("shared", DescriptorTables::Shared)];
+
+const FORWARDING_FIELDS: [(&str, ForwardingField); 4] = [
+    (ForwardingField::Forwarded.name(), ForwardingField::Forwarded),
+    (ForwardingField::For.name(), ForwardingField::For),
+    (ForwardingField::Proto.name(), ForwardingField::Proto),
+    (ForwardingField::Host.name(), ForwardingField::Host),
+];
 
 pub(super) static TOP: SectionKeys = SectionKeys {
     name: "",
@@ -101,6 +114,44 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "Assigns a new connection to the scheduler of the core that received it. Useful if the queues of the network device are bound to cores; otherwise the load becomes uneven.",
         },
         Key {
+            name: "include",
+            value: Value::Apart { takes: "path of a file, or a list of them" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Other files that are part of this configuration, at most 256: `\"conf.d/*.toml\"` are those in alphabetical order, and none is no mistake. See [several files](#several-files).",
+        },
+        Key {
+            name: "trusted_proxies",
+            value: Value::Own {
+                takes: "list of networks, and `\"unix\"`",
+                read: |config, item, reading| {
+                    config.trusted_proxies = item.list(reading.problems, peers::read)?;
+                    Ok(())
+                },
+                show: |config| Some(show_texts(&config.trusted_proxies)),
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The proxies in front of this server, which say who their clients are: see [behind a proxy](proxies.md). `\"unix\"` means those that connect to a Unix socket. The fields `Forwarded`, `X-Forwarded-*` and `X-Real-IP` of all other clients are removed.",
+        },
+        Key {
+            name: "trusted_fields",
+            value: Value::Own {
+                takes: "list of `\"forwarded\"`, `\"x-forwarded-for\"`, `\"x-forwarded-proto\"` and `\"x-forwarded-host\"`",
+                read: |config, item, reading| {
+                    config.trusted_fields =
+                        item.list(reading.problems, |item| choice(item, &FORWARDING_FIELDS))?;
+                    Ok(())
+                },
+                show: |config| {
+                    Some(show_texts(config.trusted_fields.iter().map(|field| field.name())))
+                },
+            },
+            absent: Absent::Default,
+            change: Change::Reload,
+            text: "The fields that these proxies set. Name only those: most proxies pass on the others as a stranger sent them. Fields that are left out of the list are removed from their requests, too.",
+        },
+        Key {
             name: "root",
             value: Value::Own {
                 takes: "path of a directory",
@@ -158,6 +209,14 @@ pub(super) static TOP: SectionKeys = SectionKeys {
         },
         REDIRECT_TO_HTTPS,
         HSTS,
+        ACCESS_OF_TOP,
+        Key {
+            name: "limit",
+            value: Value::Section { takes: "sections `[[limit]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "How often, how much and how many at once each client may.",
+        },
         Key {
             name: "files",
             value: Value::Section { takes: "section `[files]`" },
@@ -171,6 +230,20 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             absent: Absent::Words("the usual ones"),
             change: Change::Reload,
             text: "The Content-Type by extension: `[mime]` with lines such as `log = \"text/plain; charset=utf-8\"`.",
+        },
+        Key {
+            name: "countries",
+            value: Value::Own {
+                takes: "path of a file",
+                read: |config, item, reading| {
+                    config.countries = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.countries.as_ref().map(|file| show_text(file.display())),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "The file with the countries of networks, for `country` in [`route.when`](#routewhen): rows `network,country` (`\"192.0.2.0/24,DE\"`) or `first,last,country`; of nested networks the smallest decides. It is read at the start and with each reload.",
         },
         Key {
             name: "pages",
@@ -213,6 +286,20 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             absent: Absent::Words("none"),
             change: Change::Reload,
             text: "[Background processes](modules.md#background-processes), which run without a request.",
+        },
+        Key {
+            name: "upstream",
+            value: Value::Section { takes: "sections `[[upstream]]`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "[Other servers](proxy.md) that answer requests.",
+        },
+        Key {
+            name: "maintenance",
+            value: Value::Section { takes: "section `[maintenance]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Reload,
+            text: "What clients get while the site is maintained.",
         },
         Key {
             name: "limits",

@@ -5,12 +5,20 @@
 mod acme;
 #[path = "config/document.rs"]
 mod document;
+#[path = "config/edge.rs"]
+mod edge;
 #[path = "config/errors.rs"]
 mod errors;
 #[path = "config/explain.rs"]
 mod explain;
+#[path = "config/includes.rs"]
+mod includes;
 #[path = "config/keys.rs"]
 mod keys;
+#[path = "config/maps.rs"]
+mod maps;
+#[path = "config/outside.rs"]
+mod outside;
 #[path = "config/pages.rs"]
 mod pages;
 #[path = "config/properties.rs"]
@@ -19,6 +27,12 @@ mod properties;
 mod quantities;
 #[path = "config/routes.rs"]
 mod routes;
+#[path = "config/tries.rs"]
+mod tries;
+#[path = "config/upstreams.rs"]
+mod upstreams;
+#[path = "config/when.rs"]
+mod when;
 
 use std::path::Path;
 
@@ -27,7 +41,13 @@ use config::{Config, ConfigErrors, Overrides};
 
 /// Reads a text as if it were the file `velodrome.toml` in `/base`.
 fn read(text: &str) -> Result<Config, ConfigErrors> {
-    Config::from_text(text, "velodrome.toml", Path::new("/base"), &Overrides::default())
+    read_within(text, &outside::Table::usual())
+}
+
+/// The same with these files and variables outside.
+fn read_within(text: &str, outside: &outside::Table) -> Result<Config, ConfigErrors> {
+    let base = Path::new("/base");
+    Config::from_text_within(text, "velodrome.toml", base, &Overrides::default(), outside)
 }
 
 /// The configuration of a valid text.

@@ -75,6 +75,24 @@ impl ErrorPages {
         format!("{{\"status\":{},\"title\":\"{}\"}}\n", status.code(), status.reason())
     }
 
+    /// The same with the name of the request in logs.
+    #[must_use]
+    pub fn problem_of(status: Status, request: &str) -> String {
+        let (code, reason) = (status.code(), status.reason());
+        // The name has no character that JSON escapes.
+        format!("{{\"status\":{code},\"title\":\"{reason}\",\"request_id\":\"{request}\"}}\n")
+    }
+
+    /// The page for a status with the name of the request in logs.
+    #[must_use]
+    pub fn page_of(&self, code: u16, request: &str) -> Vec<u8> {
+        let page = self.page(code);
+        let body = page.strip_suffix(FOOT.as_bytes()).unwrap_or(page);
+        let mut name = Vec::with_capacity(request.len());
+        escape_html(&mut name, request);
+        [body, b"<p>Request ", &name, b"</p>\n", FOOT.as_bytes()].concat()
+    }
+
     /// The page of a redirect, with a link for clients that do not follow (RFC 9110 section 15.4).
     #[must_use]
     pub fn redirect(&self, code: u16, location: &str) -> Vec<u8> {

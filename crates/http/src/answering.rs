@@ -3,6 +3,7 @@
 //! Owns what all answers have in common: how the application is called, how answers are counted and
 //! logged, and what they mean for the connection or stream. Never decides the answer.
 
+use runtime::clock::Now;
 use runtime::output::FileRegion;
 use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
@@ -21,6 +22,12 @@ use super::log::AccessLine;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
+
+/// The status of a request without an answer, in the log and the counters.
+const NO_ANSWER: Status = match Status::from_code(444) {
+    Some(status) => status,
+    None => Status::BAD_REQUEST,
+};
 
 /// Why a request is answered without the application, and what is known of it.
 pub(super) struct Refused<'r> {
@@ -59,7 +66,13 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> BodyPolicy {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.body_policy(request, &mut context)
     }
 
@@ -69,7 +82,13 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.begin_body(request, &mut context)
     }
 
@@ -85,7 +104,13 @@ impl<A: Application> Http<A> {
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
         self.application.on_body(piece, &mut context)
     }
 
@@ -126,8 +151,16 @@ impl<A: Application> Http<A> {
             None => self.encoder_of(asked, context),
         };
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
-        let mut answer_context =
-            AnswerContext::new(context.id, context.now, context.mail, &mut self.kept);
+        let mut answer_context = AnswerContext::new(
+            context.id,
+            context.now,
+            context.mail,
+            &mut self.notes,
+            &mut self.kept,
+        );
+        if self.log.is_some() {
+            answer_context.notes.clear_for_line();
+        }
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
         match answer {
             Answer::Wait => {
@@ -135,12 +168,16 @@ impl<A: Application> Http<A> {
                 return Next::Park;
             }
             Answer::Part => {
-                if let Some(begun) = reply.begun() {
-                    self.begun = Some(begun);
+                if let Some(new) = reply.begun() {
+                    let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
+                    self.begun = Some(new.since(first_ns));
                     return Next::Park;
                 }
             }
-            Answer::Done | Answer::Upgrade | Answer::Cut => {}
+            Answer::Drop if !reply.is_begun() => {
+                return self.drop_request(request, encoder, context);
+            }
+            Answer::Done | Answer::Upgrade | Answer::Cut | Answer::Drop => {}
         }
         let was_silent = !reply.is_begun();
         if was_silent {
@@ -154,20 +191,49 @@ impl<A: Application> Http<A> {
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         self.stats.count(status);
         self.drop_kept();
-        if let Some(log) = &mut self.log {
-            let body_bytes = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-            log.write(&AccessLine::of(request, status, body_bytes, context.now));
-        }
+        let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
+        self.write_line(request, (status, sent), begun, context.now);
         match answer {
-            Answer::Cut if was_silent => Next::Finish,
-            Answer::Cut if encoder == Encoder::Blocks => Next::Abort,
-            Answer::Cut => StreamFraming::cut(framing),
+            Answer::Cut | Answer::Drop if was_silent => Next::Finish,
+            Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
+            Answer::Cut | Answer::Drop => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
             }
             _ if encoder.is_last() => Next::Finish,
             _ => Next::Read,
         }
+    }
+
+    /// Writes the line of a request that was answered with a status and so many bytes of a body.
+    #[inline]
+    fn write_line(
+        &mut self,
+        request: &Request<'_>,
+        sent: (Status, u64),
+        begun: Option<Begun>,
+        now: Now,
+    ) {
+        if let Some(log) = &mut self.log
+            && !self.notes.is_omitted()
+        {
+            let first_ns = begun.map_or(now.monotonic_ns, |begun| begun.first_ns());
+            log.write(&AccessLine::of(request, sent, (first_ns, now), &self.notes));
+        }
+    }
+
+    /// Ends a connection whose request gets no answer.
+    #[cold]
+    fn drop_request(
+        &mut self,
+        request: &Request<'_>,
+        encoder: Encoder,
+        context: &Context<'_, A::Message>,
+    ) -> Next {
+        self.stats.count(NO_ANSWER);
+        self.drop_kept();
+        self.write_line(request, (NO_ANSWER, 0), None, context.now);
+        if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.
@@ -222,7 +288,8 @@ impl<A: Application> Http<A> {
         for cut in std::mem::take(&mut self.cut_short) {
             self.stats.count(cut.status());
             if let Some(log) = &mut self.log {
-                cut.log(log, context.now);
+                self.notes.clear_for_line();
+                cut.log(log, context.now, &self.notes);
             }
         }
     }
@@ -249,7 +316,9 @@ impl<A: Application> Http<A> {
         reply.body(&body);
         if let Some(log) = &mut self.log {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            log.write(&AccessLine::of_refused(peer, seen, status, body_bytes, context.now));
+            self.notes.clear_for_line();
+            let sent = (status, body_bytes);
+            log.write(&AccessLine::of_refused(peer, seen, sent, context.now, &self.notes));
         }
         self.parts.return_body(body);
     }

@@ -12,6 +12,7 @@ use runtime::service::{Context, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::notes::Notes;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
@@ -91,6 +92,8 @@ pub enum Answer {
     /// process writes until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
     /// process in its place. A service of HTTP alone has no such process and closes the connection.
     Upgrade,
+    /// Nothing is answered: nothing was written, and the connection ends. The log has the status 444, as nginx's does.
+    Drop,
     /// The rest will not come: what was written is sent, and the connection ends in a way that shows the client that the reply is
     /// incomplete.
     Cut,
@@ -107,6 +110,15 @@ pub enum Interest {
     Doubted,
     /// No: the connection is closed.
     Lost,
+}
+
+/// How long a request may wait for its application: [`Application::patience`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as the settings say.
+    Settings,
+    /// As long as the application wants, which has deadlines of its own.
+    Endless,
 }
 
 /// How to handle a request's body.
@@ -176,7 +188,8 @@ pub enum BodyPolicy {
 pub enum Intake {
     /// Continue.
     More,
-    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece.
+    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece. A process
+    /// that is resumed without a pause is asked too.
     Pause,
     /// Stop. The application is asked for the answer now, and the connection ends with it.
     Enough,
@@ -257,6 +270,11 @@ pub trait Application: Sized {
         0
     }
 
+    /// Whether the deadline of the settings applies to a request that waits, or whose body or answer pauses.
+    fn patience(&self, _process: ProcessId) -> Patience {
+        Patience::Settings
+    }
+
     /// Answers a request.
     fn on_request(
         &mut self,
@@ -322,6 +340,8 @@ pub struct AnswerContext<'a, M> {
     pub now: Now,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
+    /// What the access log is told of the request.
+    pub notes: &'a mut Notes,
     kept: &'a mut Option<Box<dyn Any>>,
 }
 
@@ -332,9 +352,10 @@ impl<'a, M> AnswerContext<'a, M> {
         id: ProcessId,
         now: Now,
         mail: &'a mut Mailbox<M>,
+        notes: &'a mut Notes,
         kept: &'a mut Option<Box<dyn Any>>,
     ) -> Self {
-        Self { id, now, mail, kept }
+        Self { id, now, mail, notes, kept }
     }
 
     /// Keeps a value with the request until the application is asked about it again. It is dropped once the

@@ -11,7 +11,8 @@ use wire::http::status::Status;
 use super::encoder::Encoder;
 use super::framing::StreamFraming;
 use super::log::{AccessLine, AccessLog};
-use super::request::Request;
+use super::notes::Notes;
+use super::request::{Begin, Request};
 
 /// An answer that was begun in an earlier call and is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(super) struct Begun {
     body_bytes: u64,
     framing: Option<StreamFraming>,
     encoder: Encoder,
+    /// When its first part was written, on the monotonic clock.
+    first_ns: u64,
 }
 
 impl Begun {
@@ -31,7 +34,17 @@ impl Begun {
         framing: Option<StreamFraming>,
         encoder: Encoder,
     ) -> Self {
-        Self { status, body_bytes, framing, encoder }
+        Self { status, body_bytes, framing, encoder, first_ns: 0 }
+    }
+
+    /// The same answer, whose first part was written at this time.
+    pub(super) fn since(self, first_ns: u64) -> Self {
+        Self { first_ns, ..self }
+    }
+
+    /// When its first part was written.
+    pub(super) fn first_ns(&self) -> u64 {
+        self.first_ns
     }
 
     /// Its status.
@@ -69,13 +82,14 @@ impl Begun {
 pub(super) struct CutShort {
     head: KeptHead,
     begun: Begun,
+    begin: Begin,
     peer: Peer,
 }
 
 impl CutShort {
     /// The answer to this request of a client at this address.
-    pub(super) fn new(begun: Begun, head: KeptHead, peer: Peer) -> Self {
-        Self { head, begun, peer }
+    pub(super) fn new(begun: Begun, head: KeptHead, begin: Begin, peer: Peer) -> Self {
+        Self { head, begun, begin, peer }
     }
 
     /// Its status.
@@ -84,10 +98,12 @@ impl CutShort {
     }
 
     /// Writes its line.
-    pub(super) fn log(&self, log: &mut AccessLog, now: Now) {
-        let (head, peer) = (self.head.request(), self.peer);
+    pub(super) fn log(&self, log: &mut AccessLog, now: Now, notes: &Notes) {
+        let (head, peer, begin) = (self.head.request(), self.peer, self.begin);
         let listener = ListenerIndex(0);
-        let request = Request { head: &head, body: &[], peer, listener, secured: None };
-        log.write(&AccessLine::of(&request, self.begun.status, self.begun.body_bytes, now));
+        let request =
+            Request { head: &head, body: &[], peer, via: None, begin, listener, secured: None };
+        let sent = (self.begun.status, self.begun.body_bytes);
+        log.write(&AccessLine::of(&request, sent, (self.begun.first_ns, now), notes));
     }
 }

@@ -1,4 +1,4 @@
-//! How the end of a body of unknown length is marked.
+//! How the end of a body that is sent in parts is marked.
 //!
 //! Owns what that means for the end of the connection or stream. Never writes.
 
@@ -11,6 +11,8 @@ pub(super) enum StreamFraming {
     Chunked,
     /// By the end of the connection.
     UntilClose,
+    /// By the length in the head.
+    Counted,
     /// By the carrier of the stream.
     Carried,
     /// There is no body.
@@ -23,16 +25,16 @@ impl StreamFraming {
     pub(super) fn idle_bytes(self) -> &'static [u8] {
         match self {
             Self::Chunked => b"0",
-            Self::UntilClose | Self::Carried | Self::Omitted => b"",
+            Self::UntilClose | Self::Counted | Self::Carried | Self::Omitted => b"",
         }
     }
 
-    /// How to end a connection whose answer is cut, so that the client notices (RFC 9112 section 8): without the last chunk;
-    /// or, if closing marks the end of the body, by a reset instead.
+    /// How to end a connection whose answer is cut, so that the client notices (RFC 9112 section 8): without the last
+    /// chunk or the rest of the length; or, if closing marks the end of the body, by a reset instead.
     pub(super) fn cut(framing: Option<Self>) -> Next {
         match framing {
             Some(Self::UntilClose | Self::Carried) => Next::Abort,
-            Some(Self::Chunked | Self::Omitted) | None => Next::Linger,
+            Some(Self::Chunked | Self::Counted | Self::Omitted) | None => Next::Linger,
         }
     }
 }

@@ -30,6 +30,8 @@ pub const ASKED_UNSENT_MAX: usize = 4096;
 pub const TYPED_HEADS_MAX: usize = 8;
 /// 256 bytes of a malformed request line are written to the access log; the rest is left out.
 pub const LOG_REFUSED_BYTES: usize = 256;
+/// 128 bytes of an `X-Request-Id` of a trusted proxy; a longer one is replaced by one of this server.
+pub const REQUEST_ID_SIZE: usize = 128;
 /// 500 ms for which an idle connection stays open in a drain, so that its next answer can say `Connection: close`. Then it is
 /// closed.
 pub const DRAIN_IDLE_GRACE: Duration = Duration::from_millis(500);

@@ -4,12 +4,15 @@
 //! and if it cannot keep up, whole batches are dropped and their lines counted. Everything from a
 //! client is escaped, so that no line can be forged (see [`wire::escape`]).
 
+use runtime::calendar::civil_date;
 use runtime::clock::Now;
 use sys::socket::Peer;
-use wire::access_log::LogFormat;
+use wire::access_log::{Known, LogField, LogFormat, LogPiece};
 use wire::escape::{escape_json, escape_log};
 use wire::http::status::Status;
+use wire::http::url::Scheme;
 
+use super::notes::Notes;
 use super::request::Request;
 use crate::limits::LOG_REFUSED_BYTES;
 
@@ -19,51 +22,121 @@ use crate::limits::LOG_REFUSED_BYTES;
 pub struct AccessLine<'a> {
     peer: Peer,
     now: Now,
+    /// The request; `None` if the input was none.
+    request: Option<&'a Request<'a>>,
     /// The request line as it was sent; empty if there was no request.
     request_line: &'a [u8],
-    host: &'a [u8],
     status: Status,
     body_bytes: u64,
-    referer: &'a [u8],
-    user_agent: &'a [u8],
+    /// When the first part of the answer was written, on the monotonic clock.
+    first_ns: u64,
+    notes: &'a Notes,
 }
 
 impl<'a> AccessLine<'a> {
     /// The line of an answered request.
-    pub(super) fn of(request: &Request<'a>, status: Status, body_bytes: u64, now: Now) -> Self {
-        Self {
-            peer: request.peer,
-            now,
-            request_line: request.head.line(),
-            host: request.head.host.unwrap_or_default(),
-            status,
-            body_bytes,
-            referer: request.field("referer").unwrap_or_default(),
-            user_agent: request.field("user-agent").unwrap_or_default(),
-        }
+    pub(super) fn of(
+        request: &'a Request<'a>,
+        (status, body_bytes): (Status, u64),
+        (first_ns, now): (u64, Now),
+        notes: &'a Notes,
+    ) -> Self {
+        let request_line = request.head.line();
+        let peer = request.peer;
+        let request = Some(request);
+        Self { peer, now, request, request_line, status, body_bytes, first_ns, notes }
     }
 
     /// The line for input that was no request, with its first bytes.
     pub(super) fn of_refused(
         peer: Peer,
         seen: &'a [u8],
-        status: Status,
-        body_bytes: u64,
+        (status, body_bytes): (Status, u64),
         now: Now,
+        notes: &'a Notes,
     ) -> Self {
         let seen = &seen[..seen.len().min(LOG_REFUSED_BYTES)];
         let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-        Self {
-            peer,
-            now,
-            request_line: &seen[..line_end.unwrap_or(seen.len())],
-            host: &[],
-            status,
-            body_bytes,
-            referer: &[],
-            user_agent: &[],
+        let request_line = &seen[..line_end.unwrap_or(seen.len())];
+        let first_ns = now.monotonic_ns;
+        Self { peer, now, request: None, request_line, status, body_bytes, first_ns, notes }
+    }
+
+    /// The value of a field of the request.
+    fn header(&self, name: &str) -> &'a [u8] {
+        self.request.and_then(|request| request.field(name)).unwrap_or_default()
+    }
+
+    /// Milliseconds since the head of the request was complete.
+    fn since_head(&self, until_ns: u64) -> Option<f64> {
+        let began_ns = self.request?.begin.began_ns;
+        Some(until_ns.saturating_sub(began_ns) as f64 / 1e6)
+    }
+
+    /// The value of a field, in one of the forms that a line can show.
+    fn value(&self, field: &LogField) -> Value<'a> {
+        let known = match field {
+            LogField::Header(name) => return Value::Bytes(self.header(name)),
+            LogField::Known(known) => *known,
+        };
+        let head = self.request.map(|request| request.head);
+        let text = |text: &'a str| Value::Bytes(text.as_bytes());
+        match known {
+            Known::Time => Value::Time,
+            Known::Peer => Value::Peer(self.peer),
+            Known::Proxy => {
+                self.request.and_then(|request| request.via).map_or(Value::None, Value::Peer)
+            }
+            Known::Host => Value::Bytes(head.and_then(|head| head.host).unwrap_or_default()),
+            Known::Request => Value::Bytes(self.request_line),
+            Known::Method => head.map_or(Value::None, |head| text(head.method.as_str())),
+            Known::Path => head.map_or(Value::None, |head| Value::Bytes(head.split_target().0)),
+            Known::Query => {
+                Value::Bytes(head.and_then(|head| head.split_target().1).unwrap_or_default())
+            }
+            Known::Scheme => match head.map(|head| head.scheme) {
+                Some(Scheme::Https) => text("https"),
+                Some(Scheme::Http) => text("http"),
+                None => Value::None,
+            },
+            Known::Status => Value::Number(u64::from(self.status.code())),
+            Known::Bytes => Value::Number(self.body_bytes),
+            Known::BytesIn => {
+                self.request.map_or(Value::None, |request| Value::Number(request.body_size()))
+            }
+            Known::DurationMs => {
+                self.since_head(self.now.monotonic_ns).map_or(Value::None, Value::Milliseconds)
+            }
+            Known::FirstByteMs => {
+                self.since_head(self.first_ns).map_or(Value::None, Value::Milliseconds)
+            }
+            Known::RequestId => self.request.map_or(Value::None, Value::Id),
+            Known::Route => text(&self.notes.route),
+            Known::User => text(&self.notes.user),
+            Known::Tls => {
+                let secured = self.request.and_then(|request| request.secured);
+                secured.map_or(Value::None, |agreed| text(agreed.version))
+            }
+            Known::Referer => Value::Bytes(self.header("referer")),
+            Known::UserAgent => Value::Bytes(self.header("user-agent")),
+            Known::Upstream => text(&self.notes.upstream),
+            Known::UpstreamMs => self.notes.upstream_ms.map_or(Value::None, Value::Milliseconds),
         }
     }
+}
+
+/// The value of a field.
+enum Value<'a> {
+    /// There is none.
+    None,
+    /// The time of the line.
+    Time,
+    Peer(Peer),
+    Number(u64),
+    Milliseconds(f64),
+    Id(&'a Request<'a>),
+    /// Text from anywhere; empty means that there is none.
+    Bytes(&'a [u8]),
 }
 
 /// The lines of one scheduler that wait to be handed over.
@@ -114,10 +187,14 @@ impl AccessLog {
         }
         self.count += 1;
         self.stamp.set(line.now.unix_seconds);
-        match self.format {
+        // Taken, because a clone would write the count that all schedulers share.
+        let format = std::mem::replace(&mut self.format, LogFormat::Combined);
+        match &format {
             LogFormat::Combined => self.combined(line),
-            LogFormat::Json => self.json(line),
+            LogFormat::Json(fields) => self.json(fields, line),
+            LogFormat::Text(pieces) => self.text(pieces, line),
         }
+        self.format = format;
         self.lines.push(b'\n');
     }
 
@@ -153,7 +230,9 @@ impl AccessLog {
     fn combined(&mut self, line: &AccessLine<'_>) {
         let out = &mut self.lines;
         write_peer(out, line.peer);
-        out.extend_from_slice(b" - - [");
+        out.extend_from_slice(b" - ");
+        escape_log(out, dash_if_empty(line.notes.user.as_bytes()));
+        out.extend_from_slice(b" [");
         out.extend_from_slice(&self.stamp.common);
         out.extend_from_slice(b"] \"");
         escape_log(out, dash_if_empty(line.request_line));
@@ -162,31 +241,72 @@ impl AccessLog {
         out.push(b' ');
         write_number(out, line.body_bytes);
         out.extend_from_slice(b" \"");
-        escape_log(out, dash_if_empty(line.referer));
+        escape_log(out, dash_if_empty(line.header("referer")));
         out.extend_from_slice(b"\" \"");
-        escape_log(out, dash_if_empty(line.user_agent));
+        escape_log(out, dash_if_empty(line.header("user-agent")));
         out.push(b'"');
     }
 
-    fn json(&mut self, line: &AccessLine<'_>) {
+    fn json(&mut self, fields: &[LogField], line: &AccessLine<'_>) {
+        self.lines.push(b'{');
+        for (index, field) in fields.iter().enumerate() {
+            if index > 0 {
+                self.lines.push(b',');
+            }
+            self.lines.push(b'"');
+            match field {
+                LogField::Known(known) => self.lines.extend_from_slice(known.name().as_bytes()),
+                LogField::Header(_) => escape_json(&mut self.lines, field.name().as_bytes()),
+            }
+            self.lines.extend_from_slice(b"\":");
+            let value = line.value(field);
+            let is_quoted = match value {
+                Value::None => {
+                    self.lines.extend_from_slice(b"null");
+                    continue;
+                }
+                Value::Number(_) | Value::Milliseconds(_) => false,
+                Value::Time | Value::Peer(_) | Value::Id(_) | Value::Bytes(_) => true,
+            };
+            if is_quoted {
+                self.lines.push(b'"');
+            }
+            self.put(&value, line.now, escape_json);
+            if is_quoted {
+                self.lines.push(b'"');
+            }
+        }
+        self.lines.push(b'}');
+    }
+
+    fn text(&mut self, pieces: &[LogPiece], line: &AccessLine<'_>) {
+        for piece in pieces {
+            match piece {
+                LogPiece::Literal(text) => self.lines.extend_from_slice(text.as_bytes()),
+                LogPiece::Field(field) => match line.value(field) {
+                    Value::None | Value::Bytes(b"") => self.lines.push(b'-'),
+                    value => self.put(&value, line.now, escape_log),
+                },
+            }
+        }
+    }
+
+    /// Writes a value; what came from outside is escaped.
+    fn put(&mut self, value: &Value<'_>, now: Now, escape: fn(&mut Vec<u8>, &[u8])) {
+        use std::io::Write;
         let out = &mut self.lines;
-        out.extend_from_slice(b"{\"time\":\"");
-        out.extend_from_slice(&self.stamp.iso);
-        out.extend_from_slice(b"\",\"peer\":\"");
-        write_peer(out, line.peer);
-        out.extend_from_slice(b"\",\"host\":\"");
-        escape_json(out, line.host);
-        out.extend_from_slice(b"\",\"request\":\"");
-        escape_json(out, line.request_line);
-        out.extend_from_slice(b"\",\"status\":");
-        write_number(out, u64::from(line.status.code()));
-        out.extend_from_slice(b",\"bytes\":");
-        write_number(out, line.body_bytes);
-        out.extend_from_slice(b",\"referer\":\"");
-        escape_json(out, line.referer);
-        out.extend_from_slice(b"\",\"user_agent\":\"");
-        escape_json(out, line.user_agent);
-        out.extend_from_slice(b"\"}");
+        match value {
+            Value::None => {}
+            Value::Time => {
+                out.extend_from_slice(&self.stamp.iso);
+                write!(out, ".{:03}Z", now.unix_ms() % 1000).expect("a Vec takes every byte");
+            }
+            Value::Peer(peer) => write_peer(out, *peer),
+            Value::Number(number) => write_number(out, *number),
+            Value::Milliseconds(time) => write!(out, "{time:.3}").expect("a Vec takes every byte"),
+            Value::Id(request) => escape(out, request.id().as_bytes()),
+            Value::Bytes(bytes) => escape(out, bytes),
+        }
     }
 }
 
@@ -213,7 +333,7 @@ struct TimeStamp {
     second: Option<u64>,
     /// `21/Nov/2026:11:36:00 +0000`
     common: Vec<u8>,
-    /// `2026-11-21T11:36:00Z`
+    /// `2026-11-21T11:36:00`
     iso: Vec<u8>,
 }
 
@@ -233,24 +353,8 @@ impl TimeStamp {
         self.common =
             format!("{day:02}/{name}/{year}:{hour:02}:{minute:02}:{second:02} +0000").into_bytes();
         self.iso =
-            format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z").into_bytes();
+            format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}").into_bytes();
     }
-}
-
-/// The Gregorian date of a day since 1970 (the era arithmetic of Howard Hinnant's "chrono-Compatible Low-Level
-/// Date Algorithms").
-fn civil_date(days: u64) -> (u64, u8, u8) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month as u8, day as u8)
 }
 
 #[cfg(test)]
@@ -259,12 +363,9 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        assert_eq!(civil_date(0), (1970, 1, 1));
-        assert_eq!(civil_date(11_016), (2000, 2, 29));
-        assert_eq!(civil_date(20_778), (2026, 11, 21));
         let mut stamp = TimeStamp::default();
         stamp.set(20_778 * 86_400 + 3661);
         assert_eq!(stamp.common, b"21/Nov/2026:01:01:01 +0000");
-        assert_eq!(stamp.iso, b"2026-11-21T01:01:01Z");
+        assert_eq!(stamp.iso, b"2026-11-21T01:01:01");
     }
 }

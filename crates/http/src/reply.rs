@@ -224,8 +224,7 @@ impl<'a> Reply<'a> {
     /// Begins a head. Fields follow, then one of the `end_head` methods, then the parts of the body.
     #[inline]
     pub fn begin(&mut self, status: Status) {
-        debug_assert!(self.status.is_none(), "one reply to one request");
-        self.status = Some(status);
+        self.note_begun(status);
         self.encoder.begin(status, self.parts, self.output);
     }
 
@@ -337,13 +336,24 @@ impl<'a> Reply<'a> {
 
     /// Begins the head of a body of unknown length, which is then written in parts.
     pub(super) fn begin_unmeasured(&mut self, status: Status) -> StreamFraming {
-        debug_assert!(self.status.is_none(), "one reply to one request");
-        self.status = Some(status);
+        self.note_begun(status);
         let framing = self.encoder.begin_unmeasured(status, self.parts, self.output);
         match self.body_use {
             BodyUse::Send => framing,
             BodyUse::Omit => StreamFraming::Omitted,
         }
+    }
+
+    /// What writes heads.
+    pub(super) fn writing(&mut self) -> (&mut Encoder, &mut ReplyParts, &mut Output) {
+        (&mut self.encoder, self.parts, self.output)
+    }
+
+    /// Its head was begun with this status.
+    #[inline]
+    pub(super) fn note_begun(&mut self, status: Status) {
+        debug_assert!(self.status.is_none(), "one reply to one request");
+        self.status = Some(status);
     }
 
     /// The rest of the body follows in later calls, with this framing.
@@ -364,7 +374,7 @@ impl<'a> Reply<'a> {
 
     /// Body bytes so far.
     #[inline]
-    pub(super) fn body_bytes(&self) -> u64 {
+    pub fn body_bytes(&self) -> u64 {
         self.body_bytes
     }
 
@@ -373,8 +383,8 @@ impl<'a> Reply<'a> {
         self.body_bytes += bytes.len() as u64;
         match framing {
             StreamFraming::Chunked => write_chunk(self.output.buffer(), bytes),
-            StreamFraming::UntilClose | StreamFraming::Carried => self.output.put(bytes),
             StreamFraming::Omitted => {}
+            _ => self.output.put(bytes),
         }
     }
 

@@ -1,13 +1,28 @@
 //! A request as its application sees it: borrowed for one call.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use runtime::service::ListenerIndex;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
-use wire::http::head::{self, Target, Version};
+use wire::http::head::{self, Framing, Target, Version};
 use wire::http::method::Method;
+use wire::http::url::Scheme;
+
+use crate::limits::REQUEST_ID_SIZE;
+
+/// When a request came, and its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// The number of its service, which differs between schedulers and processes.
+    pub(super) service: u64,
+    /// Its number within the service.
+    pub(super) serial: u64,
+    /// When its head was complete, on the monotonic clock.
+    pub(super) began_ns: u64,
+}
 
 /// One request: head, whole body, and sender.
 ///
@@ -32,15 +47,26 @@ pub struct Request<'a> {
     pub head: &'a head::Request<'a, 'a>,
     /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
-    /// The sender, taken from a PROXY header if the listener requires one.
+    /// The client: taken from a PROXY header if the listener requires one, and from the fields of trusted proxies.
     pub peer: Peer,
+    /// The trusted proxy that has told of the client, if one has: then the other end of the connection is that proxy.
+    pub via: Option<Peer>,
+    /// When it came, and its number.
+    pub begin: Begin,
     /// The listener through which it came.
     pub listener: ListenerIndex,
-    /// What the encrypting transport of its connection agreed on; `None`: the connection is plain.
+    /// What the encrypting transport of its connection agreed on with the client; `None`: the connection is plain, or
+    /// its other end is a trusted proxy. Whether the client used encryption says [`scheme`](Self::scheme).
     pub secured: Option<&'a Rc<Agreed>>,
 }
 
 impl<'a> Request<'a> {
+    /// Whether the client used encryption, towards this server or towards the first trusted proxy.
+    #[inline]
+    pub fn scheme(&self) -> Scheme {
+        self.head.scheme
+    }
+
     /// The method.
     #[inline]
     pub fn method(&self) -> Method {
@@ -85,5 +111,28 @@ impl<'a> Request<'a> {
     /// The requested authority: host, and perhaps port.
     pub fn host(&self) -> Option<&'a str> {
         self.head.host.and_then(|host| str::from_utf8(host).ok())
+    }
+
+    /// What it is called in logs, in error pages and by other servers: `X-Request-Id` of a trusted proxy, or else a
+    /// number that no other request has.
+    #[must_use]
+    pub fn id(&self) -> Cow<'a, str> {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+/=@".contains(byte);
+        let told = self.via.and_then(|_| self.field("x-request-id"));
+        let told = told.filter(|told| !told.is_empty() && told.len() <= REQUEST_ID_SIZE);
+        let told = told.filter(|told| told.iter().all(is_plain)).and_then(ascii);
+        match told {
+            Some(told) => Cow::Borrowed(told),
+            None => Cow::Owned(format!("{:016x}{:016x}", self.begin.service, self.begin.serial)),
+        }
+    }
+
+    /// Bytes of its body, as far as that is known: announced or received.
+    #[must_use]
+    pub fn body_size(&self) -> u64 {
+        match self.head.framing {
+            Framing::Length(size) => size,
+            Framing::None | Framing::Chunked => self.body.len() as u64,
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! The configured limits and deadlines of a connection.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runtime::clock::milliseconds;
 use wire::http::body::BodyLimits;
+use wire::http::forwarded::ForwardingField;
 use wire::http::head::HeadLimits;
-use wire::network::Network;
+use wire::network::{Network, Peers};
 
 use crate::limits;
 
@@ -39,6 +41,47 @@ pub struct Settings {
     pub answer_deadline_ms: u64,
     /// What each listener requires of its connections, in their order. Further listeners require nothing.
     pub listeners: Vec<ListenerRules>,
+    /// The proxies that are trusted to tell who their clients are.
+    pub trusted: TrustedProxies,
+}
+
+/// The proxies in front of the server, and by which fields they tell who their clients are. The fields of all others
+/// are removed.
+///
+/// ```
+/// use http::{App, Response, Settings, TrustedProxies};
+/// use world::Stage;
+///
+/// let peers = ["0.0.0.0/0".parse().expect("a network")].into();
+/// let trusted = TrustedProxies { peers, ..TrustedProxies::default() };
+/// let settings = Settings { trusted, ..Settings::default() };
+/// let app = || App::new(()).get("/", |call| Ok(Response::text(call.request().peer.address.to_string())));
+/// let mut stage = Stage::new(1, || http::Http::new(app(), settings.clone().into(), None));
+/// let client = stage.connect();
+/// let fields = "Host: a\r\nX-Forwarded-For: 2001:db8::7\r\n";
+/// let answer = stage.exchange(client, &format!("GET / HTTP/1.1\r\n{fields}\r\n"));
+/// assert!(answer.ends_with("2001:db8::7"), "{answer}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct TrustedProxies {
+    /// Who they are.
+    pub peers: Arc<[Peers]>,
+    /// The fields that count.
+    pub fields: Arc<[ForwardingField]>,
+}
+
+impl TrustedProxies {
+    /// Whether one of them has this address.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        self.peers.iter().any(|peers| peers.contain(address))
+    }
+}
+
+impl Default for TrustedProxies {
+    fn default() -> Self {
+        Self { peers: Arc::from([]), fields: Arc::from(ForwardingField::ALL) }
+    }
 }
 
 /// What a listener requires of its connections.
@@ -78,6 +121,7 @@ impl Default for Settings {
             requests_per_connection: None,
             answer_deadline_ms: milliseconds(limits::ANSWER_DEADLINE),
             listeners: Vec::new(),
+            trusted: TrustedProxies::default(),
         }
     }
 }

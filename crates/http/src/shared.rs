@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use runtime::clock::Now;
 use runtime::service::ListenerIndex;
 use runtime::slots::ProcessId;
 use wire::http::head::FieldSlots;
@@ -14,6 +15,8 @@ use wire::network::Network;
 use super::begun::{Begun, CutShort};
 use super::encoder::ReplyParts;
 use super::log::AccessLog;
+use super::notes::Notes;
+use super::request::Begin;
 use super::settings::Settings;
 use super::stats::HttpStats;
 
@@ -29,6 +32,8 @@ pub struct Http<A> {
     pub(super) stats: HttpStats,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
+    /// The same for the fields that stay of a head, if some are left out.
+    slots_that_stay: Option<Box<FieldSlots>>,
     /// The process of the connection that ran last: if that run ends with a panic, this is the request about which the application was asked.
     pub(super) last: ProcessId,
     /// What the part that was just written has begun. Kept here, not in the outcome, because every answer has an outcome.
@@ -39,6 +44,13 @@ pub struct Http<A> {
     pub(super) taken: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
+    /// What the application tells the log of the request that it answers.
+    pub(super) notes: Notes,
+    /// The number of this service, and that of its next request.
+    pub(super) service: u64,
+    pub(super) serial: u64,
+    /// When more may be said of malformed fields of trusted proxies.
+    pub(super) complain_again_ns: u64,
 }
 
 impl<A> Http<A> {
@@ -51,11 +63,16 @@ impl<A> Http<A> {
             log,
             stats: HttpStats::default(),
             slots: None,
+            slots_that_stay: None,
             last: ProcessId::from_bits(0),
             begun: None,
             kept: None,
             taken: Vec::new(),
             cut_short: Vec::new(),
+            notes: Notes::default(),
+            service: 0,
+            serial: 0,
+            complain_again_ns: 0,
         }
     }
 
@@ -74,6 +91,18 @@ impl<A> Http<A> {
         &self.stats
     }
 
+    /// Sets the number by which the names of its requests differ from those of other services.
+    pub fn set_number(&mut self, number: u64) {
+        self.service = number;
+    }
+
+    /// A request begins.
+    #[inline(always)]
+    pub(super) fn begin_request(&mut self, now: Now) -> Begin {
+        self.serial += 1;
+        Begin { service: self.service, serial: self.serial, began_ns: now.monotonic_ns }
+    }
+
     /// Room for the fields of a head. It is made once, because clearing it for every request would cost more than parsing.
     pub(super) fn lend_slots(&mut self) -> Box<FieldSlots> {
         self.slots.take().unwrap_or_default()
@@ -81,6 +110,15 @@ impl<A> Http<A> {
 
     pub(super) fn return_slots(&mut self, slots: Box<FieldSlots>) {
         self.slots = Some(slots);
+    }
+
+    /// Room for the fields that stay of a head.
+    pub(super) fn lend_slots_that_stay(&mut self) -> Box<FieldSlots> {
+        self.slots_that_stay.take().unwrap_or_default()
+    }
+
+    pub(super) fn return_slots_that_stay(&mut self, slots: Box<FieldSlots>) {
+        self.slots_that_stay = Some(slots);
     }
 
     pub(super) fn stats_mut(&mut self) -> &mut HttpStats {

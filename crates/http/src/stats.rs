@@ -36,6 +36,8 @@ metric::counted! {
         pub keep_alive_timeouts: u64 = Counter(Count, "http.keep_alive_timeouts", "keep_alive_timeouts"),
         /// PROXY headers refused.
         pub proxy_refused: u64 = Counter(Count, "http.proxy_refused", "proxy_refused"),
+        /// Requests refused because fields of a trusted proxy were malformed or contradicted each other.
+        pub forwarded_refused: u64 = Counter(Count, "http.forwarded_refused", "forwarded_refused"),
         /// Access log lines dropped because the writer could not follow.
         pub log_dropped_lines: u64 = Counter(Count, "http.log_lines_dropped", "log_lines_dropped"),
     }

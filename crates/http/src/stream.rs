@@ -10,7 +10,8 @@ use std::rc::Rc;
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use sys::socket::Peer;
-use wire::http::head::Framing;
+use wire::http::forwarded::{self, Malformed};
+use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
@@ -18,6 +19,7 @@ use super::answering::Refused;
 use super::application::Application;
 use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
+use super::forwarding::Sender;
 use super::request::Request;
 use super::shared::Http;
 
@@ -73,10 +75,38 @@ impl Stream {
         let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
             return Next::Abort;
         };
-        let Opening { head, peer, listener, secured } = &*opening;
-        let (head, peer, listener) = (head.request(), *peer, *listener);
-        let secured = secured.as_ref();
-        let request = Request { head: &head, body: &[], peer, listener, secured };
+        let head = opening.head.request();
+        if !head.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
+            let sender = Sender::itself(opening.peer);
+            return self.begin_of(&opening, (&head, sender), http, context);
+        }
+        let mut room = http.lend_slots_that_stay();
+        let read = http.settings.trusted.read(&head, opening.peer, &mut room);
+        let next = match &read {
+            Ok((head, sender)) => self.begin_of(&opening, (head, *sender), http, context),
+            Err(Malformed) => {
+                http.note_malformed_forwarding(opening.peer, context.now);
+                refuse(Status::BAD_REQUEST, &opening, http, context)
+            }
+        };
+        http.return_slots_that_stay(room);
+        next
+    }
+
+    /// Begins to answer a request whose client is known.
+    fn begin_of<A: Application>(
+        &mut self,
+        opening: &Opening,
+        (head, sender): (&head::Request<'_, '_>, Sender),
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        let Sender { peer, via } = sender;
+        // What a proxy shows is nothing that its client has shown.
+        let secured = opening.secured.as_ref().filter(|_| via.is_none());
+        let listener = opening.listener;
+        let begin = http.begin_request(context.now);
+        let request = Request { head, body: &[], peer, via, begin, listener, secured };
         let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
@@ -91,30 +121,13 @@ impl Stream {
                 }
                 end_of_stream(next)
             }
-            BodyPlan::TooLarge => {
-                self.0 = State::New(opening);
-                self.refuse(Status::CONTENT_TOO_LARGE, http, context)
-            }
+            BodyPlan::TooLarge => refuse(Status::CONTENT_TOO_LARGE, opening, http, context),
             BodyPlan::Collect { .. } | BodyPlan::HandOver { .. } => {
                 let (exchange, step) = Exchange::with_body(http, &asked, (plan, &[]), context);
                 self.0 = State::Underway(Box::new(exchange));
                 self.after_step(http, step, context)
             }
         }
-    }
-
-    /// Refuses a request that was not begun.
-    fn refuse<A: Application>(
-        &mut self,
-        status: Status,
-        http: &mut Http<A>,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        if let State::New(opening) = std::mem::replace(&mut self.0, State::Over) {
-            let Opening { head, peer, .. } = *opening;
-            http.refuse(Refused::request(status, Way::Stream, &head, peer), context);
-        }
-        Next::Finish
     }
 
     /// Takes bytes of the body. Called from [`runtime::service::Service::on_input`] of its process.
@@ -149,7 +162,10 @@ impl Stream {
         match event {
             Event::Connected => return self.begin(http, context),
             Event::Overloaded if self.is_new() => {
-                return self.refuse(Status::SERVICE_UNAVAILABLE, http, context);
+                let State::New(opening) = std::mem::replace(&mut self.0, State::Over) else {
+                    return Next::Finish;
+                };
+                return refuse(Status::SERVICE_UNAVAILABLE, &opening, http, context);
             }
             _ => {}
         }
@@ -225,6 +241,18 @@ impl Stream {
             }
         }
     }
+}
+
+/// Refuses a request that was not begun.
+fn refuse<A: Application>(
+    status: Status,
+    opening: &Opening,
+    http: &mut Http<A>,
+    context: &mut Context<'_, A::Message>,
+) -> Next {
+    let refused = Refused::request(status, Way::Stream, &opening.head, opening.peer);
+    http.refuse(refused, context);
+    Next::Finish
 }
 
 /// What follows an answer on a stream, which carries no other request.

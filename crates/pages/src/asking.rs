@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use config::HostName;
-use http::Request;
+use http::{Request, Scheme};
 use runtime::clock::Now;
 use runtime::transport::Agreed;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
@@ -29,6 +29,7 @@ pub struct KeptRequest {
     query: Box<[u8]>,
     fields: Box<[Field]>,
     peer: IpAddr,
+    scheme: Scheme,
     secured: Option<Rc<Agreed>>,
     /// The name of its host, if it is one of `[[host]]`.
     site: Option<HostName>,
@@ -43,6 +44,7 @@ impl KeptRequest {
             query: query.unwrap_or_default().into(),
             fields: fields.map(|(name, value)| (name.into(), value.into())).collect(),
             peer: request.peer.address,
+            scheme: request.scheme(),
             secured: request.secured.cloned(),
             site: site.cloned(),
         }
@@ -51,7 +53,9 @@ impl KeptRequest {
     /// Only an address, for a client of another protocol.
     #[must_use]
     pub fn of_address(peer: IpAddr) -> Self {
-        Self { query: Box::default(), fields: Box::default(), peer, secured: None, site: None }
+        let scheme = Scheme::Http;
+        let (query, fields) = (Box::default(), Box::default());
+        Self { query, fields, peer, scheme, secured: None, site: None }
     }
 
     /// Its size in bytes.
@@ -132,8 +136,10 @@ impl Host for AskHost<'_> {
             }
             Part::CookieLists => list_values(answer, |take| each_cookie(request.fields(), take)),
             Part::Peer => answer.text(request.peer.to_string().as_bytes()),
-            Part::Scheme => answer.text(scheme_of(request.secured.as_ref())),
+            Part::Scheme => answer.text(scheme_of(request.scheme)),
             Part::Tls => secured::tell(request.secured.as_ref(), answer),
+            // Who has subscribed says the token: `request.claims`.
+            Part::User | Part::Id => {}
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {
                 if let Some(claims) = self.claims {

@@ -2,10 +2,12 @@
 //!
 //! Owns the reading of forms. Never keeps anything: the request is lent for one call.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use config::HostName;
 use http::Request;
+use quota::{Limiter, Outcome};
 use runtime::clock::Now;
 use runtime::diagnostic;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
@@ -31,8 +33,12 @@ pub struct RequestHost<'a> {
     pub now: Now,
     /// The name of its host, if it is one of `[[host]]`.
     pub site: Option<&'a HostName>,
+    /// The user whom the rules of access have let in, if one was asked for.
+    pub user: Option<&'a str>,
     /// The form with files in its body.
     pub form: Option<&'a Form>,
+    /// The limits that it uses.
+    pub limiter: &'a RefCell<Limiter>,
     /// Receives the messages it publishes.
     pub publications: &'a Publications,
     /// Reads the store.
@@ -113,8 +119,14 @@ impl Host for RequestHost<'_> {
                 }
             }
             Part::Peer => answer.text(request.peer.address.to_string().as_bytes()),
-            Part::Scheme => answer.text(scheme_of(request.secured)),
+            Part::Scheme => answer.text(scheme_of(request.scheme())),
             Part::Tls => secured::tell(request.secured, answer),
+            Part::Id => answer.text(request.id().as_bytes()),
+            Part::User => {
+                if let Some(user) = self.user {
+                    answer.text(user.as_bytes());
+                }
+            }
             // Only a module that is asked about a channel sees these (`asking`).
             Part::Channel | Part::Message | Part::Claims => {}
         }
@@ -131,6 +143,16 @@ impl Host for RequestHost<'_> {
     fn site(&mut self, name: &mut Vec<u8>) {
         if let Some(site) = self.site {
             name.extend_from_slice(site.to_string().as_bytes());
+        }
+    }
+
+    fn take_limit(&mut self, name: &[u8], key: &[u8]) -> Option<Duration> {
+        let mut limiter = self.limiter.borrow_mut();
+        let limit = limiter.find(name)?;
+        let key = limiter.key(limit, ("page", key));
+        match limiter.take_for_page(limit, key, self.now.monotonic_ns) {
+            Outcome::Allowed => Some(Duration::ZERO),
+            Outcome::After(wait) | Outcome::Refused(wait) => Some(wait),
         }
     }
 

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_zone_that_is_not_there_is_named() {
-        let place = Place { line: 3, column: 1 };
+        let place = Place { file: 0, line: 3, column: 1 };
         let begins = ProcessBegin::Daily { minute: 0, zone: Some("Mars/Olympus".to_owned()) };
         let process = SiteProcess { module: "clock".to_owned(), begins, place };
         let unknown = ProcessPlan::all_of(&[process]).unwrap_err();

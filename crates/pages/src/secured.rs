@@ -4,13 +4,14 @@
 
 use std::rc::Rc;
 
+use http::Scheme;
 use runtime::transport::{Agreed, Resumption};
 use script::engine::Answer;
 use tls::Certificate;
 
-/// The scheme of a request over such a connection.
-pub(super) fn scheme_of(secured: Option<&Rc<Agreed>>) -> &'static [u8] {
-    if secured.is_some() { b"https" } else { b"http" }
+/// The scheme of a request, as text.
+pub(super) fn scheme_of(scheme: Scheme) -> &'static [u8] {
+    if scheme == Scheme::Https { b"https" } else { b"http" }
 }
 
 /// Answers with what was agreed on; with nothing for a plain connection.

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::calendar::Timestamp;
 use crate::outlet;
 
 /// The severity of a line.
@@ -55,9 +56,68 @@ pub fn is_written(level: Level) -> bool {
     level as u8 <= LEAST.load(Ordering::Relaxed)
 }
 
-/// Writes one line, prefixed with its level. A line below the minimum level is not even formatted.
+/// The form of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Form {
+    /// Level and text.
+    Plain,
+    /// Time, level and text.
+    Timed,
+    /// A JSON object with all three.
+    Json,
+}
+
+/// The form of lines. A thread may see a change slightly later than another.
+static FORM: AtomicU8 = AtomicU8::new(Form::Plain as u8);
+
+/// Sets the form of lines.
+pub fn set_form(form: Form) {
+    FORM.store(form as u8, Ordering::Relaxed);
+}
+
+/// Writes one line, with its level. A line below the minimum level is not even formatted.
 pub fn write(level: Level, line: fmt::Arguments<'_>) {
-    if is_written(level) {
-        outlet::write(format!("velodrome: {}: {line}\n", level.as_str()));
+    if !is_written(level) {
+        return;
+    }
+    let level = level.as_str();
+    let form = FORM.load(Ordering::Relaxed);
+    outlet::write(if form == Form::Json as u8 {
+        let mut message = String::new();
+        escape(&mut message, &line.to_string());
+        format!("{{\"time\":\"{}\",\"level\":\"{level}\",\"message\":\"{message}\"}}\n", now())
+    } else if form == Form::Timed as u8 {
+        format!("velodrome: {} {level}: {line}\n", now())
+    } else {
+        format!("velodrome: {level}: {line}\n")
+    });
+}
+
+fn now() -> Timestamp {
+    let (seconds, nanoseconds) = sys::clock::realtime();
+    Timestamp { unix_ms: seconds * 1000 + u64::from(nanoseconds / 1_000_000) }
+}
+
+/// Writes text as the inside of a JSON string (RFC 8259, 7).
+fn escape(out: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            _ if letter.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            _ => out.push(letter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_json_string_whatever_it_says() {
+        let mut out = String::new();
+        escape(&mut out, "a \"b\" \\ \n\u{1b}[31m\u{85} \u{e4}");
+        assert_eq!(out, "a \\\"b\\\" \\\\ \\u000a\\u001b[31m\\u0085 \u{e4}");
     }
 }

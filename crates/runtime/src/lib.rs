@@ -6,6 +6,7 @@
 
 pub mod alarms;
 mod began;
+pub mod calendar;
 mod carriage;
 pub mod clock;
 mod close_reason;

@@ -5,6 +5,7 @@
 //! on the runtime's schedulers. A handler never blocks a turn; its only system calls are those of
 //! the file lookup.
 
+pub mod access;
 pub mod admin;
 mod channel_keys;
 mod channel_rules;
@@ -16,8 +17,10 @@ mod issued;
 pub mod limits;
 pub mod load;
 pub mod log_writer;
+mod maintenance;
 pub mod message;
 mod origin;
+mod password_helper;
 pub mod record_json;
 mod resp_pace;
 mod resp_stats;
@@ -29,3 +32,5 @@ pub mod site_tls;
 pub mod store_readers;
 mod store_stats;
 mod store_writer;
+mod upstream_report;
+mod upstream_tls;

@@ -49,6 +49,28 @@ pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 24 * 3600);
 /// unknown.
 pub const SELF_SIGNED_NAMES: usize = 100;
 
+// Requests that are passed on
+
+/// 64 KiB of a body that is kept for a second server.
+///
+/// Consequence: a request with a longer body is not sent again once a part of it was.
+pub const PROXY_REPLAY_SIZE: usize = 64 * 1024;
+
+/// 64 KiB of an answer that are passed on at a time.
+///
+/// Consequence: the next part follows when the client has taken this one.
+pub const PROXY_PART_SIZE: usize = 64 * 1024;
+
+/// 64 KiB of the answer to a check in which a text is searched.
+///
+/// Consequence: a text further behind is not found, and the check fails.
+pub const PROXY_CHECK_BODY: usize = 64 * 1024;
+
+/// 10 lines a second about the failures of one upstream.
+///
+/// Consequence: further ones are left out, and the next line says how many.
+pub const PROXY_LOG_LINES: u32 = 10;
+
 // Answers
 
 /// Bytes of a request body on the control socket. Consequence: 413.
@@ -330,3 +352,27 @@ pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
 /// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the
 /// largest may exceed the limit.
 pub const STORE_ADMITTED: usize = 8;
+
+/// 4 MiB for a file of users; a longer one is refused when the configuration is read.
+pub const USERS_FILE_SIZE: u64 = 4 * 1024 * 1024;
+/// 255 bytes for the name of a user; a file with a longer one is refused, and a request that shows one is not let in.
+pub const USER_NAME_SIZE: usize = 255;
+/// 1,024 bytes for a password; a request that shows a longer one is not let in.
+pub const PASSWORD_SIZE: usize = 1024;
+/// Cost 14 of bcrypt, about a second; a file with a higher one is refused.
+pub const BCRYPT_COST_MAX: u32 = 14;
+/// 256 MiB of memory for a check with Argon2; a file with a hash that needs more is refused.
+pub const ARGON2_MEMORY_KIB_MAX: u32 = 256 * 1024;
+/// 16 passes, and as many lanes, of Argon2; a file with a hash that needs more is refused.
+pub const ARGON2_PASSES_MAX: u32 = 16;
+/// 256 passwords may be verified or wait for it, per scheduler; further requests that show one are answered with 503.
+pub const PASSWORD_CHECKS: usize = 256;
+/// 8 of these for one address (IPv6: one /64), so that a client that guesses delays others little; then 503.
+pub const PASSWORD_CHECKS_PER_CLIENT: usize = 8;
+/// 4,096 names with passwords that were right are known per scheduler, 100 bytes each; beyond that the oldest is verified again.
+pub const PASSWORDS_KNOWN: usize = 4096;
+/// 5 minutes; then a password that was right is verified again.
+pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
+
+/// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
+pub const LIMIT_DELAYED_MAX: usize = 4096;

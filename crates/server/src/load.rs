@@ -3,6 +3,7 @@
 //! Owns where the configuration is searched, and the text of its errors. Runs before schedulers
 //! start, or on the main thread; it may block.
 
+mod disk;
 mod error_pages;
 mod orders;
 mod own;
@@ -11,23 +12,25 @@ mod taken;
 
 use std::fmt;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, Overrides};
+use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides};
 use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 
+use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
 pub use self::orders::OrdersError;
 use self::served::{look_at_served, place_of};
 use self::taken::Taken;
+use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{ChannelKeys, KeysError};
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
+use crate::upstream_tls::{UpstreamConnectors, UpstreamTlsError};
 
 /// What the command line specified.
 #[derive(Clone, Debug, Default)]
@@ -87,17 +90,21 @@ pub enum LoadError {
     Config(ConfigErrors),
     /// A certificate for fetches is not usable.
     Trust(TrustError),
+    /// A certificate for the servers of an upstream is not usable.
+    UpstreamTls(UpstreamTlsError),
     /// The secret for signing cookies is not usable.
     Secret(SecretError),
     /// A process of the site starts at times in an unknown time zone.
     Zone {
-        /// The configuration file.
-        file: String,
+        /// The files of the configuration.
+        files: FileNames,
         /// The zone.
         zone: UnknownZone,
     },
     /// A key file of channels cannot be used.
     ChannelKeys(KeysError),
+    /// A file of users cannot be used.
+    Users(UsersError),
     /// A root is inside the directory of app modules.
     RootInApp {
         /// The root.
@@ -114,7 +121,7 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store or the access log is in a served directory and not hidden there, so clients could read all of it.
+    /// The store, the access log or a part of the configuration is in a served directory and not hidden there, so clients could read all of it.
     OwnServed {
         /// Which of them.
         what: &'static str,
@@ -176,9 +183,11 @@ impl fmt::Display for LoadError {
             ),
             Self::Config(errors) => errors.fmt(formatter),
             Self::Trust(error) => error.fmt(formatter),
+            Self::UpstreamTls(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
-            Self::Zone { file, zone } => write!(formatter, "{file}:{}: {zone}", zone.place),
+            Self::Zone { files, zone } => write!(formatter, "{}: {zone}", files.at(zone.place)),
             Self::ChannelKeys(error) => error.fmt(formatter),
+            Self::Users(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
                 "cannot serve `{}`: it is in the directory of app modules, `{}`, of which nothing is served; \
@@ -243,13 +252,17 @@ impl Source {
         }
         look_for_app(&mut data)?;
         data.trust = Trust::load(&data.config.pages, &data.roots).map_err(LoadError::Trust)?;
+        data.upstream_tls = UpstreamConnectors::load(&data.config.upstreams, &data.roots)
+            .map_err(LoadError::UpstreamTls)?;
         data.secret = Secret::load(&data.config.pages, &data.roots, before.secret)
             .map_err(LoadError::Secret)?;
         data.processes = ProcessPlan::all_of(&data.config.processes)
-            .map_err(|zone| LoadError::Zone { file: data.config.file_name.clone(), zone })?;
+            .map_err(|zone| LoadError::Zone { files: data.config.files.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
             .map_err(LoadError::ChannelKeys)?;
         data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
+        data.users = UserFiles::load(&data.config, &data.roots, data.generation)
+            .map_err(LoadError::Users)?;
         data.tls = Arc::new(SiteTls::load(&data.config, tls).map_err(LoadError::Tls)?);
         if let Some(path) = data.config.pages.uploads.as_deref().filter(|path| !path.is_dir()) {
             return Err(LoadError::Uploads { path: path.to_path_buf() });
@@ -293,25 +306,15 @@ impl Source {
             return Config::without_file(&base, &self.overrides).map_err(LoadError::Config);
         };
         let refused = |error| LoadError::File { path: path.clone(), error };
-        let text = read_text(&path).map_err(refused)?;
+        let text = disk::read_text(&path).map_err(refused)?;
         let base = absolute(
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         );
         let name = path.to_string_lossy();
         let directory = Some(absolute(&self.directory));
         let overrides = Overrides { directory, ..self.overrides.clone() };
-        Config::from_text(&text, &name, &base, &overrides).map_err(LoadError::Config)
+        Config::from_text_within(&text, &name, &base, &overrides, &Disk).map_err(LoadError::Config)
     }
-}
-
-/// Reads a configuration. A pipe is refused: it may never end, and a reload would find nothing in it.
-fn read_text(path: &Path) -> io::Result<String> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_fifo() || kind.is_socket() {
-        let why = "it is a pipe or a socket; write the configuration into a file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    std::fs::read_to_string(path)
 }
 
 fn absolute(path: &Path) -> PathBuf {

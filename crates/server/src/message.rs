@@ -12,15 +12,19 @@ use files::{Job, Warm, Warmed};
 use http::HttpStats;
 use pages::uploads::{Order, Report};
 use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
+use quota::{LimitCounts, News};
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
 
+use crate::access::{Digest, PasswordCheck, Verdict};
 use crate::handshakes::Failures;
+use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::store_stats::StoreStats;
+use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
 /// Messages, one type for each kind of receiver.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub enum Message {
     Scheduler(ToScheduler),
     /// To a file helper.
     FileHelper(ToFileHelper),
+    /// To the password helper: verify a password.
+    PasswordHelper(Box<PasswordCheck>),
     /// To a name helper: look up a host.
     NameHelper(Question),
     /// To an upload helper: handle a file of a form.
@@ -48,6 +54,8 @@ pub enum ToScheduler {
     Found(Box<FoundFile>),
     /// From a file helper: the region is in memory, or cannot be read.
     Warmed(ProcessId, Warmed),
+    /// From the password helper: whether a password is right that the request of a process shows.
+    Password(ProcessId, Digest, Verdict),
     /// From a name helper: the addresses of a host.
     Resolved(Looked),
     /// From an upload helper: the result of an order.
@@ -58,6 +66,8 @@ pub enum ToScheduler {
     Stored(Box<Vec<Stored>>),
     /// From the writer of the store: the awaited commit was made.
     Committed,
+    /// From another scheduler: what keys of limits have used.
+    Used(Arc<News>),
     /// From another scheduler: news of channels.
     Channels(Box<channels::Letter>),
     /// Use a new configuration.
@@ -78,8 +88,12 @@ pub enum ToScheduler {
         /// How long an idle connection stays open, so that its client learns that it will close.
         idle_grace_ms: u64,
     },
+    /// Whether the site is maintained, as one source says.
+    Maintenance(Source, Switch),
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the control scheduler: let a server of an upstream have requests, or no more.
+    Upstream(Box<UpstreamOrder>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -164,6 +178,8 @@ pub enum ToControl {
     Certificates(Arc<SiteTls>),
     /// The state of the certificates that the server orders.
     Orders(Arc<[CertificateStatus]>),
+    /// From the main thread: whether the file of maintenance is there.
+    Maintenance(Switch),
     /// The other schedulers have been told to stop.
     Draining,
     /// The others have stopped: finish.
@@ -203,12 +219,14 @@ part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
 part!(ToControl, Control);
+part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);
 part!(Box<Order>, UploadHelper);
 part!(Box<Letter>, Scheduler Letter);
 part!(Box<Report>, Scheduler Uploaded);
 part!(Box<channels::Letter>, Scheduler Channels);
 part!(Looked, Scheduler Resolved);
+part!(Arc<News>, Scheduler Used);
 
 /// A lookup, and the site it is for.
 #[derive(Debug)]
@@ -283,6 +301,10 @@ metric::counted! {
         pub resp: RespStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
+        /// How often each limit has refused.
+        pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
+        /// The upstreams.
+        pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),
         /// Open connections.
         pub processes: usize = Gauge(Count, "connections", "connections", metric::from_size),
         /// Which configuration is in force, counted from 1.

@@ -9,20 +9,25 @@ use wire::http::target::DotFiles;
 
 use channels::Rulebook;
 use config::route::{HostId, Table};
-use config::{self, Config, ConfigErrors, DatabaseAccess, NamedModule, RouteAction};
+use config::{
+    self, Config, ConfigErrors, DatabaseAccess, Measure, NamedModule, Quota, Rate, RouteAction,
+};
 use files::pattern::Pattern;
 use files::rules::{
     CacheControlRule, Compress, FileRules, ListingRule, MediaTypeRule, Precompressed, Root,
     RootIndex,
 };
 use http::limits::ANSWER_DEADLINE;
-use http::{ListenerRules, Settings};
+use http::{ListenerRules, Settings, TrustedProxies};
 use pages::fetch::Trust;
 use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
+use quota::{Limit, Pace, Rule};
 
+use crate::access::UserFiles;
 use crate::channel_keys::ChannelKeys;
 use crate::channel_rules;
 use crate::site_tls::SiteTls;
+use crate::upstream_tls::UpstreamConnectors;
 
 /// A compiled configuration.
 #[derive(Debug)]
@@ -54,6 +59,8 @@ pub struct SiteData {
     pub pages: Vec<Arc<PageSet>>,
     /// The certificates that pages trust and show when they fetch.
     pub trust: Trust,
+    /// The certificates that are trusted and shown at the servers of upstreams.
+    pub upstream_tls: UpstreamConnectors,
     /// The secret with which pages sign cookies.
     pub secret: Secret,
     /// The processes of the site.
@@ -66,6 +73,10 @@ pub struct SiteData {
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
+    /// The limits of clients, in the order of the configuration.
+    pub limits: Arc<[Limit]>,
+    /// The files of users.
+    pub users: UserFiles,
     /// The certificates of listeners, as they were when the configuration was loaded.
     pub tls: Arc<SiteTls>,
     /// The certificates that the server orders; `None`: it orders none.
@@ -95,12 +106,13 @@ impl SiteData {
         let roots: Vec<Root> = configured.iter().map(root_of).collect();
         let rules: Vec<_> =
             configured.iter().map(|rules| Arc::new(rules_of(rules, &config))).collect();
-        let (page_roots, set_of_root) = page_roots_of(&roots, &rules);
+        let (page_roots, set_of_root) = page_roots_of(&configured, &roots, &rules);
         let settings = Arc::new(settings_of(&config));
         let (pages, secret) = (Vec::new(), Secret::default());
         let page_rules = page_rules_of(&rules, &set_of_root);
         let database_accesses = database_accesses(&config);
         let databases_of_http = databases_of_http(&config);
+        let limits = config.quotas.iter().map(limit_of).collect();
         let rulebook = Arc::new(channel_rules::rulebook(&config.channels));
         Ok(Self {
             generation,
@@ -116,6 +128,7 @@ impl SiteData {
             named_modules,
             pages,
             trust: Trust::default(),
+            upstream_tls: UpstreamConnectors::default(),
             secret,
             processes: Vec::new(),
             orders: None,
@@ -123,6 +136,8 @@ impl SiteData {
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
+            limits,
+            users: UserFiles::default(),
             tls: Arc::default(),
         })
     }
@@ -169,6 +184,13 @@ impl SiteData {
         u16::try_from(index).ok().map(RootIndex)
     }
 
+    /// The roots with their rules of which all that is not hidden is served.
+    pub fn whole_roots(&self) -> impl Iterator<Item = (&Root, &FileRules)> {
+        let all = self.roots.iter().zip(&self.rules).zip(&self.configured);
+        let whole = all.filter(|(_, settings)| settings.only.is_none());
+        whole.map(|((root, rules), _)| (root, &**rules))
+    }
+
     /// The host with this number: 0 is the default host, then the virtual ones in order.
     pub fn host(&self, id: HostId) -> Option<&config::Host> {
         match usize::try_from(id.0).ok()?.checked_sub(1) {
@@ -179,15 +201,26 @@ impl SiteData {
 
     /// The directories that are read, which a sandbox has to allow.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.page_roots.iter().map(|place| place.root.path.as_path())
+        let of_one_file = self.configured.iter().filter(|settings| settings.only.is_some());
+        let places = self.page_roots.iter().map(|place| place.root.path.as_path());
+        places.chain(of_one_file.map(|settings| settings.root.as_path()))
     }
 }
 
 /// The roots with different pages, and the set of each root. Other differences of their rules do not matter to pages.
-fn page_roots_of(roots: &[Root], rules: &[Arc<FileRules>]) -> (Vec<PageRoot>, Vec<SetIndex>) {
+fn page_roots_of(
+    configured: &[config::FileSettings],
+    roots: &[Root],
+    rules: &[Arc<FileRules>],
+) -> (Vec<PageRoot>, Vec<SetIndex>) {
     let mut page_roots: Vec<PageRoot> = Vec::new();
     let mut sets = Vec::with_capacity(roots.len());
-    for (root, rules) in roots.iter().zip(rules) {
+    for ((root, rules), settings) in roots.iter().zip(rules).zip(configured) {
+        if settings.only.is_some() {
+            // Only one file of the directory is served, which is no page.
+            sets.push(SetIndex(u16::MAX));
+            continue;
+        }
         let place = PageRoot { root: root.clone(), index: rules.index.clone() };
         let known = page_roots.iter().position(|known| *known == place);
         let index = known.unwrap_or(page_roots.len());
@@ -278,7 +311,22 @@ fn settings_of(config: &Config) -> Settings {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
             })
             .collect(),
+        trusted: TrustedProxies {
+            peers: config.trusted_proxies.clone().into(),
+            fields: config.trusted_fields.clone().into(),
+        },
     }
+}
+
+/// A limit, as it is counted.
+fn limit_of(quota: &Quota) -> Limit {
+    let pace = |rate: Rate| Pace { units: rate.units, window: rate.window, burst: rate.burst };
+    let rule = match quota.measure {
+        Measure::Requests(rate) => Rule::Uses(pace(rate)),
+        Measure::Bytes(rate) => Rule::Amounts(pace(rate)),
+        Measure::Open(most) => Rule::Open(most),
+    };
+    Limit { name: (*quota.name).into(), rule, patience: quota.delay }
 }
 
 /// The access rules of each database, by number.

@@ -25,6 +25,12 @@ pub const FIELD_SIZE: usize = 8 * 1024;
 /// Bytes of one field name. Beyond: 431 and close.
 pub const FIELD_NAME_SIZE: usize = 256;
 
+/// Fields of one line of an access log. More are refused when the configuration is read.
+pub const LOG_FIELDS_MAX: usize = 64;
+
+/// Proxies that one request may have passed, as its fields tell. Beyond: the fields count as malformed.
+pub const FORWARDERS_MAX: usize = 32;
+
 /// Bytes of the request target, the part that can make a request line long. Beyond: 414 and close.
 pub const REQUEST_LINE_SIZE: usize = 8 * 1024;
 

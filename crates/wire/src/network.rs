@@ -38,6 +38,43 @@ impl fmt::Display for NetworkError {
     }
 }
 
+/// Some of all peers: those of a network, or those that use a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peers {
+    /// Programs of this machine that use a Unix socket; their address is unspecified.
+    Local,
+    /// Those with an address of this network.
+    Of(Network),
+}
+
+impl Peers {
+    /// Whether a peer with this address is one of them.
+    #[must_use]
+    pub fn contain(&self, address: IpAddr) -> bool {
+        match self {
+            Self::Local => address.is_unspecified(),
+            Self::Of(network) => !address.is_unspecified() && network.contains(address),
+        }
+    }
+}
+
+impl fmt::Display for Peers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => out.write_str("unix"),
+            Self::Of(network) => network.fmt(out),
+        }
+    }
+}
+
+impl FromStr for Peers {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        if text == "unix" { Ok(Self::Local) } else { text.parse().map(Self::Of) }
+    }
+}
+
 impl Network {
     /// Whether the network contains this address. An IPv4-mapped IPv6 address counts as the IPv4 address.
     #[must_use]
@@ -52,6 +89,27 @@ impl Network {
                 (network.to_bits() ^ address.to_bits()).checked_shr(shift).unwrap_or(0) == 0
             }
             _ => false,
+        }
+    }
+
+    /// Its first address.
+    #[must_use]
+    pub fn first(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Its last address.
+    #[must_use]
+    pub fn last(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let rest = u32::MAX.checked_shr(u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V4((address.to_bits() | rest).into())
+            }
+            IpAddr::V6(address) => {
+                let rest = u128::MAX.checked_shr(u32::from(self.bits)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() | rest))
+            }
         }
     }
 

@@ -24,6 +24,16 @@ impl SecureServer {
     }
 }
 
+/// A proxy, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proxy {
+    /// Our server answers by itself.
+    None,
+    Ours,
+    Nginx,
+    Ha,
+}
+
 /// How a contender is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
@@ -51,6 +61,8 @@ pub(crate) enum Start {
     Nginx,
     /// A server of the workloads over TLS.
     Secure(SecureServer),
+    /// A proxy, or our server without one, before a server whose answers have this many bytes.
+    Proxied { proxy: Proxy, body_bytes: usize },
     /// yaws from the distribution, for pages only.
     Yaws,
     /// A program given on the command line, which takes its address as first argument.
@@ -160,4 +172,25 @@ const fn floor(mode: &'static str, body_bytes: usize) -> Contender {
 
 const fn floor_named(name: &'static str, mode: &'static str) -> Contender {
     Contender { name, start: Start::Floor { mode, body_bytes: JSON_BODY_BYTES } }
+}
+
+/// The same JSON through each proxy.
+pub(crate) const PROXIES: &[Contender] = &[
+    proxied("direct", Proxy::None, JSON_BODY_BYTES),
+    proxied(OURS, Proxy::Ours, JSON_BODY_BYTES),
+    proxied("nginx", Proxy::Nginx, JSON_BODY_BYTES),
+    proxied("haproxy", Proxy::Ha, JSON_BODY_BYTES),
+];
+
+const LONG_BYTES: usize = 1024 * 1024;
+
+/// A long body through each proxy.
+pub(crate) const LONG_PROXIES: &[Contender] = &[
+    proxied("nginx", Proxy::Nginx, LONG_BYTES),
+    proxied(OURS, Proxy::Ours, LONG_BYTES),
+    proxied("haproxy", Proxy::Ha, LONG_BYTES),
+];
+
+const fn proxied(name: &'static str, proxy: Proxy, body_bytes: usize) -> Contender {
+    Contender { name, start: Start::Proxied { proxy, body_bytes } }
 }

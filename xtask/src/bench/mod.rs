@@ -18,6 +18,8 @@ mod memory;
 mod million;
 mod ours;
 mod pages;
+mod proxies;
+mod proxy_workloads;
 mod report;
 mod running;
 mod sample;
@@ -81,7 +83,7 @@ struct Plan {
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
     let mut arguments = Arguments::new(words);
     match arguments.take_word().as_deref() {
-        Some(name @ ("floor" | "fan" | "channels" | "files" | "tls")) => {
+        Some(name @ ("floor" | "fan" | "channels" | "files" | "tls" | "proxy")) => {
             floor(name, read_plan(words, arguments)?)
         }
         Some("generator") => generator::run(arguments),
@@ -122,6 +124,7 @@ fn read_plan(words: &[String], mut arguments: Arguments) -> Result<Plan, Failure
         Some("channels") => Some("channels-"),
         Some("files") => Some("file-"),
         Some("tls") => Some("tls-"),
+        Some("proxy") => Some("proxy-"),
         _ => None,
     };
     let chosen = |workload: &&Workload| {

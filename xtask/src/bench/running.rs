@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::bench::brokers::nats;
 use crate::bench::contender::{Contender, Start};
 use crate::bench::host::Cores;
+use crate::bench::proxies::{self, start_behind};
 use crate::bench::secure;
 use crate::bench::site::Site;
 use crate::bench::workload::{Load, Workload};
@@ -26,6 +27,8 @@ pub(crate) struct Running {
     /// The command that started it, without the pinning.
     pub(crate) command: String,
     guarded: Guarded,
+    /// The server behind a proxy, which runs as long as the proxy.
+    _behind: Option<Guarded>,
 }
 
 impl Running {
@@ -36,6 +39,14 @@ impl Running {
         cores: &Cores,
     ) -> Result<Running, Failure> {
         let address = server::free_address()?;
+        if let Start::Proxied { proxy, body_bytes } = contender.start {
+            let (behind, guarded) = start_behind(body_bytes, workload.path, site, cores)?;
+            let words = proxies::words(proxy, address, behind, site)?;
+            let request = client::request(address, workload.path);
+            let running =
+                Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
+            return Ok(Running { _behind: Some(guarded), ..running });
+        }
         let words = command_line(contender, workload, site, address)?;
         let request = match workload.load {
             // The client gets its own line back, so the answer equals the request.
@@ -68,7 +79,7 @@ impl Running {
             ["taskset", "-c", &core].into_iter().chain(words.iter().map(String::as_str)).collect();
         let guarded = server::start(leashed(&pinned), name, site.folder(), address, request)?;
         let command = words.join(" ");
-        Ok(Running { address, protocol: "lines", scheme: "http", command, guarded })
+        Ok(Running { address, protocol: "lines", scheme: "http", command, guarded, _behind: None })
     }
 
     /// The ids of the processes whose cost is counted.
@@ -114,6 +125,9 @@ fn command_line(
         Start::Given { program } => vec![program.to_owned(), address.to_string()],
         Start::Store { .. } | Start::RedisStore { .. } | Start::Memcached => {
             return Err(Failure::Work("stores are compared in `bench store` only".to_owned()));
+        }
+        Start::Proxied { .. } => {
+            return Err(Failure::Work("a proxy is started with the server behind it".to_owned()));
         }
         Start::Yaws => return Err(Failure::Work("yaws is compared in pages only".to_owned())),
     };

@@ -123,6 +123,7 @@ fn build(start: Start) {
         Start::Serve
         | Start::Channels { .. }
         | Start::Store { .. }
+        | Start::Proxied { .. }
         | Start::Secure(SecureServer::Velodrome | SecureServer::Plain) => {
             &["--package", "velodrome", "--bin", "velodrome"]
         }
@@ -136,8 +137,15 @@ fn build(start: Start) {
         | Start::Yaws
         | Start::Given { .. } => return,
     };
-    if let Err(failure) = workspace::build_release(words) {
-        eprintln!("xtask: {failure}");
+    // A proxy stands before the floor.
+    let behind: &[&str] = match start {
+        Start::Proxied { .. } => &["--package", "velodrome-floor", "--bins"],
+        _ => &[],
+    };
+    for words in [words, behind].into_iter().filter(|words| !words.is_empty()) {
+        if let Err(failure) = workspace::build_release(words) {
+            eprintln!("xtask: {failure}");
+        }
     }
 }
 

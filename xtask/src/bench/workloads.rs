@@ -7,6 +7,7 @@ use crate::bench::contender::{Contender, FLOOR_EDGED, FLOOR_FILE, FLOOR_KEPT, FL
 use crate::bench::contender::{
     EVENTS, FLOOR_SHORT, FLOOR_WALKING_192, NATS, NCHAN, REDIS, RESP, SOCKETS,
 };
+use crate::bench::proxy_workloads::PROXY_WORKLOADS;
 use crate::bench::sample::Metric;
 use crate::bench::secure_workloads::SECURE_WORKLOADS;
 use crate::bench::target::{Against, Bound, Target};
@@ -141,7 +142,7 @@ const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) ->
 
 /// All workloads, in the order they run.
 pub(crate) fn workloads() -> impl Iterator<Item = &'static Workload> {
-    PLAIN_WORKLOADS.iter().chain(SECURE_WORKLOADS)
+    PLAIN_WORKLOADS.iter().chain(SECURE_WORKLOADS).chain(PROXY_WORKLOADS)
 }
 
 /// Those without TLS.
@@ -329,8 +330,11 @@ mod tests {
     fn every_target_names_a_contender_that_takes_part() {
         for workload in workloads() {
             let is_file = workload.name.starts_with("file-");
-            let has_floor = !is_file && !workload.name.starts_with("tls-");
-            let first = if has_floor { "floor" } else { "nginx" };
+            let first = match workload.name {
+                "proxy-json" => "direct",
+                name if is_file || name == "proxy-1m" || name.starts_with("tls-") => "nginx",
+                _ => "floor",
+            };
             assert_eq!(workload.contenders[0].name, first, "{}", workload.name);
             assert!(!is_file || FILES.iter().any(|(path, _)| *path == workload.path));
             for target in workload.targets {

@@ -54,6 +54,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-tls", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
+    // Which server of an upstream gets a request.
+    ("velodrome-server", "velodrome-proxy", Use::Always),
     // Listeners that encrypt.
     ("velodrome-server", "velodrome-tls", Use::Always),
     ("velodrome-server", "velodrome-acme", Use::Always),
@@ -81,6 +83,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     // Listeners and users are named by the configuration.
     ("velodrome-server", "velodrome-sys", Use::Always),
     // Networks as they are written, and bounds of heads.
+    // `velodrome check` prints the configuration of another server as ours, which `config` has found valid.
+    ("velodrome", "velodrome-migrate", Use::Always),
+    ("velodrome-migrate", "velodrome-config", Use::Always),
     ("velodrome-config", "velodrome-wire", Use::Always),
     // What pages can read as JSON is compared with what the server takes.
     ("velodrome-script", "velodrome-wire", Use::TestsOnly),
@@ -101,6 +106,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     // How authorities answer.
     ("velodrome-acme", "velodrome-tls", Use::Always),
     ("velodrome-acme", "velodrome-wire", Use::Always),
+    // What `limit.take` counts.
+    ("velodrome-pages", "velodrome-quota", Use::Always),
+    ("velodrome-server", "velodrome-quota", Use::Always),
     // What pages fetch.
     ("velodrome-pages", "velodrome-client", Use::Always),
     // Its connections are processes of a scheduler.

@@ -13,10 +13,19 @@ use crate::{HostName, Problems, RouteAction};
 pub(super) fn all(table: &Table, problems: &mut Problems) {
     for (number, host) in (0..).zip(table.tables()) {
         let host_id = HostId(number);
-        for id in (host.first.0..host.files.0).map(RuleId) {
+        let ids = (host.first.0..host.files.0).map(RuleId);
+        // What a condition or a map decides is not certain for all requests.
+        let is_certain = ids
+            .clone()
+            .filter_map(|id| table.rule(id))
+            .all(|rule| rule.conditions.is_empty() && !matches!(rule.action, RouteAction::Map(_)));
+        for id in ids {
             let Some(rule) = table.rule(id) else { continue };
             check_host(table, rule, problems);
             check_reached(table, host, id, rule, problems);
+            if !is_certain {
+                continue;
+            }
             check_rewrites(table, host_id, id, rule, problems);
             check_redirects(table, host_id, id, rule, problems);
         }
@@ -34,10 +43,10 @@ fn check_host(table: &Table, rule: &Rule, problems: &mut Problems) {
     if taker == HostId::DEFAULT {
         return;
     }
-    let line = table.host(taker).place.map_or(0, |place| place.line);
+    let line = table.host(taker).place.map_or_else(String::new, |place| table.files().line(place));
     problems.add(
         rule.place,
-        format!("requests for `{name}` go to the [[host]] in line {line}; put the route there"),
+        format!("requests for `{name}` go to the [[host]] in {line}; put the route there"),
     );
 }
 
@@ -54,14 +63,12 @@ fn check_reached(
         if matches!(earlier.action, RouteAction::Rewrite { .. }) {
             return;
         }
-        let takes_all = earlier.methods.is_empty() && earlier.host.is_none();
+        let takes_all = earlier.takes_every_request();
         if takes_all && earlier.paths.cover(&rule.paths) {
-            let line = earlier.place.map_or(0, |place| place.line);
+            let line = earlier.place.map_or_else(String::new, |place| table.files().line(place));
             problems.add(
                 rule.place,
-                format!(
-                    "this route is never reached: the one in line {line} takes all its requests"
-                ),
+                format!("this route is never reached: the one in {line} takes all its requests"),
             );
             return;
         }
@@ -142,7 +149,7 @@ fn request<'a>(rule: &'a Rule, path: &'a str) -> RouteRequest<'a> {
         Some(first) if keeps_method => first.as_str(),
         _ => "GET",
     };
-    RouteRequest { host: None, method, path, query: None }
+    RouteRequest::new(None, method, path, None)
 }
 
 /// A host that the rule would match.

@@ -2,6 +2,7 @@
 //!
 //! Owns the table's shape. `check` finds what is wrong with several routes together. Done at start and at reload, never for a request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
@@ -10,17 +11,22 @@ use wire::http::fields::FieldList;
 use super::hosts::Hosts;
 use super::rule::{Paths, Rule};
 use super::{HostHttps, HostId, RuleId};
-use crate::{Config, ErrorPage, Header, Host, Https, Method, Place, Route, RouteAction};
+use crate::{
+    AccessRule, Config, ErrorPage, FileNames, Header, Host, Https, Logging, Matcher, Method, Place,
+    Route, RouteAction,
+};
 
 /// The routes of all hosts, ready for lookups.
 #[derive(Debug)]
 pub struct Table {
-    file_name: String,
+    files: FileNames,
     hosts: Hosts,
     tables: Vec<HostTable>,
     rules: Vec<Rule>,
     /// Whether any rule compares the host.
     compares_hosts: bool,
+    /// Whether any rule has rules of access.
+    asks_for_access: bool,
 }
 
 /// The rules of one host.
@@ -43,11 +49,12 @@ impl Table {
     /// The table, before checks.
     pub(super) fn unchecked(config: &Config) -> Self {
         let mut table = Self {
-            file_name: config.file_name.clone(),
+            files: config.files.clone(),
             hosts: Hosts::default(),
             tables: Vec::with_capacity(config.hosts.len() + 1),
             rules: Vec::new(),
             compares_hosts: false,
+            asks_for_access: false,
         };
         table.add_host(&config.default_host, config);
         for host in &config.hosts {
@@ -55,6 +62,7 @@ impl Table {
         }
         let filtered = table.rules.iter().any(|rule| rule.host.is_some());
         table.compares_hosts = filtered || !table.hosts.is_empty();
+        table.asks_for_access = table.rules.iter().any(|rule| !rule.access.is_empty());
         table
     }
 
@@ -71,8 +79,10 @@ impl Table {
             ..HostTable::default()
         };
         let host_headers = merged(&config.headers, &host.headers);
+        let host_access = host.access.as_ref().or(config.default_host.access.as_ref());
+        let host_access: Arc<[AccessRule]> = host_access.cloned().unwrap_or_default().into();
         for route in &host.routes {
-            let rule = Self::rule_of(route, &host_headers, config);
+            let rule = Self::rule_of(route, &host_headers, &host_access, config);
             let id = RuleId(number(self.rules.len()));
             match &rule.paths {
                 Paths::Exact(path) => table.exact.entry(path.clone()).or_default().push(id),
@@ -86,16 +96,29 @@ impl Table {
             paths: Paths::All,
             methods: Vec::new(),
             host: None,
-            action: RouteAction::Files { rules: host.files.clone(), own_root: false },
+            conditions: Vec::new(),
+            action: RouteAction::Files {
+                rules: host.files.clone(),
+                own_root: false,
+                tries: Vec::new(),
+            },
             headers: list(&host_headers),
             cache_control: None,
+            access: host_access,
+            name: String::new(),
+            log: Logging::On,
             body_size: config.limits.body_size,
             form_size: config.pages.upload_size,
         });
         self.tables.push(table);
     }
 
-    fn rule_of(route: &Route, host_headers: &[Header], config: &Config) -> Rule {
+    fn rule_of(
+        route: &Route,
+        host_headers: &[Header],
+        host_access: &Arc<[AccessRule]>,
+        config: &Config,
+    ) -> Rule {
         let mut methods = route.methods.clone();
         if methods.contains(&Method::Get) {
             methods.push(Method::Head);
@@ -107,9 +130,19 @@ impl Table {
             paths: Paths::of(&route.matcher),
             methods,
             host: route.host.clone(),
+            conditions: route.conditions.clone(),
             action: route.action.clone(),
             headers: list(&merged(host_headers, &route.headers)),
             cache_control: route.cache_control.clone(),
+            name: match &route.matcher {
+                Matcher::Path(text) | Matcher::Prefix(text) => text.clone(),
+                Matcher::Glob(glob) => glob.as_str().to_owned(),
+            },
+            log: route.log,
+            access: route
+                .access
+                .as_ref()
+                .map_or_else(|| Arc::clone(host_access), |own| own.as_slice().into()),
             body_size: route.body_size.unwrap_or(config.limits.body_size),
             form_size: config.pages.upload_size.min(route.body_size.unwrap_or(u64::MAX)),
         }
@@ -122,14 +155,20 @@ impl Table {
         pages.iter().find(|page| page.status == status).map(|page| page.path.as_str())
     }
 
+    /// Whether some requests need more than a route.
+    #[must_use]
+    pub fn asks_for_access(&self) -> bool {
+        self.asks_for_access
+    }
+
     /// The place of a rule in the file; `None` for the files of a host.
     #[must_use]
     pub fn place_of(&self, rule: RuleId) -> Option<Place> {
         self.rule(rule).and_then(|rule| rule.place)
     }
 
-    pub(super) fn file_name(&self) -> &str {
-        &self.file_name
+    pub(super) fn files(&self) -> &FileNames {
+        &self.files
     }
 
     pub(super) fn hosts(&self) -> &Hosts {

@@ -4,18 +4,23 @@
 //! as a path stays a path of this host: `//` at its beginning would name another host (RFC 3986
 //! §4.2).
 
+use super::RouteRequest;
+use super::hosts::PlainHost;
 use crate::{Captures, Part, Spot, Target};
 
 /// The parts of a request that fill in a target.
 #[derive(Clone, Copy)]
 pub(super) struct Filling<'a> {
     pub(super) path: &'a str,
-    pub(super) query: Option<&'a str>,
     pub(super) captures: &'a Captures,
 }
 
-/// The Location of a redirect.
-pub(super) fn location(target: &Target, filling: Filling<'_>) -> String {
+/// The Location of a redirect; `None` if it needs a host and the request names none that a URL can have.
+pub(super) fn location(
+    target: &Target,
+    filling: Filling<'_>,
+    request: &RouteRequest<'_>,
+) -> Option<String> {
     let mut out = String::with_capacity(target.as_str().len() + filling.path.len());
     for part in target.parts() {
         match part {
@@ -25,15 +30,20 @@ pub(super) fn location(target: &Target, filling: Filling<'_>) -> String {
                 push_variable(&mut out, filling.captures.part(*number, filling.path), *spot);
             }
             Part::Query => {
-                if let Some(query) = filling.query {
+                if let Some(query) = request.query {
                     out.push('?');
                     // As received: escapes are kept.
                     encode(&mut out, query, b"-._~!$&'()*+,;=:@/?%");
                 }
             }
+            Part::Host => {
+                let host = PlainHost::of(request.host);
+                out.push_str(host.of_url()?);
+            }
+            Part::Scheme => out.push_str(request.circumstances.scheme.as_str()),
         }
     }
-    out
+    Some(out)
 }
 
 /// The path with which a rewrite continues; `None` if it cannot be a request path.
@@ -44,7 +54,8 @@ pub(super) fn rewritten(target: &Target, filling: Filling<'_>) -> Option<String>
             Part::Literal(text) => text,
             Part::Path(_) => filling.path,
             Part::Capture { number, .. } => filling.captures.part(*number, filling.path),
-            Part::Query => "",
+            // They are for redirects only.
+            Part::Query | Part::Host | Part::Scheme => "",
         };
         out.push_str(joined(&out, text));
     }

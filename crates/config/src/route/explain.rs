@@ -36,10 +36,10 @@ impl fmt::Display for Explanation {
 impl Table {
     /// Explains step by step which rule matches a request.
     #[must_use]
-    pub fn explain(&self, host: Option<&str>, method: &str, path: &str) -> Explanation {
+    pub fn explain(&self, request: &RouteRequest<'_>) -> Explanation {
+        let RouteRequest { host, method, path, .. } = *request;
         let plain = PlainHost::of(host);
         let host_id = self.hosts().find(plain.as_bytes());
-        let request = RouteRequest { host, method, path, query: None };
         let table = self.host(host_id);
         let mut story = Story {
             table: self,
@@ -51,7 +51,7 @@ impl Table {
         };
         story.say_host(host_id, plain.as_bytes());
         let start = Start::first(path);
-        let found = self.walk_watched(host_id, plain.as_bytes(), &request, start, |id, seen| {
+        let found = self.walk_watched(host_id, plain.as_bytes(), request, start, |id, seen| {
             story.see(id, seen);
         });
         story.end(table.files, &found);
@@ -120,9 +120,9 @@ impl Story<'_> {
     fn say(&mut self, id: RuleId, what: impl FnOnce(&Rule, &Self) -> String) {
         self.next = RuleId(id.0 + 1);
         let Some(rule) = self.table.rule(id) else { return };
-        let place = rule.place.map(|place| format!("{place}")).unwrap_or_default();
+        let place = rule.place.map(|place| self.table.files().at(place)).unwrap_or_default();
         let what = what(rule, self);
-        let step = format!("{}:{place} {}: {what}", self.table.file_name(), subject(rule));
+        let step = format!("{place} {}: {what}", subject(rule));
         self.steps.push(step);
     }
 
@@ -130,7 +130,7 @@ impl Story<'_> {
         let name = String::from_utf8_lossy(host);
         let step = match (self.table.host(id).place, host.is_empty()) {
             (Some(place), _) => {
-                format!("host `{name}`: the [[host]] at {}:{place}", self.table.file_name())
+                format!("host `{name}`: the [[host]] at {}", self.table.files().at(place))
             }
             (None, true) => "no host is named: the default host".to_owned(),
             (None, false) => {
@@ -156,6 +156,9 @@ fn subject(rule: &Rule) -> String {
         RouteAction::Respond(_) => "respond",
         RouteAction::Json(_) => "json",
         RouteAction::Module(_) => "module",
+        RouteAction::Map(_) => "map",
+        RouteAction::Drop => "drop",
+        RouteAction::Proxy(_) => "proxy",
     };
     format!("{paths} ({action})")
 }
@@ -170,6 +173,16 @@ fn why_not(rule: &Rule, verdict: Verdict, method: &str, path: &str) -> String {
             let names: Vec<&str> = rule.methods.iter().copied().map(Method::as_str).collect();
             format!("the path fits, but the method {method} is not among {}", names.join(", "))
         }
+        Verdict::Unmet(number) => match rule.conditions.get(number) {
+            Some(condition) => format!("the path fits, but it needs {condition}"),
+            None => "the path fits, but a condition is not met".to_owned(),
+        },
+        Verdict::NotInMap => match &rule.action {
+            RouteAction::Map(map) => {
+                format!("no, `{}` has no row for `{path}`", map.file.display())
+            }
+            _ => format!("no, there is no row for `{path}`"),
+        },
         Verdict::OtherPath | Verdict::Takes => format!("no, `{path}` does not fit"),
     }
 }
@@ -189,6 +202,13 @@ fn result(found: &Found<'_>) -> String {
             None | Some("") => format!("the module `{name}`, with `/` to look for"),
             Some(rest) => format!("the module `{name}`, with `{rest}` to look for"),
         },
+        Ok(RouteAction::Map(_)) => format!("redirected to `{location}`"),
+        Ok(RouteAction::Drop) => "the connection is closed without an answer".to_owned(),
+        Err(Refusal::NoHost) => "400, the request names no host to redirect to".to_owned(),
+        Ok(RouteAction::Proxy(proxy)) => {
+            let rest = path.get(found.rest..).filter(|rest| !rest.is_empty()).unwrap_or("/");
+            format!("a server of the upstream `{}`, asked for `{rest}`", proxy.upstream)
+        }
         Ok(RouteAction::Rewrite { .. }) | Err(Refusal::NotFound) => "404".to_owned(),
         Err(Refusal::MethodNotAllowed { allow }) => format!("405, allowed are {allow}"),
         Err(Refusal::RewriteLoop) => format!("500, more than {REWRITES_MAX} rewrites"),

@@ -11,8 +11,8 @@ use super::compile::{HostTable, Table};
 use super::hosts::PlainHost;
 use super::rule::{Rule, Verdict};
 use super::{Found, HostId, Refusal, RouteRequest, RuleId};
-use crate::Method;
 use crate::limits::REWRITES_MAX;
+use crate::{Logging, Method};
 
 static NO_FIELDS: FieldList = FieldList::new();
 
@@ -24,7 +24,7 @@ impl Table {
             let table = self.host(HostId::DEFAULT);
             if table.first == table.files {
                 let path = Cow::Borrowed(request.path);
-                return self.taken(HostId::DEFAULT, table.files, path, request.query);
+                return self.taken(HostId::DEFAULT, table.files, path, request);
             }
             return self.walk(HostId::DEFAULT, b"", request, Start::first(request.path));
         }
@@ -61,7 +61,7 @@ impl Table {
                 .candidates(&path, rule)
                 .filter_map(|id| Some((id, self.rule(id)?)))
                 .find(|(id, rule)| {
-                    let verdict = rule.judge(host, request.method, &path);
+                    let verdict = rule.judge(host, request, &path);
                     watch(*id, Seen::Rule(verdict));
                     if verdict == Verdict::OtherMethod {
                         refused.add(*id, rule);
@@ -71,11 +71,11 @@ impl Table {
             let Some((id, taken)) = taken else {
                 return match refused.first {
                     Some(id) => self.not_taken(host_id, id, refused.into_refusal()),
-                    None => self.taken(host_id, table.files, path, request.query),
+                    None => self.taken(host_id, table.files, path, request),
                 };
             };
             match taken.rewrite(&path) {
-                None => return self.taken(host_id, id, path, request.query),
+                None => return self.taken(host_id, id, path, request),
                 Some(None) => {
                     watch(id, Seen::NoPath);
                     return self.not_taken(host_id, id, Refusal::NotFound);
@@ -100,10 +100,13 @@ impl Table {
         host: HostId,
         id: RuleId,
         path: Cow<'a, str>,
-        query: Option<&str>,
+        request: &RouteRequest<'_>,
     ) -> Found<'a> {
         let Some(rule) = self.rule(id) else { return self.not_taken(host, id, Refusal::NotFound) };
-        self.found(host, id, rule.paths_of_action(path, query))
+        match rule.paths_of_action(path, request) {
+            Some(paths) => self.found(host, id, paths),
+            None => self.not_taken(host, id, Refusal::NoHost),
+        }
     }
 
     /// The answer of a rule, with the path for its action, the start of the rest and the location.
@@ -123,6 +126,9 @@ impl Table {
             headers: &rule.headers,
             https: &self.host(host).https,
             cache_control: rule.cache_control.as_deref(),
+            access: &rule.access,
+            name: &rule.name,
+            log: rule.log,
             body_size: rule.body_size,
             form_size: rule.form_size,
             rule: id,
@@ -141,6 +147,9 @@ impl Table {
             headers: files.map_or(&NO_FIELDS, |files| &files.headers),
             https: &self.host(host).https,
             cache_control: None,
+            access: files.map_or(&[], |files| &files.access),
+            name: "",
+            log: Logging::On,
             body_size: files.map_or(0, |files| files.body_size),
             form_size: files.map_or(0, |files| files.form_size),
             rule,

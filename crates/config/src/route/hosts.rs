@@ -44,6 +44,19 @@ impl PlainHost {
     pub(super) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.size).unwrap_or_default()
     }
+
+    /// The host as a URL may name it, so that text behind it stays text behind it: a name, or an address (in brackets for
+    /// IPv6). `None` for anything else that RFC 3986 section 3.2.2 would allow.
+    pub(super) fn of_url(&self) -> Option<&str> {
+        let text = str::from_utf8(self.as_bytes()).ok()?;
+        let is_literal = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .is_some_and(|inner| inner.parse::<std::net::Ipv6Addr>().is_ok());
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        let is_host = is_literal || !text.is_empty() && text.bytes().all(is_name);
+        is_host.then_some(text)
+    }
 }
 
 /// RFC 3986 §3.2: an address in brackets contains colons.

@@ -5,6 +5,7 @@
 //! meets a redirect or a rewrite.
 
 mod check;
+mod circumstances;
 mod compile;
 mod encode;
 mod explain;
@@ -17,8 +18,9 @@ use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
 
-use crate::{Config, ConfigErrors, Problems, RouteAction};
+use crate::{AccessRule, Config, ConfigErrors, Logging, Problems, RouteAction};
 
+pub use circumstances::{Circumstances, Scheme};
 pub use compile::Table;
 pub use explain::Explanation;
 pub use kept::KeptRoute;
@@ -31,7 +33,7 @@ impl Table {
     /// Routes that can never match, and redirects and rewrites that certainly loop.
     pub fn compile(config: &Config) -> Result<Self, ConfigErrors> {
         let table = Self::unchecked(config);
-        let mut problems = Problems::new(&config.file_name, "");
+        let mut problems = Problems::new(config.files.clone(), "");
         check::all(&table, &mut problems);
         problems.finish(table)
     }
@@ -48,6 +50,21 @@ pub struct RouteRequest<'a> {
     pub path: &'a str,
     /// Its query without the `?`, as received.
     pub query: Option<&'a str>,
+    /// What else conditions and redirects look at.
+    pub circumstances: Circumstances<'a>,
+}
+
+impl<'a> RouteRequest<'a> {
+    /// A request of which nothing else is known.
+    #[must_use]
+    pub fn new(
+        host: Option<&'a str>,
+        method: &'a str,
+        path: &'a str,
+        query: Option<&'a str>,
+    ) -> Self {
+        Self { host, method, path, query, circumstances: Circumstances::default() }
+    }
 }
 
 /// The result of a lookup.
@@ -67,6 +84,12 @@ pub struct Found<'a> {
     pub https: &'a HostHttps,
     /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
+    /// What the access log calls the route: its path, prefix or pattern; empty for the files of a host.
+    pub name: &'a str,
+    /// Whether the request is in the access log.
+    pub log: Logging,
+    /// Who may send such a request; empty for all.
+    pub access: &'a [AccessRule],
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
     /// The largest form with files: `upload_size`, unless the route allows less.
@@ -91,6 +114,8 @@ pub struct HostHttps {
 pub enum Refusal {
     /// 404: a rewrite led to an impossible path.
     NotFound,
+    /// 400: a redirect to the host of the request, which names none.
+    NoHost,
     /// 405: routes match the path, but none with this method.
     MethodNotAllowed {
         /// The value of Allow.
@@ -103,5 +128,10 @@ pub enum Refusal {
 /// A rule's number in its table, in file order; [`Table::place_of`] returns its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RuleId(pub u32);
+
+/// The path of a target without wildcards; `None` if it cannot be the path of a request.
+pub(crate) fn rewritten(target: &crate::Target, path: &str) -> Option<String> {
+    encode::rewritten(target, encode::Filling { path, captures: &crate::Captures::none() })
+}
 
 pub use crate::HostId;

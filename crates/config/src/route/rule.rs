@@ -3,11 +3,16 @@
 //! Owns the comparison of a request with one rule. Never knows other rules.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use wire::http::fields::FieldList;
 
+use super::RouteRequest;
 use super::encode::{Filling, location, rewritten};
-use crate::{Captures, Glob, HostName, Matcher, Method, Place, RouteAction};
+use crate::{
+    AccessRule, Captures, Condition, FileSettings, Glob, HostName, Logging, Matcher, Method, Place,
+    ProxiedPath, RouteAction,
+};
 
 /// A route of the file, or the action of a host if no route matches.
 #[derive(Debug)]
@@ -18,10 +23,17 @@ pub(super) struct Rule {
     /// Empty for all. HEAD is there wherever GET is.
     pub(super) methods: Vec<Method>,
     pub(super) host: Option<HostName>,
+    pub(super) conditions: Vec<Condition>,
     pub(super) action: RouteAction,
     /// The fields of route, host and server together.
     pub(super) headers: FieldList,
     pub(super) cache_control: Option<String>,
+    /// What the access log calls it.
+    pub(super) name: String,
+    /// Whether its requests are in the access log.
+    pub(super) log: Logging,
+    /// Who may send requests; empty for all.
+    pub(super) access: Arc<[AccessRule]>,
     pub(super) body_size: u64,
     pub(super) form_size: u64,
 }
@@ -41,6 +53,10 @@ pub(super) enum Verdict {
     Takes,
     OtherHost,
     OtherPath,
+    /// The condition with this number is not met.
+    Unmet(usize),
+    /// Its file does not have the path.
+    NotInMap,
     OtherMethod,
 }
 
@@ -97,15 +113,30 @@ fn rest_of_prefix<'p>(prefix: &str, path: &'p str) -> Option<&'p str> {
 }
 
 impl Rule {
-    /// Whether the rule takes a request; `host` is plain.
-    pub(super) fn judge(&self, host: &[u8], method: &str, path: &str) -> Verdict {
+    /// Whether it takes every request for its paths.
+    pub(super) fn takes_every_request(&self) -> bool {
+        let is_map = matches!(self.action, RouteAction::Map(_));
+        self.methods.is_empty() && self.host.is_none() && self.conditions.is_empty() && !is_map
+    }
+
+    /// Whether the rule takes a request; `host` is plain, and `path` is that of the request or what a rewrite made of it.
+    #[inline]
+    pub(super) fn judge(&self, host: &[u8], request: &RouteRequest<'_>, path: &str) -> Verdict {
         if self.host.as_ref().is_some_and(|name| !name.is_match(host)) {
             return Verdict::OtherHost;
         }
         if !self.paths.take(path) {
             return Verdict::OtherPath;
         }
-        if !self.takes_method(method) {
+        if let Some(number) = self.conditions.iter().position(|one| !one.is_met(request)) {
+            return Verdict::Unmet(number);
+        }
+        if let RouteAction::Map(map) = &self.action
+            && map.rows.find(path, request.query).is_none()
+        {
+            return Verdict::NotInMap;
+        }
+        if !self.takes_method(request.method) {
             return Verdict::OtherMethod;
         }
         Verdict::Takes
@@ -119,19 +150,26 @@ impl Rule {
     pub(super) fn rewrite(&self, path: &str) -> Option<Option<String>> {
         let RouteAction::Rewrite { to } = &self.action else { return None };
         let captures = self.paths.captures(path);
-        Some(rewritten(to, Filling { path, query: None, captures: &captures }))
+        Some(rewritten(to, Filling { path, captures: &captures }))
     }
 
-    /// The path, the start of its rest and the location, as the rule's action needs them.
+    /// The path, the start of its rest and the location, as the rule's action needs them. `None`: the location has no host.
     #[inline]
     pub(super) fn paths_of_action<'a>(
         &'a self,
         path: Cow<'a, str>,
-        query: Option<&str>,
-    ) -> (Cow<'a, str>, usize, Cow<'a, str>) {
-        match &self.action {
+        request: &RouteRequest<'_>,
+    ) -> Option<(Cow<'a, str>, usize, Cow<'a, str>)> {
+        Some(match &self.action {
+            RouteAction::Files { rules: FileSettings { only: Some(only), .. }, .. } => {
+                (Cow::Borrowed(only), 0, Cow::Borrowed(""))
+            }
             RouteAction::Files { own_root: true, .. } => (self.rest_of(path), 0, Cow::Borrowed("")),
             RouteAction::Module(_) => {
+                let rest = self.start_of_rest(&path);
+                (path, rest, Cow::Borrowed(""))
+            }
+            RouteAction::Proxy(proxy) if proxy.path == ProxiedPath::Rest => {
                 let rest = self.start_of_rest(&path);
                 (path, rest, Cow::Borrowed(""))
             }
@@ -140,14 +178,19 @@ impl Rule {
                     Some(constant) => Cow::Borrowed(constant),
                     None => {
                         let captures = self.paths.captures(&path);
-                        let filling = Filling { path: &path, query, captures: &captures };
-                        Cow::Owned(location(to, filling))
+                        let filling = Filling { path: &path, captures: &captures };
+                        Cow::Owned(location(to, filling, request)?)
                     }
                 };
                 (path, 0, location)
             }
+            RouteAction::Map(map) => {
+                let row = map.rows.find(&path, request.query);
+                let to = row.map_or("", |row| &row.to);
+                (path, 0, Cow::Borrowed(to))
+            }
             _ => (path, 0, Cow::Borrowed("")),
-        }
+        })
     }
 
     /// The rest of the path after the prefix.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use config::route::RouteRequest;
 use config::{Config, Overrides, SECTIONS};
 
 use super::{config, table};
@@ -85,7 +86,7 @@ fn a_key_that_needs_a_restart_is_named_by_the_reload_check() {
         ("slice = ", "slice = \"3ms\"\n", "pages.slice"),
         ("fetch = ", "fetch = [\"example.org\"]\n", "pages.fetch"),
         ("connections = ", "connections = 9\n", "limits.connections"),
-        ("access = ", "access = \"stdout\"\n", "log.access"),
+        ("access = \"", "access = \"stdout\"\n", "log.access"),
         ("metrics = ", "metrics = \"127.0.0.1:9\"\n", "admin.metrics"),
     ];
     for (line, other, name) in changes {
@@ -124,8 +125,16 @@ fn other_keys_change_with_a_reload() {
 }
 
 fn example() -> &'static str {
-    let (_, rest) = DOCUMENT.split_once("```toml\n").unwrap();
+    let (_, rest) = DOCUMENT.split_once("## A complete example\n").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
     rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn every_example_loads() {
+    let examples =
+        DOCUMENT.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    assert!(examples.map(config).count() >= 3);
 }
 
 #[test]
@@ -133,8 +142,13 @@ fn the_example_loads_and_compiles() {
     let config = config(example());
     assert_eq!(config.listeners.len(), 6);
     assert_eq!(config.hosts.len(), 1);
-    assert_eq!(config.default_host.routes.len(), 7);
-    let explanation = table(example()).explain(Some("example.net"), "GET", "/static/a.css");
+    assert_eq!(config.default_host.routes.len(), 13);
+    let explanation = table(example()).explain(&RouteRequest::new(
+        Some("example.net"),
+        "GET",
+        "/static/a.css",
+        None,
+    ));
     assert_eq!(explanation.result, "the file `/a.css` below /base/assets");
 }
 

@@ -1,5 +1,7 @@
 //! The steps reported by `velodrome check --explain`.
 
+use config::route::RouteRequest;
+
 use super::table;
 
 const TEXT: &str = "
@@ -36,7 +38,7 @@ json = 1
 ";
 
 fn explained(host: Option<&str>, method: &str, path: &str) -> String {
-    table(TEXT).explain(host, method, path).to_string()
+    table(TEXT).explain(&RouteRequest::new(host, method, path, None)).to_string()
 }
 
 #[test]
@@ -83,6 +85,6 @@ fn the_other_results() {
     let last = |method, path| explained(None, method, path).lines().last().unwrap().to_owned();
     assert_eq!(last("GET", "/health"), "result: 200, a fixed answer of 2 bytes");
     assert_eq!(last("GET", "/moved"), "result: 302, redirected to `/x`");
-    let host = table(TEXT).explain(Some("a.example.com"), "PUT", "/only");
+    let host = table(TEXT).explain(&RouteRequest::new(Some("a.example.com"), "PUT", "/only", None));
     assert_eq!(host.result, "200, JSON of 1 bytes");
 }

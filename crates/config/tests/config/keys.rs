@@ -115,7 +115,6 @@ fn the_keys_of_files() {
     assert_eq!(
         config.default_host.files,
         FileSettings {
-            root: "/base".into(),
             listing: true,
             index: vec!["a".into(), "b".into()],
             hidden: true,
@@ -125,6 +124,7 @@ fn the_keys_of_files() {
             compress: false,
             compress_from: 9,
             cache_control: vec![CacheRule { pattern: "*.css".into(), value: "no-cache".into() }],
+            ..FileSettings::of_root(Path::new("/base"))
         }
     );
     assert_eq!((config.file_cache.size, config.file_cache.file_size), (1 << 30, 64_000));
@@ -181,12 +181,10 @@ fn the_actions_of_a_route() {
          [[route]]\npath = \"/g\"\njson = { b = [1, 2.5, true], a = { c = \"\\n\", d = 1979-05-27 } }\n\
          [[route]]\npath = \"/h\"\nrespond = {}\n[[route]]\npath = \"/i\"\nrespond = { status = 204 }\n",
     );
-    let actions: Vec<&RouteAction> =
-        config.default_host.routes.iter().map(|route| &route.action).collect();
-    let [files, redirect, rewrite, respond, json, plain, empty] = actions.as_slice() else {
-        panic!("{actions:?}")
-    };
-    let RouteAction::Files { rules, own_root: true } = files else { panic!("{files:?}") };
+    let routes = &config.default_host.routes;
+    let actions: Vec<_> = routes.iter().map(|route| &route.action).collect();
+    let [files, redirect, rewrite, respond, json, plain, empty] = *actions else { panic!() };
+    let RouteAction::Files { rules, own_root: true, .. } = files else { panic!("{files:?}") };
     assert_eq!(rules.root, Path::new("/base/d"));
     assert!(rules.listing && rules.compress);
     assert_eq!(rules.cache_control, [CacheRule { pattern: "*".into(), value: "no-store".into() }]);
@@ -201,11 +199,11 @@ fn the_actions_of_a_route() {
             body: body.into(),
         })
     };
-    assert_eq!(**respond, answer(503, "text/html", "x"));
-    assert_eq!(**plain, answer(200, "text/plain; charset=utf-8", ""));
-    assert_eq!(**empty, answer(204, "", ""));
+    assert_eq!(*respond, answer(503, "text/html", "x"));
+    assert_eq!(*plain, answer(200, "text/plain; charset=utf-8", ""));
+    assert_eq!(*empty, answer(204, "", ""));
     let expected = r#"{"b":[1,2.5,true],"a":{"c":"\n","d":"1979-05-27"}}"#;
-    assert_eq!(**json, RouteAction::Json(expected.into()));
+    assert_eq!(*json, RouteAction::Json(expected.into()));
 }
 
 #[test]
@@ -215,19 +213,20 @@ fn the_cache_control_of_a_route_goes_before_the_rules_of_files() {
          [[route]]\nprefix = \"/a\"\nfiles = {}\ncache_control = \"no-store\"\n",
     );
     let route = &config.default_host.routes[0];
-    let RouteAction::Files { rules, own_root: false } = &route.action else { panic!("{route:?}") };
-    assert_eq!(rules.cache_control[0].value, "no-store");
-    assert_eq!(route.cache_control, None, "it is in the rules");
+    let RouteAction::Files { rules, own_root: false, .. } = &route.action else {
+        panic!("{route:?}")
+    };
+    let values = (&*rules.cache_control[0].value, &route.cache_control);
+    assert_eq!(values, ("no-store", &None), "it is in the rules");
 }
 
 #[test]
 fn the_keys_of_limits() {
     let config = config(
-        "[limits]\nhead_size = \"32 KiB\"\nfield_count = 50\nfield_size = 4000\nfield_name_size = 64\n\
-         target_size = 2000\nbody_size = \"10 MB\"\nchunk_extension_size = 0\n\
-         trailer_size = 1\nunread_body_size = 2\nheader_deadline = \"1s\"\nbody_idle = \"2s\"\nbody_rate = \"1 KiB/s\"\n\
-         unread_body_deadline = \"0s\"\nsend_idle = \"3s\"\nsend_rate = 0\nkeep_alive = \"forever\"\n\
-         requests_per_connection = 1000\nconnections = 9\n",
+        "[limits]\nlimit_keys = 4096\nhead_size = \"32 KiB\"\nfield_count = 50\nfield_size = 4000\nfield_name_size = 64\n\
+         target_size = 2000\nbody_size = \"10 MB\"\nchunk_extension_size = 0\ntrailer_size = 1\nunread_body_size = 2\n\
+         header_deadline = \"1s\"\nbody_idle = \"2s\"\nbody_rate = \"1 KiB/s\"\nunread_body_deadline = \"0s\"\n\
+         send_idle = \"3s\"\nsend_rate = 0\nkeep_alive = \"forever\"\nrequests_per_connection = 1000\nconnections = 9\n",
     );
     let seconds = Duration::from_secs;
     assert_eq!(
@@ -251,6 +250,7 @@ fn the_keys_of_limits() {
             keep_alive: None,
             requests_per_connection: Some(1000),
             connections: 9,
+            limit_keys: 4096,
         }
     );
 }
@@ -283,7 +283,7 @@ fn the_keys_of_log_and_admin() {
     let config = config(
         "[log]\nformat = \"json\"\nlevel = \"error\"\n[admin]\nsocket = \"a.sock\"\nmetrics = \"[::1]:9090\"\n",
     );
-    assert_eq!((config.log.format, config.log.level), (LogFormat::Json, LogLevel::Error));
+    assert_eq!((config.log.format, config.log.level), (LogFormat::json(), LogLevel::Error));
     assert_eq!(config.admin.socket, Some("/base/a.sock".into()));
     assert_eq!(config.admin.metrics, Some("[::1]:9090".parse().unwrap()));
 }

@@ -112,9 +112,9 @@ proptest! {
         let table = config::route::Table::compile(&config);
         prop_assume!(table.is_ok(), "some routes are never reached");
         let table = table.unwrap();
-        let request = RouteRequest { host: host.as_deref(), method: &method, path: &path, query: None };
+        let request = RouteRequest::new(host.as_deref(), &method, &path, None);
         let found = table.find(&request);
-        let explained = table.explain(host.as_deref(), &method, &path);
+        let explained = table.explain(&request);
         prop_assert_eq!(found.rule, explained.rule, "{}\n{}", text, explained);
         if let Ok(RouteAction::Redirect { .. }) = found.action {
             let location = &found.location;
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn a_location_is_visible_ascii(path in "/\\PC{0,30}[\r\n\0]?", query in prop::option::of("\\PC{0,20}\n?")) {
         let table = table("[[route]]\nprefix = \"/\"\nredirect = { to = \"/x/$1?y=$path\" }\n");
-        let request = RouteRequest { host: None, method: "GET", path: &path, query: query.as_deref() };
+        let request = RouteRequest::new(None, "GET", &path, query.as_deref());
         let location = table.find(&request).location;
         prop_assert!(!location.is_empty());
         prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "{}", location);

@@ -9,7 +9,7 @@ use super::table;
 
 /// The answer to a GET, in short.
 fn ask(table: &Table, host: Option<&str>, method: &str, path: &str) -> String {
-    asked(table, &RouteRequest { host, method, path, query: None })
+    asked(table, &RouteRequest::new(host, method, path, None))
 }
 
 fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
@@ -20,7 +20,11 @@ fn asked(table: &Table, request: &RouteRequest<'_>) -> String {
         Ok(RouteAction::Respond(respond)) => format!("{} {}", respond.status, respond.body),
         Ok(RouteAction::Json(text)) => text.clone(),
         Ok(RouteAction::Module(name)) => format!("{name} {path} {rest}"),
+        Ok(RouteAction::Proxy(proxy)) => format!("{} {path} {rest}", proxy.upstream),
         Ok(RouteAction::Rewrite { .. }) => panic!("a rewrite is followed"),
+        Ok(RouteAction::Map(_)) => format!("map {location}"),
+        Ok(RouteAction::Drop) => "dropped".to_owned(),
+        Err(Refusal::NoHost) => "400".to_owned(),
         Err(Refusal::NotFound) => "404".to_owned(),
         Err(Refusal::MethodNotAllowed { allow }) => format!("405 {allow}"),
         Err(Refusal::RewriteLoop) => "loop".to_owned(),
@@ -51,7 +55,7 @@ fn the_path_of_a_file_is_lent_unless_it_is_rewritten() {
          [[route]]\nprefix = \"/s\"\nfiles = { root = \"/x\" }\n",
     );
     for (path, is_lent) in [("/c", true), ("/s/t", true), ("/a", false)] {
-        let found = table.find(&RouteRequest { host: None, method: "GET", path, query: None });
+        let found = table.find(&RouteRequest::new(None, "GET", path, None));
         assert!(matches!(found.action, Ok(RouteAction::Files { .. })), "{path}");
         assert_eq!(matches!(found.path, Cow::Borrowed(_)), is_lent, "{path}");
     }
@@ -237,7 +241,7 @@ fn redirects_are_filled_in_and_encoded() {
         ("/t/", None, "302 /"),
         ("/m", None, "302 /$1"),
     ] {
-        let request = RouteRequest { host: None, method: "GET", path, query };
+        let request = RouteRequest::new(None, "GET", path, query);
         assert_eq!(asked(&table, &request), expected, "{path}");
     }
 }
@@ -286,7 +290,7 @@ fn what_goes_with_an_answer() {
          [[host.route]]\npath = \"/a\"\nmethods = [\"POST\"]\njson = 2\nheaders = { X-C = \"route\" }\n";
     let table = table(text);
     let fields = |host, path| {
-        let found = table.find(&RouteRequest { host, method: "GET", path, query: None });
+        let found = table.find(&RouteRequest::new(host, "GET", path, None));
         let fields: Vec<String> = found
             .headers
             .fields()
@@ -310,7 +314,7 @@ fn what_goes_with_an_answer() {
 #[test]
 fn a_rule_knows_its_place() {
     let table = table("\n[[route]]\npath = \"/a\"\njson = 1\n");
-    let find = |path| table.find(&RouteRequest { host: None, method: "GET", path, query: None });
+    let find = |path| table.find(&RouteRequest::new(None, "GET", path, None));
     assert_eq!(table.place_of(find("/a").rule).map(|place| place.line), Some(2));
     assert_eq!(table.place_of(find("/b").rule), None);
 }
@@ -326,7 +330,7 @@ fn a_module_looks_at_what_follows_the_prefix() {
          [[route]]\nprefix = \"/\"\nmodule = \"all\"\n",
     );
     let rest = |path: &str| {
-        let request = RouteRequest { host: None, method: "GET", path, query: None };
+        let request = RouteRequest::new(None, "GET", path, None);
         let found = table.find(&request);
         let Ok(RouteAction::Module(name)) = found.action else {
             panic!("{path} is not a module's")
@@ -363,7 +367,7 @@ fn a_kept_route_is_the_one_that_was_found() {
     for host in [None, Some("h")] {
         for method in ["GET", "PUT"] {
             for path in ["/", "/json", "/below/a", "/module/a", "/old/a", "/again/b", "/a"] {
-                let request = RouteRequest { host, method, path, query: None };
+                let request = RouteRequest::new(host, method, path, None);
                 let found = table.find(&request);
                 let kept = found.clone().keep(path);
                 assert_eq!(table.recall(&kept, path), found, "{method} {path}");

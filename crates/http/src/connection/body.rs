@@ -12,7 +12,9 @@ use super::underway::Underway;
 use super::{Connection, Phase};
 use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
+use crate::forwarding::Sender;
 use crate::reply::BodyUse;
+use crate::request::Begin;
 use crate::shared::Http;
 
 impl Connection {
@@ -21,12 +23,13 @@ impl Connection {
         &mut self,
         http: &mut Http<A>,
         request: &head::Request<'_, '_>,
+        (sender, begin): (Sender, Begin),
         (head, body): (&[u8], &[u8]),
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         let available = head.len() + body.len();
-        let secured = self.secured(context);
-        let asked = self.asked(request, &[], secured.as_ref());
+        let secured = self.secured(sender, context);
+        let asked = self.asked(request, &[], secured.as_ref(), (sender, begin));
         let plan = http.plan_body(&asked, context);
         let limits = BodyLimits { body_size: plan.limit(), ..http.settings().body };
         let decoder = match (plan, BodyDecoder::new(request.framing, &limits)) {
@@ -44,12 +47,12 @@ impl Connection {
             (_, refused) => {
                 let status = refused.err().map_or(Status::CONTENT_TOO_LARGE, |why| why.status());
                 let told = (status, BodyUse::of_method(request.method));
-                self.refuse_with(http, told, request.line(), context);
+                self.refuse_with(http, told, (sender.peer, request.line()), context);
                 return Progress { consumed: available, next: Next::Linger };
             }
         };
         if let (BodyPlan::Collect { .. }, Some(body)) = (plan, whole_body(request.framing, body)) {
-            let asked = self.asked(request, body, secured.as_ref());
+            let asked = self.asked(request, body, secured.as_ref(), (sender, begin));
             let next = http.answer(&asked, None, context);
             let consumed = head.len() + body.len();
             return self.after_answer(http, next, &asked, (consumed, available), context);

@@ -4,7 +4,9 @@
 //! head. `Http` (the service) owns what all connections of a scheduler share, an exchange what is kept of a request
 //! that is not answered at once. Never looks into a request beyond its framing; the application answers.
 
+mod after;
 mod body;
+mod forwarded_head;
 mod probe;
 mod proxy_header;
 mod refusal;
@@ -17,6 +19,7 @@ use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
 use sys::socket::Peer;
+use wire::http::forwarded;
 use wire::http::head::{self, FieldSlots, Framing, Head};
 use wire::http::status::Status;
 use wire::http::url::Scheme;
@@ -25,8 +28,9 @@ use self::probe::Lead;
 use self::underway::Underway;
 use crate::application::{Application, Interest};
 use crate::asked::{Asked, BodyRest, Way};
+use crate::forwarding::Sender;
 use crate::limits;
-use crate::request::Request;
+use crate::request::{Begin, Request};
 use crate::shared::Http;
 
 /// The state of a connection.
@@ -103,9 +107,10 @@ impl Connection {
         self.underway.as_ref().map_or(0, |underway| underway.held_bytes())
     }
 
-    /// The address of the client: [`runtime::service::Service::client`].
+    /// The address of the client: [`runtime::service::Service::client`]. Between requests, that of the other end.
     pub fn client(&self) -> IpAddr {
-        self.peer.address
+        let underway = self.underway.as_ref();
+        underway.map_or(self.peer.address, |underway| underway.client())
     }
 
     /// Whether a head has begun and is incomplete.
@@ -190,17 +195,13 @@ impl Connection {
         }
         // Used in place, because moving a parsed head out would copy it.
         match &head::parse(input, self.scheme, limits, slots) {
-            Ok(Head::Complete { request, length }) => match request.framing {
-                Framing::None => {
-                    let secured = self.secured(context);
-                    let asked = self.asked(request, &[], secured.as_ref());
-                    let next = http.answer(&asked, None, context);
-                    self.after_answer(http, next, &asked, (*length, input.len()), context)
+            Ok(Head::Complete { request, length }) => {
+                let (head, rest) = input.split_at(*length);
+                if forwarded::may_be_in(&request.fields) {
+                    return self.take_forwarded(http, request, (head, rest), context);
                 }
-                Framing::Length(_) | Framing::Chunked => {
-                    self.begin_body(http, request, input.split_at(*length), context)
-                }
-            },
+                self.take_request(http, request, Sender::itself(self.peer), (head, rest), context)
+            }
             Ok(Head::Partial) => {
                 if self.phase == Phase::Idle {
                     context.set_deadline_after_ms(head_deadline_ms(http, context));
@@ -215,85 +216,50 @@ impl Connection {
         }
     }
 
+    /// Takes a request whose client is known: answers it, or waits for its body. `head` and `rest` are the bytes received.
+    #[inline(always)]
+    fn take_request<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        request: &head::Request<'_, '_>,
+        sender: Sender,
+        (head, rest): (&[u8], &[u8]),
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        let sent = (sender, http.begin_request(context.now));
+        match request.framing {
+            Framing::None => {
+                let secured = self.secured(sender, context);
+                let asked = self.asked(request, &[], secured.as_ref(), sent);
+                let next = http.answer(&asked, None, context);
+                let available = head.len() + rest.len();
+                self.after_answer(http, next, &asked, (head.len(), available), context)
+            }
+            Framing::Length(_) | Framing::Chunked => {
+                self.begin_body(http, request, sent, (head, rest), context)
+            }
+        }
+    }
+
     #[inline]
     fn asked<'r>(
         &self,
         head: &'r head::Request<'r, 'r>,
         body: &'r [u8],
         secured: Option<&'r Rc<Agreed>>,
+        (sender, begin): (Sender, Begin),
     ) -> Asked<'r> {
-        let request = Request { head, body, peer: self.peer, listener: self.listener, secured };
+        let Sender { peer, via } = sender;
+        let request = Request { head, body, peer, via, begin, listener: self.listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
         Asked::new(request, way, BodyRest::Read)
     }
 
-    /// What its transport agreed on, if it encrypts.
+    /// What its transport agreed on with the client, if it encrypts. What a proxy shows is nothing that its client has
+    /// shown.
     #[inline]
-    fn secured<M>(&self, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
-        if self.scheme == Scheme::Http { None } else { context.agreed() }
-    }
-
-    /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
-    /// the request.
-    #[inline(always)]
-    fn after_answer<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        next: Next,
-        asked: &Asked<'_>,
-        (consumed, available): (usize, usize),
-        context: &mut Context<'_, A::Message>,
-    ) -> Progress {
-        match next {
-            Next::Read => self.after_complete_answer(http, consumed, context),
-            Next::Park => {
-                self.keep_unanswered(http, asked, context);
-                Progress { consumed, next }
-            }
-            next => self.after_last_answer(next, (consumed, available)),
-        }
-    }
-
-    /// What follows an answer after which another request may come.
-    #[inline(always)]
-    fn after_complete_answer<A: Application>(
-        &mut self,
-        http: &Http<A>,
-        consumed: usize,
-        context: &mut Context<'_, A::Message>,
-    ) -> Progress {
-        self.requests += 1;
-        self.become_idle(http, context);
-        Progress { consumed, next: Next::Read }
-    }
-
-    /// What follows an answer after which no request is read.
-    fn after_last_answer(&mut self, next: Next, (consumed, available): (usize, usize)) -> Progress {
-        self.phase = Phase::Over;
-        match next {
-            // If bytes stayed unread, closing would send a reset, and the reply could be lost.
-            Next::Finish if consumed < available => Progress { consumed, next: Next::Linger },
-            Next::Linger | Next::Abort => Progress { consumed: available, next },
-            next => Progress { consumed, next },
-        }
-    }
-
-    #[inline]
-    fn become_idle<A: Application>(
-        &mut self,
-        http: &Http<A>,
-        context: &mut Context<'_, A::Message>,
-    ) {
-        self.phase = Phase::Idle;
-        if context.is_draining() {
-            // Its last answer did not announce the end. The next one can, if it is requested soon.
-            context.set_deadline_after_ms(milliseconds(limits::DRAIN_IDLE_GRACE));
-            return;
-        }
-        match http.settings().keep_alive_ms {
-            Some(milliseconds) => context.set_deadline_after_ms(milliseconds),
-            None => context.clear_deadline(),
-        }
+    fn secured<M>(&self, sender: Sender, context: &mut Context<'_, M>) -> Option<Rc<Agreed>> {
+        if self.scheme == Scheme::Http || sender.via.is_some() { None } else { context.agreed() }
     }
 
     /// Handles another event. Called from [`runtime::service::Service::on_event`] of its process.

@@ -3,6 +3,7 @@
 //! Owns that such an answer is the last one. Never writes it; `answering` does.
 
 use runtime::service::Context;
+use sys::socket::Peer;
 use wire::http::status::Status;
 
 use super::{Connection, Phase};
@@ -20,18 +21,18 @@ impl Connection {
         seen: &[u8],
         context: &mut Context<'_, A::Message>,
     ) {
-        self.refuse_with(http, (status, BodyUse::Send), seen, context);
+        self.refuse_with(http, (status, BodyUse::Send), (self.peer, seen), context);
     }
 
-    /// The same, for a request of which it is known whether the answer has a body.
+    /// The same, for a request of which the client is known, and whether the answer has a body.
     pub(super) fn refuse_with<A: Application>(
         &mut self,
         http: &mut Http<A>,
         (status, body_use): (Status, BodyUse),
-        seen: &[u8],
+        (peer, seen): (Peer, &[u8]),
         context: &mut Context<'_, A::Message>,
     ) {
         self.phase = Phase::Over;
-        http.refuse(Refused::input(status, body_use, self.peer, seen), context);
+        http.refuse(Refused::input(status, body_use, peer, seen), context);
     }
 }

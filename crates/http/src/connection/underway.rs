@@ -3,6 +3,8 @@
 //! Owns the exchange and the decoder of its body, and what the steps of the exchange mean for the connection. Never
 //! decides a step.
 
+use std::net::IpAddr;
+
 use runtime::service::{CloseReason, Context, Event, Next, Progress};
 use wire::http::body::{BodyDecoder, Piece};
 use wire::http::refusal::Refusal;
@@ -28,6 +30,11 @@ impl Underway {
 
     pub(super) fn held_bytes(&self) -> usize {
         self.exchange.held_bytes()
+    }
+
+    /// The address of the client.
+    pub(super) fn client(&self) -> IpAddr {
+        self.exchange.client()
     }
 
     /// Decodes the next piece of the body.

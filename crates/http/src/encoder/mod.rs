@@ -9,7 +9,7 @@ mod text;
 
 use runtime::output::Output;
 use wire::http::head::{Fields, Version};
-use wire::http::response::{InvalidField, append_field};
+use wire::http::response::{InvalidField, append_field, append_status_line};
 use wire::http::status::Status;
 
 use crate::framing::StreamFraming;
@@ -27,6 +27,26 @@ pub(super) enum Encoder {
     },
     /// Head blocks for the carrier of a stream, which marks the end of the body itself.
     Blocks,
+}
+
+/// What the head of an answer of another server says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassedHead {
+    /// The status.
+    pub status: Status,
+    /// The length of the body, if that server says it.
+    pub length: Option<u64>,
+    /// Whether its fields have a date, which is kept (RFC 9110 section 6.6.1).
+    pub dating: Dating,
+}
+
+/// Whether the fields of an answer have its date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dating {
+    /// They have.
+    Dated,
+    /// They have not, so it gets one.
+    Undated,
 }
 
 /// Whether a connection continues after a reply.
@@ -105,6 +125,64 @@ impl Encoder {
             self.put("Content-Length", b"0", parts, output);
         }
         framing
+    }
+
+    /// Begins the head of an answer of another server, and says how its body ends.
+    pub(super) fn begin_passed(
+        &mut self,
+        head: &PassedHead,
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) -> StreamFraming {
+        let has_body = has_length(head.status) && head.status != Status::RESET_CONTENT;
+        let framing = match (*self, head.length) {
+            _ if !has_body => StreamFraming::Omitted,
+            (Self::Blocks, _) => StreamFraming::Carried,
+            (Self::Text { .. }, Some(_)) => StreamFraming::Counted,
+            (Self::Text { version: Version::Http10, .. }, None) => {
+                self.close();
+                StreamFraming::UntilClose
+            }
+            (Self::Text { .. }, None) => StreamFraming::Chunked,
+        };
+        match (*self, head.dating) {
+            (_, Dating::Undated) => self.begin(head.status, parts, output),
+            (Self::Blocks, Dating::Dated) => parts.block().begin(head.status),
+            (Self::Text { persistence, .. }, Dating::Dated) => {
+                text::begin_undated(persistence, head.status, output.buffer());
+            }
+        }
+        let length = match framing {
+            StreamFraming::Chunked => {
+                text::put_line(output.buffer(), "Transfer-Encoding", b"chunked");
+                None
+            }
+            _ if has_body => head.length,
+            _ if head.status == Status::RESET_CONTENT => Some(0),
+            _ => None,
+        };
+        if let Some(length) = length {
+            let text = &mut itoa::Buffer::new();
+            self.put("Content-Length", text.format(length).as_bytes(), parts, output);
+        }
+        framing
+    }
+
+    /// Writes a whole interim head. A client of HTTP/1.0 gets none (RFC 9110 section 15.2).
+    pub(super) fn interim(
+        self,
+        status: Status,
+        fields: Fields<'_, '_>,
+        parts: &mut ReplyParts,
+        output: &mut Output,
+    ) {
+        match self {
+            Self::Text { version: Version::Http10, .. } => return,
+            Self::Text { .. } => append_status_line(output.buffer(), status),
+            Self::Blocks => parts.block().begin(status),
+        }
+        self.fields(fields, parts, output);
+        self.end(parts, output);
     }
 
     /// Adds a field.

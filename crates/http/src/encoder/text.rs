@@ -22,6 +22,17 @@ pub(super) fn begin(
         append_status_line(out, status);
         put_line(out, "Date", parts.date());
     }
+    put_persistence(persistence, out);
+}
+
+/// Begins a head without its date.
+pub(super) fn begin_undated(persistence: Persistence, status: Status, out: &mut Vec<u8>) {
+    append_status_line(out, status);
+    put_persistence(persistence, out);
+}
+
+#[inline]
+fn put_persistence(persistence: Persistence, out: &mut Vec<u8>) {
     match persistence {
         Persistence::Kept => {}
         Persistence::KeptAlive => out.extend_from_slice(b"Connection: keep-alive\r\n"),

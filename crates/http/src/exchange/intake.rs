@@ -205,7 +205,7 @@ impl Exchange {
                 if !matches!(self.state, State::Paused { .. }) {
                     self.state = State::Paused { since_ns: context.now.monotonic_ns };
                     // This time is not the sender's fault, so the deadline for an answer applies.
-                    context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+                    self.be_patient(http, context);
                 }
                 Step::Wait
             }
@@ -217,7 +217,7 @@ impl Exchange {
         }
     }
 
-    /// The process was resumed: asks whether the application wants more.
+    /// The process was resumed: asks whether the application wants more, or has its answer already.
     pub(super) fn resume_body<A: Application>(
         &mut self,
         http: &mut Http<A>,

@@ -19,10 +19,10 @@ use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
 use crate::answering::Refused;
-use crate::application::Application;
+use crate::application::{Application, Patience};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::{Begun, CutShort};
-use crate::request::Request;
+use crate::request::{Begin, Request};
 use crate::shared::Http;
 pub(super) use intake::BodyPlan;
 use intake::Intaken;
@@ -32,6 +32,8 @@ use intake::Intaken;
 pub(super) struct Exchange {
     process: ProcessId,
     peer: Peer,
+    via: Option<Peer>,
+    begin: Begin,
     listener: ListenerIndex,
     secured: Option<Rc<Agreed>>,
     head: KeptHead,
@@ -86,6 +88,8 @@ impl Exchange {
         Self {
             process: context.id,
             peer: request.peer,
+            via: request.via,
+            begin: request.begin,
             listener: request.listener,
             secured: request.secured.cloned(),
             head: KeptHead::of(request.head),
@@ -118,9 +122,10 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let head = self.head.request();
-        let (peer, listener) = (self.peer, self.listener);
+        let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
         let secured = self.secured.as_ref();
-        let request = Request { head: &head, body: self.body.kept(), peer, listener, secured };
+        let body = self.body.kept();
+        let request = Request { head: &head, body, peer, via, begin, listener, secured };
         let asked = Asked::new(request, self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {
@@ -155,7 +160,15 @@ impl Exchange {
 
     fn wait<A: Application>(&mut self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
         self.state = State::Waiting;
-        context.set_deadline_after_ms(http.settings().answer_deadline_ms);
+        self.be_patient(http, context);
+    }
+
+    /// Sets the deadline of the application.
+    fn be_patient<A: Application>(&self, http: &Http<A>, context: &mut Context<'_, A::Message>) {
+        match http.application().patience(self.process) {
+            Patience::Settings => context.set_deadline_after_ms(http.settings().answer_deadline_ms),
+            Patience::Endless => context.clear_deadline(),
+        }
     }
 
     /// Handles an event that may continue it. `None`: it goes on as before.
@@ -167,7 +180,10 @@ impl Exchange {
     ) -> Option<Step> {
         match (event, self.state) {
             (Event::Resumed, State::Waiting) => Some(self.ask(http, context)),
-            (Event::Resumed, State::Paused { .. }) => Some(self.resume_body(http, context)),
+            // There may be an answer before the end of the body.
+            (Event::Resumed, State::HandingOver | State::Paused { .. }) => {
+                Some(self.resume_body(http, context))
+            }
             (Event::OutputDrained, State::Sending) => {
                 self.wait(http, context);
                 http.note_taken(context.id);
@@ -230,7 +246,7 @@ impl Exchange {
     ) -> Next {
         self.tell_gone(http);
         if let Some(begun) = self.begun {
-            http.note_cut(CutShort::new(begun, self.head, self.peer));
+            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
             return begun.cut();
         }
         http.refuse(Refused::request(status, self.way, &self.head, self.peer), context);
@@ -244,7 +260,7 @@ impl Exchange {
             self.tell_gone(http);
         }
         if let Some(begun) = self.begun.filter(|_| self.state != State::Over) {
-            http.note_cut(CutShort::new(begun, self.head, self.peer));
+            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
         }
     }
 

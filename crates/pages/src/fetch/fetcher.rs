@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use ahash::HashMap;
-use client::{Bounds, Failure, News};
+use client::{Bounds, ExchangeId, Failure, Held, News};
 use config::FetchRules;
 use runtime::clock::nanoseconds;
 use runtime::service::ServiceContext;
@@ -52,6 +52,8 @@ pub struct Client {
     /// Boxed because the table has up to twice as many places as entries.
     fetches: HashMap<Number, Box<Fetch>>,
     outcomes: Vec<FetchResult>,
+    /// Exchanges with news that are no fetches.
+    others: Vec<ExchangeId>,
     held_bytes: usize,
 }
 
@@ -61,11 +63,16 @@ impl Client {
         &mut self.exchanges
     }
 
-    /// Limits the fetches to a part of the scheduler's connections.
+    /// Bytes that are held for an exchange.
+    pub fn held(&self, exchange: ExchangeId) -> Held {
+        self.exchanges.held(exchange)
+    }
+
+    /// Sets how many connections the scheduler may have. Fetches get a part of them; other exchanges are limited by
+    /// the connections of their clients.
     pub fn set_connections(&mut self, connections: usize) {
         self.share.set_connections(connections);
-        let exchanges = self.share.most();
-        self.exchanges.set_bounds(Bounds { exchanges, ..Bounds::default() });
+        self.exchanges.set_bounds(Bounds { exchanges: connections, ..Bounds::default() });
     }
 
     /// Sets which targets may be fetched from now on.
@@ -128,10 +135,24 @@ impl Client {
 
     /// Ends fetches that took too long, and returns the outcomes since the last call.
     pub fn outcomes(&mut self, now_ns: u64) -> Vec<FetchResult> {
-        for number in self.exchanges.heard(now_ns) {
-            self.hear(number, now_ns);
-        }
+        self.hear_all(now_ns);
         std::mem::take(&mut self.outcomes)
+    }
+
+    /// Exchanges of the service with news that are no fetches.
+    pub fn take_heard_of_others(&mut self, now_ns: u64) -> Vec<ExchangeId> {
+        self.hear_all(now_ns);
+        std::mem::take(&mut self.others)
+    }
+
+    fn hear_all(&mut self, now_ns: u64) {
+        for number in self.exchanges.heard(now_ns) {
+            if self.fetches.contains_key(&number) {
+                self.hear(number, now_ns);
+            } else {
+                self.others.push(number);
+            }
+        }
     }
 
     /// At the end of a turn: sends the requests to the scheduler.

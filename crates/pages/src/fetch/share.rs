@@ -27,11 +27,6 @@ impl Share {
         self.most = (connections / FETCH_PART_OF_CONNECTIONS).clamp(1, FETCHES);
     }
 
-    /// The most fetches of all.
-    pub(super) fn most(&self) -> usize {
-        self.most
-    }
-
     /// Whether there is room for one more fetch beside this many.
     pub(super) fn has_room_for(&self, asked: &Asked, fetches: usize) -> bool {
         // At least one of each kind, even with very few connections.

@@ -23,6 +23,12 @@ pub trait Host {
     /// Takes a line of the page's log, in the page's own bytes.
     fn log(&mut self, level: Level, text: &[u8]);
 
+    /// Uses a limit for a key: returns the time after which that is allowed, zero if it is now; `None` if there is no
+    /// such limit.
+    fn take_limit(&mut self, _name: &[u8], _key: &[u8]) -> Option<Duration> {
+        None
+    }
+
     /// Publishes a message to a channel.
     ///
     /// # Errors
@@ -121,6 +127,10 @@ pub enum Part {
     Scheme,
     /// `request.tls`: fields about the encrypted connection; nothing if it is plain.
     Tls,
+    /// `request.id`: text, the name of the request in logs.
+    Id,
+    /// `request.user`: text, the user whom the rules of access have let in; nothing if none was asked for.
+    User,
     /// `request.channel`: text, the channel about which a module is asked.
     Channel,
     /// `request.message`: the message that a client wants to publish, as a single field `text` or `json`.
@@ -131,7 +141,7 @@ pub enum Part {
 
 impl Part {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, Part); 19] = [
+    pub const ALL: [(&'static str, Part); 21] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
@@ -148,6 +158,8 @@ impl Part {
         ("peer", Part::Peer),
         ("scheme", Part::Scheme),
         ("tls", Part::Tls),
+        ("id", Part::Id),
+        ("user", Part::User),
         ("channel", Part::Channel),
         ("message", Part::Message),
         ("claims", Part::Claims),

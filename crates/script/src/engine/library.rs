@@ -39,6 +39,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] utf8", include_str!("../library/utf8.lua")),
     (c"=[library] json", include_str!("../library/json.lua")),
     (c"=[library] channel", include_str!("../library/channel.lua")),
+    (c"=[library] limit", include_str!("../library/limit.lua")),
     (c"=[library] records", include_str!("../library/records.lua")),
     (c"=[library] watch", include_str!("../library/watch.lua")),
     (c"=[library] store", include_str!("../library/store.lua")),

@@ -69,6 +69,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ("json.encode", &["json.encode(print)", "json.encode({ { 0/0 } })"]),
     ("json.decode", &["json.decode('[')", "json.decode(nil)", "json.decode('[1e999]')"]),
     ("json.array", &["json.array('x')"]),
+    ("limit.take", &["limit.take()", "limit.take('a', {})", "limit.take('none', 'a')"]),
     ("channel.publish", &["channel.publish()", "channel.publish('a', print)"]),
     ("channel.subscribe", &["channel.subscribe()", "channel.subscribe({})"]),
     (

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -13,10 +14,12 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
+use crate::maintenance::{Orders, Source, Switch};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
+use crate::upstream_report::UpstreamOrder;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 
 /// The endpoints that the control scheduler talks to.
@@ -43,6 +46,7 @@ pub struct Admin {
     pages: Arc<PagesRead>,
     certificates: Certificates,
     phase: Phase,
+    maintenance: Orders,
     has_control: HasControl,
 }
 
@@ -68,6 +72,7 @@ impl Admin {
             pages: Arc::default(),
             certificates: Certificates::default(),
             phase: Phase::Serving,
+            maintenance: Orders::default(),
             has_control,
         }
     }
@@ -117,6 +122,27 @@ impl Admin {
         Answer::Done
     }
 
+    /// Tells all schedulers whether the site is maintained.
+    fn maintain(
+        &mut self,
+        switch: Switch,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Maintenance(Source::Operator, switch);
+            if context.mail.send_part(endpoint, message).is_err() {
+                // Those before it have it; asked again, all have it.
+                reply.empty(Status::SERVICE_UNAVAILABLE);
+                return Answer::Done;
+            }
+        }
+        self.maintenance.set(Source::Operator, switch);
+        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
+        Answer::Done
+    }
+
     fn control(
         &mut self,
         request: &Request<'_>,
@@ -128,8 +154,9 @@ impl Admin {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
                 let certificates = &self.certificates;
-                let (facts, phase) = (&*self.facts, self.phase);
-                let known = status::Known { facts, phase, reload, pages, certificates };
+                let (facts, phase, maintenance) = (&*self.facts, self.phase, self.maintenance);
+                let known =
+                    status::Known { facts, phase, maintenance, reload, pages, certificates };
                 reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
@@ -141,7 +168,17 @@ impl Admin {
                 reply.text(&status::native_code(&self.round));
                 Answer::Done
             }
-            (Method::Get, "/status" | "/stats" | "/native-code") => Answer::Wait,
+            (Method::Post, "/maintenance/on") => self.maintain(Switch::On, reply, context),
+            (Method::Post, "/maintenance/off") => self.maintain(Switch::Off, reply, context),
+            (Method::Get, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+                reply.json(&status::upstreams(&self.round));
+                Answer::Done
+            }
+            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams") => Answer::Wait,
+            (Method::Post, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+                self.order(request, reply, context)
+            }
+            (Method::Post, "/upstreams") => Answer::Wait,
             (Method::Post, "/reload") => self.reload(reply, context.id),
             (Method::Post, "/drain") => {
                 let status = match send_to_self(Signal::Terminate) {
@@ -153,6 +190,46 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
+    }
+
+    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
+    fn order(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let words = str::from_utf8(request.body).unwrap_or_default();
+        let words: Vec<&str> = words.split(' ').collect();
+        let known = |upstream: &str, server: &str| {
+            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
+            let mut named = reports.filter(|report| report.name == upstream);
+            named.any(|report| report.servers.iter().any(|known| known.address == server))
+        };
+        let order = match words[..] {
+            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
+            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
+            _ => None,
+        };
+        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
+            reply.empty(Status::NOT_FOUND);
+            return Answer::Done;
+        };
+        let order = Box::new(UpstreamOrder {
+            upstream: upstream.to_owned(),
+            server: server.to_owned(),
+            readiness,
+        });
+        let mut sent = true;
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Upstream(order.clone());
+            sent &= context.mail.send_part(endpoint, message).is_ok();
+        }
+        // The state that was just asked for is another one now.
+        self.round = Round::default();
+        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
+        Answer::Done
     }
 
     fn metrics(
@@ -230,6 +307,7 @@ impl Application for Admin {
             ToControl::PagesLoaded(report) => admin.pages = report,
             ToControl::Certificates(tls) => admin.certificates.on_shown(tls),
             ToControl::Orders(orders) => admin.certificates.on_orders(orders),
+            ToControl::Maintenance(switch) => admin.maintenance.set(Source::File, switch),
             ToControl::Draining => admin.phase = Phase::Draining,
             ToControl::Stop => {
                 context.command(Command::Drain { deadline_ms: 0, idle_grace_ms: 0 });

@@ -14,12 +14,13 @@ use super::numbers::{
 };
 use super::round::Round;
 use crate::message::SchedulerReport;
+use crate::upstream_report::NUMBERS;
 
 /// The media type of the format.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Writes all metrics.
-pub(super) fn write(facts: &Facts, round: &Round, certificates: &Certificates) -> String {
+pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &Certificates) -> String {
     let mut out = String::with_capacity(32 * 1024);
     each(&mut out, round, of_scheduler);
     each(&mut out, round, |report| {
@@ -34,9 +35,32 @@ pub(super) fn write(facts: &Facts, round: &Round, certificates: &Certificates) -
     labelled(&mut out, &KILLS, "reason", round, |report| {
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
+    upstreams(&mut out, round);
     certificates.write(&mut out);
     process(&mut out, facts, round);
     out
+}
+
+/// The servers of upstreams.
+fn upstreams(out: &mut String, round: &Round) {
+    if answering(round).all(|(_, report)| report.upstreams.is_empty()) {
+        return;
+    }
+    for number in &NUMBERS {
+        head(out, number.name, number.kind, number.help);
+        for (scheduler, report) in answering(round) {
+            for upstream in &report.upstreams {
+                for server in &upstream.servers {
+                    // Neither has a quotation mark or a backslash in it, nor a line end.
+                    let (name, address) = (&upstream.name, &server.address);
+                    let labels = format!(
+                        "scheduler=\"{scheduler}\",upstream=\"{name}\",server=\"{address}\""
+                    );
+                    line(out, number.name, &labels, (number.read)(&server.view) as f64);
+                }
+            }
+        }
+    }
 }
 
 /// Writes numbers that every scheduler has.
@@ -55,12 +79,12 @@ fn each(out: &mut String, round: &Round, read: impl Fn(&SchedulerReport) -> Vec<
 }
 
 /// Writes numbers of each scheduler that have a label.
-fn labelled(
+fn labelled<'r>(
     out: &mut String,
     metric: &Metric,
     label: &str,
-    round: &Round,
-    read: impl Fn(&SchedulerReport) -> Vec<(&'static str, u64)>,
+    round: &'r Round,
+    read: impl Fn(&'r SchedulerReport) -> Vec<(&'r str, u64)>,
 ) {
     let name = name(metric);
     head(out, &name, metric.kind, metric.help);

@@ -29,7 +29,7 @@ pub(super) struct Number {
 pub(super) struct Labelled {
     pub(super) label: &'static str,
     pub(super) metric: Metric,
-    pub(super) read: fn(&Facts, &SchedulerReport) -> Vec<(&'static str, u64)>,
+    pub(super) read: for<'r> fn(&'r Facts, &'r SchedulerReport) -> Vec<(&'r str, u64)>,
 }
 
 /// The numbers of a scheduler.
@@ -113,6 +113,28 @@ pub(super) const LABELLED: &[Labelled] = &[
             help: "TLS handshakes that clients ended by an alert, by its name (RFC 8446 section 6).",
         },
         read: |_, report| report.handshake_failures.alerts(),
+    },
+    Labelled {
+        label: "limit",
+        metric: Metric {
+            stats: "limit_refusals",
+            name: "limit_refusals",
+            kind: Kind::Counter,
+            unit: Unit::Count,
+            help: "Uses refused by a `[[limit]]`, by its name.",
+        },
+        read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.refused)).collect(),
+    },
+    Labelled {
+        label: "limit",
+        metric: Metric {
+            stats: "limit_delays",
+            name: "limit_delays",
+            kind: Kind::Counter,
+            unit: Unit::Count,
+            help: "Requests delayed by a `[[limit]]`, by its name.",
+        },
+        read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.delayed)).collect(),
     },
     Labelled {
         label: "reason",

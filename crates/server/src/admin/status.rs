@@ -4,6 +4,7 @@
 //! are since the start.
 
 use pages::{PageProblem, PageReport, PagesReport};
+use quota::LimitCounts;
 use script::engine::Code;
 use serde_json::{Value, json};
 
@@ -13,12 +14,15 @@ use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
+use crate::maintenance::Orders;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
+use crate::upstream_report;
 
 /// The part of the status that needs no query.
 pub(super) struct Known<'a> {
     pub(super) facts: &'a Facts,
     pub(super) phase: Phase,
+    pub(super) maintenance: Orders,
     pub(super) reload: &'a ReloadReport,
     pub(super) pages: &'a PagesRead,
     pub(super) certificates: &'a Certificates,
@@ -26,7 +30,7 @@ pub(super) struct Known<'a> {
 
 /// `/status`: what operators look at first.
 pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
-    let Known { facts, phase, reload, pages, certificates } = known;
+    let Known { facts, phase, maintenance, reload, pages, certificates } = known;
     let answered = || round.reports.iter().flatten();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -35,6 +39,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
             Phase::Serving => "serving",
             Phase::Draining => "draining",
         },
+        "maintenance": maintenance.as_str(),
         "uptime_s": now.saturating_sub(facts.started),
         "directory": facts.directory,
         "listeners": facts.listeners,
@@ -50,9 +55,32 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
         "pages": self::pages_read(pages),
         "certificates": certificates.shown(now),
         "certificate_orders": certificates.orders(now),
+        "limits": self::limits(answered()),
+        "upstreams": upstreams(round),
         "memory_resident_bytes": sys::accounting::resident_bytes().ok(),
         "connection_slot_bytes": facts.slot_bytes,
     })
+}
+
+/// The upstreams of all schedulers together.
+pub(super) fn upstreams(round: &Round) -> Value {
+    upstream_report::together(round.reports.iter().flatten().map(|report| &*report.upstreams))
+}
+
+/// How often each limit has refused and delayed, on all schedulers together.
+fn limits<'r>(reports: impl Iterator<Item = &'r SchedulerReport>) -> Value {
+    let mut sums: Vec<LimitCounts> = Vec::new();
+    for counts in reports.flat_map(|report| &report.limits) {
+        match sums.iter_mut().find(|sum| sum.name == counts.name) {
+            Some(sum) => {
+                sum.refused += counts.refused;
+                sum.delayed += counts.delayed;
+            }
+            None => sums.push(counts.clone()),
+        }
+    }
+    let one = |sum: &LimitCounts| json!({ "name": *sum.name, "refused": sum.refused, "delayed": sum.delayed });
+    sums.iter().map(one).collect()
 }
 
 /// The number of pages, and the problems of broken ones.

@@ -30,10 +30,14 @@ impl Connections {
             ToScheduler::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
                 context.command(Command::Close(process));
             }
+            ToScheduler::Password(process, digest, verdict) => {
+                site.on_password((process, digest, verdict), context);
+            }
+            ToScheduler::Used(news) => site.on_used(&news, context),
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
-                self.client.set_trust(&data.trust);
+                self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
             ToScheduler::Certificates(tls, confirmations) => {
@@ -41,7 +45,7 @@ impl Connections {
                 confirmations.into_iter().for_each(Confirmation::in_force);
             }
             ToScheduler::Resolved((name, found)) => {
-                self.client.exchanges().learn(&name, found, context.now.monotonic_ns);
+                site.client.exchanges().learn(&name, found, context.now.monotonic_ns);
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 site.channels.end_polls(context);
@@ -61,6 +65,8 @@ impl Connections {
                 }
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
+            ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
+            ToScheduler::Upstream(order) => site.proxies.obey(&order),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
@@ -80,6 +86,8 @@ impl Connections {
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
             pages: site.pages_report(),
+            limits: site.limit_counts(),
+            upstreams: site.proxies.report(context.now.monotonic_ns),
             handshake_failures: self.handshakes.failures().clone(),
             processes: context.processes,
             generation: site.generation(),

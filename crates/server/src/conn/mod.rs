@@ -12,6 +12,7 @@ mod process;
 mod proxy_lead;
 mod resp;
 mod socket;
+mod tunnel;
 
 use std::io;
 use std::net::IpAddr;
@@ -44,15 +45,13 @@ use crate::site::Site;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use http::{AccessLog, Connection, Http};
-use pages::fetch::Client;
 
 // An idle connection costs its slot and nothing else (`tests/idle_memory.rs` counts the heap).
 const _: () = assert!(Scheduler::<Epoll, Connections>::slot_bytes() <= 104);
 
-/// The connections of one scheduler: the shared state of each protocol, and the HTTP client for fetches.
+/// The connections of one scheduler: the shared state of each protocol.
 pub struct Connections {
     http: Http<Site>,
-    client: Client,
     sockets: Sockets,
     clients: Clients,
     /// The configured listener for each listener of this scheduler; empty if they are the same.
@@ -67,12 +66,11 @@ pub struct Connections {
 impl Connections {
     /// Connections that this site answers.
     pub fn new(site: Site, data: &SiteData, log: Option<AccessLog>) -> Self {
-        let mut client = Client::default();
-        client.set_rules(data.config.pages.fetch.clone());
-        client.set_trust(&data.trust);
+        let number = site.number();
+        let mut http = Http::new(site, Arc::clone(&data.settings), log);
+        http.set_number(number);
         Self {
-            http: Http::new(site, Arc::clone(&data.settings), log),
-            client,
+            http,
             sockets: Sockets::default(),
             clients: Clients::default(),
             listeners: Vec::new(),
@@ -93,6 +91,7 @@ impl Connections {
             && !self.http.expects_proxy_header(listener)
             // Programs of this machine, such as a proxy, come for many clients.
             && !peer.address.is_loopback()
+            && !self.http.settings().trusted.contain(peer.address)
             && !self.handshakes.may_begin(peer.address)
     }
 
@@ -110,7 +109,12 @@ impl Connections {
 
     /// Sets the maximum number of connections of the scheduler. Fetches get a share of them.
     pub fn set_connections(&mut self, connections: usize) {
-        self.client.set_connections(connections);
+        self.http.application_mut().client.set_connections(connections);
+    }
+
+    /// The exchanges with other servers.
+    fn exchanges(&mut self) -> &mut client::Client {
+        self.http.application_mut().client.exchanges()
     }
 
     /// The shared state of HTTP connections, with the site.
@@ -204,7 +208,7 @@ impl Service for Connections {
     fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
         let (listener, peer) = match beginning {
             Beginning::Accepted { listener, peer } => (listener, peer),
-            Beginning::Connecting { ticket } => return self.client.exchanges().transport(ticket),
+            Beginning::Connecting { ticket } => return self.exchanges().transport(ticket),
         };
         let listener = self.configured(listener);
         let transport = self.tls.acceptor(usize::from(listener.0))?.accept();
@@ -230,7 +234,7 @@ impl Service for Connections {
     ) {
         match process {
             Process::Outbound(outbound) => {
-                outbound.on_handshake_failed(self.client.exchanges(), why);
+                outbound.on_handshake_failed(self.exchanges(), why);
             }
             _ => self.handshakes.note_failure(why),
         }
@@ -243,7 +247,7 @@ impl Service for Connections {
         _context: &mut Context<'_, Message>,
     ) {
         if let Process::Outbound(outbound) = process {
-            outbound.on_transport_failed(self.client.exchanges(), why);
+            outbound.on_transport_failed(self.exchanges(), why);
         }
     }
 
@@ -257,7 +261,7 @@ impl Service for Connections {
         begun: Result<(), io::ErrorKind>,
         context: &mut Context<'_, Message>,
     ) -> Option<Process> {
-        let outbound = self.client.exchanges().on_connect(ticket, begun, context)?;
+        let outbound = self.exchanges().on_connect(ticket, begun, context)?;
         Some(Process::Outbound(Box::new(outbound)))
     }
 
@@ -308,9 +312,9 @@ impl Service for Connections {
         self.http.settle(context);
         self.tell_receipts(context);
         self.sockets.end_turn(context);
-        self.http.application_mut().end_turn(&mut self.client, context);
+        self.http.application_mut().end_turn(context);
         self.hand_over_log(context, When::Due);
-        self.client.end_turn(context);
+        self.http.application_mut().client.end_turn(context);
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, Message>) {

@@ -16,6 +16,7 @@ use super::events::EventStream;
 use super::lease::Lease;
 use super::resp::Session;
 use super::socket::{self, Socket};
+use super::tunnel::Tunnel;
 use crate::limits::RESP_PIPELINE_SIZE;
 use crate::message::Message;
 use crate::site::{Upgrade, Upgraded};
@@ -35,6 +36,8 @@ pub enum Process {
     Events(Box<EventStream>),
     /// A Redis client.
     Resp(Box<Session>),
+    /// A client that speaks another protocol with a server of an upstream.
+    Tunnel(Box<Tunnel>),
 }
 
 // Each slot has room for any variant, and there may be a million HTTP connections, so larger states are boxed.
@@ -43,7 +46,7 @@ const _: () = assert!(size_of::<Process>() <= 48);
 impl Process {
     /// The names of the kinds, for statistics.
     pub(super) const KINDS: &'static [&'static str] =
-        &["http", "outbound", "websocket", "event_stream", "resp", "stream"];
+        &["http", "outbound", "websocket", "event_stream", "resp", "stream", "tunnel"];
 
     /// The index of its kind.
     #[inline]
@@ -55,6 +58,7 @@ impl Process {
             Self::Events(_) => 3,
             Self::Resp(_) => 4,
             Self::Stream(_) => 5,
+            Self::Tunnel(_) => 6,
         }
     }
 
@@ -63,7 +67,7 @@ impl Process {
         match self {
             Self::Http(connection) => connection.is_idle(),
             Self::Outbound(outbound) => outbound.is_idle(),
-            Self::Socket(_) | Self::Events(_) | Self::Stream(_) => false,
+            Self::Socket(_) | Self::Events(_) | Self::Stream(_) | Self::Tunnel(_) => false,
             Self::Resp(session) => session.is_idle(),
         }
     }
@@ -84,7 +88,7 @@ impl Process {
             Self::Http(connection) => connection.held_bytes(),
             Self::Stream(stream) => stream.held_bytes(),
             Self::Socket(socket) => socket.held_bytes(),
-            Self::Outbound(_) | Self::Events(_) | Self::Resp(_) => 0,
+            Self::Outbound(_) | Self::Events(_) | Self::Resp(_) | Self::Tunnel(_) => 0,
         }
     }
 
@@ -96,6 +100,7 @@ impl Process {
             Self::Socket(socket) => Some(socket.client()),
             Self::Events(stream) => Some(stream.client()),
             Self::Resp(session) => Some(session.client()),
+            Self::Tunnel(tunnel) => Some(tunnel.client()),
             Self::Outbound(_) => None,
         }
     }
@@ -120,9 +125,9 @@ impl Process {
         }
         match self {
             Self::Http(connection) => connection.on_agreed(&connections.http, context),
-            Self::Outbound(outbound) => outbound.on_agreed(connections.client.exchanges(), context),
+            Self::Outbound(outbound) => outbound.on_agreed(connections.exchanges(), context),
             Self::Resp(session) => session.on_agreed(context),
-            Self::Stream(_) | Self::Socket(_) | Self::Events(_) => Next::Read,
+            Self::Stream(_) | Self::Socket(_) | Self::Events(_) | Self::Tunnel(_) => Next::Read,
         }
     }
 
@@ -148,14 +153,15 @@ impl Process {
                 }
                 progress
             }
-            Self::Outbound(outbound) => {
-                outbound.on_input(connections.client.exchanges(), input, context)
-            }
+            Self::Outbound(outbound) => outbound.on_input(connections.exchanges(), input, context),
             Self::Socket(socket) => {
                 let site = connections.http.application_mut();
                 socket.on_input(&mut connections.sockets, site, input, context)
             }
             Self::Events(_) => EventStream::on_input(input),
+            Self::Tunnel(tunnel) => {
+                tunnel.on_input(connections.http.application_mut(), input, context)
+            }
             Self::Resp(session) => {
                 let site = connections.http.application_mut();
                 session.on_input(&mut connections.clients, site, input, context)
@@ -180,9 +186,7 @@ impl Process {
                 let next = stream.on_event(&mut connections.http, event, context);
                 if next == Next::Changed { self.change(connections, context) } else { next }
             }
-            Self::Outbound(outbound) => {
-                outbound.on_event(connections.client.exchanges(), event, context)
-            }
+            Self::Outbound(outbound) => outbound.on_event(connections.exchanges(), event, context),
             Self::Socket(socket) => {
                 socket.on_event(connections.http.application_mut(), event, context)
             }
@@ -191,6 +195,9 @@ impl Process {
             }
             Self::Resp(session) => {
                 session.on_event(connections.http.application_mut(), event, context)
+            }
+            Self::Tunnel(tunnel) => {
+                tunnel.on_event(connections.http.application_mut(), event, context)
             }
         };
         self.leave_at_end(next, connections);
@@ -205,7 +212,7 @@ impl Process {
         }
         let site = connections.http.application_mut();
         match self {
-            Self::Http(_) | Self::Stream(_) | Self::Outbound(_) => {}
+            Self::Http(_) | Self::Stream(_) | Self::Outbound(_) | Self::Tunnel(_) => {}
             Self::Socket(socket) => socket.leave_all(site),
             Self::Events(stream) => stream.leave(site),
             Self::Resp(session) => session.leave(site),
@@ -219,10 +226,16 @@ impl Process {
         context: &mut Context<'_, Message>,
     ) -> Next {
         let site = connections.http.application_mut();
-        let upgraded = site.take_upgraded();
+        let (upgraded, tunnelled) = (site.take_upgraded(), site.proxies.take_tunnelled());
         if context.is_draining() {
             // The client is not told again that the server stops.
             return Next::Finish;
+        }
+        if let Some(tunnelled) = tunnelled {
+            // What the server has sent with its head is there already.
+            site.proxies.run_again(context.id);
+            *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled)));
+            return Next::Changed;
         }
         let Some(Upgraded { to, rights, address, request, extension }) = upgraded else {
             return Next::Abort;
@@ -256,11 +269,14 @@ impl Process {
     }
 
     pub(super) fn on_close(self, connections: &mut Connections, reason: CloseReason) {
-        let Connections { http, client, .. } = connections;
+        let http = &mut connections.http;
         match self {
             Self::Http(connection) => connection.on_close(http, reason),
             Self::Stream(stream) => stream.on_close(http, reason),
-            Self::Outbound(outbound) => outbound.on_close(client.exchanges(), reason),
+            Self::Outbound(outbound) => {
+                outbound.on_close(http.application_mut().client.exchanges(), reason);
+            }
+            Self::Tunnel(tunnel) => tunnel.on_close(http.application_mut()),
             Self::Socket(socket) => socket.on_close(http.application_mut()),
             Self::Events(stream) => stream.on_close(http.application_mut()),
             Self::Resp(session) => session.on_close(http.application_mut()),

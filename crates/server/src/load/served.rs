@@ -9,7 +9,11 @@ use config::AccessLog;
 use super::{LoadError, absolute};
 use crate::site_data::SiteData;
 
-/// Ensures that neither the store, the keys of certificates nor the access log is served.
+/// The directories that are never served, whatever is hidden of them.
+const STORE: &str = "store";
+const ORDERS: &str = "`state` of [acme]";
+
+/// Ensures that neither the store, the keys of certificates, the access log nor a part of the configuration is served.
 pub(super) fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     let log = match &data.config.log.access {
         AccessLog::File(path) => Some(path.as_path()),
@@ -17,15 +21,17 @@ pub(super) fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
     };
     let store = data.config.store.path.as_deref();
     let orders = data.orders.as_ref().map(|settings| settings.state.as_path());
-    let log = ("access log", log);
-    for (what, path) in [("store", store), ("`state` of [acme]", orders), log] {
-        let Some(path) = path else { continue };
+    let own = [(STORE, store), (ORDERS, orders), ("access log", log)];
+    let own = own.into_iter().filter_map(|(what, path)| Some((what, path?)));
+    let parts = data.config.parts.iter().map(|part| (part.what, part.path.as_path()));
+    for (what, path) in own.chain(parts) {
         let place = place_of(path);
-        for (root, rules) in data.roots.iter().map(|root| &root.path).zip(&data.rules) {
+        for (root, rules) in data.whole_roots().map(|(root, rules)| (&root.path, rules)) {
             let Ok(served) = root.canonicalize() else { continue };
             let Ok(inner) = place.strip_prefix(&served) else { continue };
-            // The others are directories, and what is hidden of them may be a part.
-            let is_hidden = what == log.0 && rules.hides(&inner.to_string_lossy());
+            // These are directories, and what is hidden of them may be a part.
+            let is_directory = [STORE, ORDERS].contains(&what);
+            let is_hidden = !is_directory && rules.hides(&inner.to_string_lossy());
             if !is_hidden {
                 let (path, root) = (path.to_path_buf(), root.clone());
                 return Err(LoadError::OwnServed { what, path, root });

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use config::{AccessLog, Address, Config, RouteAction};
 
 use super::place_of;
+use crate::access::paths_of;
 use crate::control_path::control_path;
 use crate::site_data::SiteData;
 use crate::site_tls::files_of;
@@ -110,21 +111,29 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         Address::Unix(path) => Some(path.as_path()),
         Address::Tcp(_) | Address::Systemd(_) => None,
     });
-    files.into_iter().flatten().chain(files_of(config)).chain(of_orders).chain(sockets)
+    let upstreams = config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
+    let of_listeners = files_of(config).into_iter().chain(paths_of(config));
+    files
+        .into_iter()
+        .flatten()
+        .chain(of_listeners)
+        .chain(of_orders)
+        .chain(upstreams.flat_map(|tls| tls.files()))
+        .chain(sockets)
 }
 
 /// The part of the configuration that serves a directory.
 fn served_by(root: &Path, config: &Config) -> String {
     for host in std::iter::once(&config.default_host).chain(&config.hosts) {
         if host.files.root == root {
-            let of_host = |place| format!("the [[host]] at {}:{place}", config.file_name);
+            let of_host = |place| format!("the [[host]] at {}", config.files.at(place));
             return host.place.map_or("the default host".to_owned(), of_host);
         }
         let route = host.routes.iter().find(
             |route| matches!(&route.action, RouteAction::Files { rules, .. } if rules.root == root),
         );
         if let Some(route) = route {
-            return format!("the [[route]] at {}:{}", config.file_name, route.place);
+            return format!("the [[route]] at {}", config.files.at(route.place));
         }
     }
     "the configuration".to_owned()

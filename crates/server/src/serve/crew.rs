@@ -21,6 +21,7 @@ use crate::file_helper::FileHelper;
 use crate::limits;
 use crate::log_writer::{LogTarget, LogWriter};
 use crate::message::Message;
+use crate::password_helper::PasswordHelper;
 use crate::site::Helpers;
 use crate::store_writer::StoreWriter;
 
@@ -32,12 +33,13 @@ pub(super) struct Wanted<'w> {
     pub(super) store: Option<&'w Store>,
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, name and upload helpers, log writer, store writer, main.
+/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer, store writer, main.
 pub(super) struct Crew {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
     store: Option<Endpoint>,
     files: Vec<Endpoint>,
+    passwords: Endpoint,
     names: Vec<Endpoint>,
     uploads: Vec<Endpoint>,
     seats: Vec<Option<Seat<Message>>>,
@@ -52,6 +54,7 @@ impl Crew {
             Endpoint(u16::try_from(roles.len() - 1).unwrap_or(u16::MAX))
         };
         let files = (0..limits::FILE_HELPERS).map(|_| helper()).collect();
+        let passwords = helper();
         let names = (0..limits::NAME_HELPERS).map(|_| helper()).collect();
         let uploads = (0..wanted.upload_helpers).map(|_| helper()).collect();
         let log = wanted.log.map(|_| helper());
@@ -60,7 +63,7 @@ impl Crew {
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
-        Ok(Self { schedulers, log, store, files, names, uploads, seats })
+        Ok(Self { schedulers, log, store, files, passwords, names, uploads, seats })
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
@@ -84,6 +87,7 @@ impl Crew {
         Helpers {
             schedulers: u16::try_from(self.schedulers).unwrap_or(u16::MAX),
             files: self.files.clone(),
+            passwords: Some(self.passwords),
             names: self.names.clone(),
             uploads: self.uploads.clone(),
             log: self.log,
@@ -114,6 +118,9 @@ impl Crew {
             let _detached = helper::spawn(&format!("files-{number}"), seat, FileHelper::new)
                 .map_err(ServeError::Thread)?;
         }
+        let seat = self.take(usize::from(self.passwords.0))?;
+        let _detached =
+            helper::spawn("passwords", seat, || PasswordHelper).map_err(ServeError::Thread)?;
         for (number, endpoint) in self.names.clone().into_iter().enumerate() {
             let seat = self.take(usize::from(endpoint.0))?;
             let _detached = helper::spawn(&format!("names-{number}"), seat, || NameHelper)

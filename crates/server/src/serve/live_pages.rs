@@ -187,7 +187,9 @@ impl LivePages {
 }
 
 fn warn(data: &SiteData) {
-    for warning in data.secret.warning.iter().chain(&data.trust.warning) {
+    for warning in
+        data.secret.warning.iter().chain(&data.trust.warning).chain(&data.upstream_tls.warnings)
+    {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
     for warning in &data.channel_keys.warnings {

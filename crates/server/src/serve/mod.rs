@@ -10,6 +10,7 @@ mod edit;
 mod error;
 mod listeners;
 mod live_pages;
+mod maintenance;
 mod memory;
 mod notify;
 mod openings;
@@ -41,7 +42,7 @@ use self::live_pages::LivePages;
 use self::orders::Orders;
 use self::post::{Post, endpoint};
 use self::requirements::Met;
-use self::settings::{level_of, scheduler_settings};
+use self::settings::{form_of, level_of, scheduler_settings};
 use self::signals::Live;
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, HasControl, Peers};
@@ -81,6 +82,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let data = Arc::new(data);
     let config = &data.config;
     diagnostic::set_least(level_of(config.log.level));
+    diagnostic::set_form(form_of(config.log.messages));
     let pages = LivePages::new(&data);
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
@@ -241,7 +243,7 @@ fn launch_schedulers(
         }
         site.count_redis_clients(resp.at(endpoint));
         site.show_at_work(Arc::clone(&shown[usize::from(endpoint.0)]));
-        let log = helpers.log.map(|_| AccessLog::new(data.config.log.format));
+        let log = helpers.log.map(|_| AccessLog::new(data.config.log.format.clone()));
         let mut service = Connections::new(site, &data, log);
         service.set_listeners(listeners.configured(endpoint));
         service.set_connections(connections);

@@ -19,6 +19,7 @@ use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::requirements::{as_user, log_target};
+use crate::access::paths_of;
 use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
@@ -188,7 +189,14 @@ pub(super) fn of(
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));
     }
-    for file in site_tls::files_of(&data.config) {
+    let of_upstreams = data.config.upstreams.iter().filter_map(|upstream| upstream.tls.as_ref());
+    for file in of_upstreams.flat_map(|tls| tls.files()) {
+        openings.read.extend(directories_of(file));
+    }
+    for path in data.config.outside_files() {
+        openings.read.extend(directories_of(path));
+    }
+    for file in site_tls::files_of(&data.config).into_iter().chain(paths_of(&data.config)) {
         openings.read.extend(directories_of(file));
     }
     if let Some(settings) = &data.orders {
@@ -198,7 +206,7 @@ pub(super) fn of(
         openings.read.extend(files.flat_map(|path| directories_of(path)));
     }
     let fetches = data.config.pages.enabled && data.config.pages.fetch != FetchRules::None;
-    if fetches || data.orders.is_some() {
+    if fetches || data.orders.is_some() || !data.config.upstreams.is_empty() {
         openings.read.extend(sandbox::NAME_SERVICE.iter().map(PathBuf::from));
     }
     if data.config.pages.enabled {

@@ -3,9 +3,9 @@
 //!
 //! Owns how the host's limits are divided. Opens nothing.
 
-use config::{Config, DescriptorTables, LogLevel};
+use config::{Config, DescriptorTables, LogLevel, LogMessages};
 use runtime::clock::{milliseconds, nanoseconds};
-use runtime::diagnostic::Level;
+use runtime::diagnostic::{Form, Level};
 use runtime::scheduler::Settings as SchedulerSettings;
 
 use super::error::ServeError;
@@ -18,6 +18,15 @@ pub(super) fn level_of(level: LogLevel) -> Level {
         LogLevel::Warn => Level::Warn,
         LogLevel::Info => Level::Info,
         LogLevel::Debug => Level::Debug,
+    }
+}
+
+/// The form of messages.
+pub(super) fn form_of(messages: LogMessages) -> Form {
+    match messages {
+        LogMessages::Plain => Form::Plain,
+        LogMessages::Timed => Form::Timed,
+        LogMessages::Json => Form::Json,
     }
 }
 

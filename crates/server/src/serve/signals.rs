@@ -18,11 +18,12 @@ use sys::signal::{Arrival, Inbox, Signal, SignalSet};
 use super::certificates::Certificates;
 use super::error::ServeError;
 use super::live_pages::LivePages;
+use super::maintenance::MaintenanceFile;
 use super::memory::Memory;
 use super::notify::{self, State};
 use super::orders::Orders;
 use super::post::Post;
-use super::settings::level_of;
+use super::settings::{form_of, level_of};
 use super::watch::Watch;
 use crate::limits;
 use crate::load::Source;
@@ -68,6 +69,8 @@ pub(super) fn run(
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
     let mut memory = Memory::begin();
     live.pages.begin(&live.data, &mut post);
+    let mut maintenance = MaintenanceFile::default();
+    maintenance.look(&live.data, &mut post);
     notify::tell(State::Ready);
     loop {
         let due_in =
@@ -77,6 +80,7 @@ pub(super) fn run(
         memory.look(&mut post);
         live.certificates.look(&live.data, &mut post);
         live.orders.look(&live.data, &mut live.certificates, &mut post);
+        maintenance.look(&live.data, &mut post);
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -126,6 +130,7 @@ fn reload(
             if fixed.is_empty() {
                 *data = Arc::new(new);
                 diagnostic::set_least(level_of(data.config.log.level));
+                diagnostic::set_form(form_of(data.config.log.messages));
                 for scheduler in post.schedulers() {
                     post.send(scheduler, ToScheduler::Reload(Arc::clone(data)));
                 }

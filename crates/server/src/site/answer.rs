@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use config::route::{Found, Refusal};
-use config::{Respond, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Reply, Request};
+use config::{Logging, Respond, RouteAction};
+use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -16,6 +16,7 @@ use wire::http::target;
 use super::client;
 use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
+use super::metered::Stage;
 use super::pack;
 use super::route::{AnswerPlace, Kept};
 use super::state::Site;
@@ -36,8 +37,11 @@ impl Site {
         {
             return answer;
         }
-        if reply.is_begun() && !self.is_page_underway(context.id) {
-            // Only pages answer in parts, and this page no longer exists.
+        if reply.is_begun()
+            && !self.is_page_underway(context.id)
+            && !self.proxies.carries(context.id)
+        {
+            // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
         }
         if request.head.target == Target::Asterisk {
@@ -51,7 +55,7 @@ impl Site {
         let (path, query) = request.head.split_target();
         let answer = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => {
-                let found = data.table.find(&route_request(request, path, query));
+                let found = data.table.find(&route_request(request, path, query, &data));
                 self.answer_found(path, found, (request, reply), context)
             }
             Err(error) => {
@@ -71,7 +75,7 @@ impl Site {
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let mut exchange = Exchange::new(request, reply, &found, AnswerPlace::default());
+        let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
         if matches!(answer, Answer::Wait | Answer::Part) {
             let place = exchange.place;
@@ -90,13 +94,14 @@ impl Site {
     ) -> Answer {
         if !kept.is_of(data) {
             let query = request.head.split_target().1;
-            let place = kept.take_place();
-            let found = data.table.find(&route_request(request, kept.path(), query));
+            let mut place = kept.take_place();
+            place.try_again();
+            let found = data.table.find(&route_request(request, kept.path(), query, data));
             kept = Kept::new(kept.path(), found, place, data.generation);
         }
         let place = kept.take_place();
         let found = kept.route(data);
-        let mut exchange = Exchange::new(request, reply, &found, place);
+        let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
         let place = exchange.place;
         drop(found);
@@ -115,10 +120,27 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if let Some(answer) = self.answer_authority(path, exchange) {
+        if context.notes.are_wanted() {
+            note_route(found, context.notes);
+        }
+        if exchange.place.is_proxied() {
+            return self.answer_proxied(found, exchange, context);
+        }
+        if let Some(answer) = self.answer_before_access(path, found, exchange) {
             return answer;
         }
-        if let Some(answer) = self.redirect_to_https(path, found, exchange) {
+        if let Some((status, fields)) = exchange.place.take_refusal() {
+            // Its page was looked up meanwhile.
+            return self.refuse(status, &fields, found, exchange, context);
+        }
+        if let Some(answer) = self.meter(path, Stage::Client, found, exchange, context) {
+            return answer;
+        }
+        if let Some(answer) = self.let_in(found, exchange, context) {
+            return answer;
+        }
+        note_user(exchange, context.notes);
+        if let Some(answer) = self.meter(path, Stage::User, found, exchange, context) {
             return answer;
         }
         let request = exchange.request;
@@ -138,16 +160,15 @@ impl Site {
             let status = Status::CONTENT_TOO_LARGE;
             return self.refuse(status, &FieldList::new(), found, exchange, context);
         }
-        if let Some((status, fields)) = exchange.place.take_refusal() {
-            // Its page was looked up meanwhile.
-            return self.refuse(status, &fields, found, exchange, context);
-        }
         if let Some(page) = exchange.place.page()
             && self.is_page_underway(context.id)
         {
             // A page that has begun also finishes if a reload has given its path to something else.
             let asked = Asked::by(found);
             return self.answer_with_page(page, asked, found, exchange, context);
+        }
+        if self.is_maintained_for(exchange) {
+            return self.refuse_maintained(found, exchange, context);
         }
         if !self.data.rulebook.is_empty()
             && let Some(answer) = client::answer(path, exchange)
@@ -171,8 +192,11 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match &found.action {
-            Ok(RouteAction::Files { rules, .. }) => {
+            Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {
                 self.answer_below(rules, query, found, exchange, context)
+            }
+            Ok(RouteAction::Files { rules, tries, .. }) => {
+                self.answer_first((rules, tries), query, found, exchange, context)
             }
             Ok(RouteAction::Module(name)) => match self.module_at(name, context.id) {
                 Some(module) => {
@@ -180,10 +204,18 @@ impl Site {
                 }
                 None => self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context),
             },
+            Ok(RouteAction::Proxy(_)) => self.answer_proxied(found, exchange, context),
             Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, &found.location, exchange)
             }
+            Ok(RouteAction::Map(map)) => {
+                let query = query.and_then(|query| str::from_utf8(query).ok());
+                let row = map.rows.find(&found.path, query);
+                let status = row.and_then(|row| Status::from_code(row.status));
+                self.redirect(status.unwrap_or(Status::FOUND), &found.location, exchange)
+            }
+            Ok(RouteAction::Drop) => Answer::Drop,
             Ok(RouteAction::Respond(Respond { status, content_type, body })) => {
                 let status = Status::from_code(*status).unwrap_or(Status::OK);
                 answer_fixed(status, content_type, body.as_bytes(), exchange)
@@ -206,11 +238,30 @@ impl Site {
                 let status = Status::METHOD_NOT_ALLOWED;
                 self.refuse(status, &fields, found, exchange, context)
             }
+            Err(Refusal::NoHost) => {
+                self.refuse(Status::BAD_REQUEST, &FieldList::new(), found, exchange, context)
+            }
             Err(Refusal::RewriteLoop) => {
                 let status = Status::INTERNAL_SERVER_ERROR;
                 self.refuse(status, &FieldList::new(), found, exchange, context)
             }
         }
+    }
+}
+
+/// Notes the user for the access log.
+#[inline]
+fn note_user(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
+    if let Some(user) = exchange.place.user().filter(|_| notes.are_wanted()) {
+        user.clone_into(&mut notes.user);
+    }
+}
+
+/// Tells the access log which route answers.
+fn note_route(found: &Found<'_>, notes: &mut Notes) {
+    match found.log {
+        Logging::On => found.name.clone_into(&mut notes.route),
+        Logging::Off => notes.omit_line(),
     }
 }
 

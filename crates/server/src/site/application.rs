@@ -11,7 +11,9 @@ use files::Warm;
 use files::cache::Cache;
 use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
-use http::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Reply, Request};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
+};
 use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{Letter, PageSet, Undelivered};
@@ -26,10 +28,14 @@ use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::json_checks::JsonChecks;
 use super::look::remember;
+use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
-use super::state::Site;
+use super::proxy::Proxies;
+use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
+use crate::access::Passwords;
+use crate::maintenance::Orders;
 use crate::message::{FoundFile, Message};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -47,6 +53,11 @@ impl Site {
         // For a scheduler on its own; `join_schedulers` changes this.
         let channels = Channels::new(Endpoint(0), 1, unique as u64, Arc::clone(&data.rulebook));
         let uploads = Desk::new(helpers.uploads.clone());
+        let limiter = new_limiter(&data, 1, unique as u64);
+        let mut client = Client::default();
+        client.set_rules(data.config.pages.fetch.clone());
+        client.set_trust(&data.trust);
+        let proxies = Proxies::new(&data, unique as u64);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -55,6 +66,7 @@ impl Site {
             waiting: Waiting::default(),
             error_pages: ErrorPages::new(),
             root_of_rule: Vec::new(),
+            maintenance: Orders::default(),
             path: Vec::new(),
             unique,
             warmed: Vec::new(),
@@ -63,11 +75,16 @@ impl Site {
             uploads,
             store: None,
             packer: Packer::default(),
+            client,
+            proxies,
             runner,
             channels,
             joining: Vec::new(),
             json_checks: JsonChecks::default(),
             programs: Programs::default(),
+            limiter,
+            metered: Metered::default(),
+            passwords: Passwords::new()?,
             upgraded: None,
             at_work: Arc::default(),
             resp: RespCounts::new(1),
@@ -78,7 +95,9 @@ impl Site {
 
     /// The scheduler starts, so processes of the site may start.
     pub(crate) fn begin(&self, context: &mut ServiceContext<'_, Message>) {
-        if !self.data.processes.is_empty() {
+        let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
+        let has_checks = self.data.config.upstreams.iter().any(is_checked);
+        if has_checks || !self.data.processes.is_empty() {
             context.wake_after_ms(0);
         }
     }
@@ -126,9 +145,12 @@ impl Site {
             runner.publications().set_rulebook(Arc::clone(&data.rulebook));
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
+        self.proxies.load(&data, context.now.monotonic_ns);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
+        self.passwords.forget_known();
+        self.limiter.borrow_mut().set_limits(Arc::clone(&self.data.limits));
         for process in self.waiting.take_all() {
             context.command(Command::Resume(process));
         }
@@ -168,14 +190,12 @@ impl Site {
     }
 
     /// Ends a turn.
-    pub(crate) fn end_turn(
-        &mut self,
-        client: &mut Client,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(crate) fn end_turn(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.hear_channels(context);
         self.tell_pages_of_orders();
-        self.end_turn_of_pages(client, context);
+        self.end_turn_of_pages(context);
+        self.ask_names(context.mail);
+        self.proxies.end_turn(&mut self.client, context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
         self.publish_of_pages(context.now.monotonic_ms());
@@ -185,6 +205,7 @@ impl Site {
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
         self.order_for_pages(context);
+        self.end_turn_of_limits(context);
     }
 
     /// The scheduler has ended.
@@ -203,6 +224,9 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
+        if self.data.table.asks_for_access() && !self.may_send_body(request, context) {
+            return BodyPolicy::Ignore;
+        }
         let policy = self.channel_body_policy(request).or_else(|| self.record_body_policy(request));
         policy.unwrap_or_else(|| self.body_policy_of(request, context))
     }
@@ -212,15 +236,28 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
-        self.begin_form(request, context)
+        self.begin_password(request, context);
+        self.begin_proxied_body(request, context)
+            .unwrap_or_else(|| self.begin_form(request, context))
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
+        if self.passwords.is_refused(context.id) {
+            return Intake::Enough;
+        }
+        if self.proxies.carries(context.id) {
+            return self.take_proxied_body(piece, context);
+        }
         self.uploads.take(context.id, piece, context.mail)
     }
 
     fn kept_of_body(&self, process: ProcessId) -> usize {
-        self.uploads.held_bytes(process)
+        let proxied = self.proxies.held_bytes(process, &self.client);
+        self.uploads.held_bytes(process) + proxied
+    }
+
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.proxies.carries(process) { Patience::Endless } else { Patience::Settings }
     }
 
     #[inline]
@@ -231,8 +268,11 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let answer = self.answer(request, reply, context);
+        if !self.metered.is_empty() {
+            self.count_answer(answer, request, reply, context);
+        }
         // An answer that was cut has ended too, and so has a request whose connection changes its protocol.
-        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade);
+        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade);
         if !self.uploads.is_empty() && is_over {
             self.uploads.finish(context.id);
         }
@@ -245,7 +285,7 @@ impl Application for Site {
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
-        if self.channels.is_polling(process) {
+        if self.channels.is_polling(process) || self.proxies.carries(process) {
             return Interest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
@@ -255,10 +295,15 @@ impl Application for Site {
 
     fn on_gone(&mut self, process: ProcessId) {
         self.uploads.finish(process);
+        self.proxies.forget(process, self.client.exchanges());
         self.packer.forget(process);
         self.channels.forget(process);
         self.json_checks.forget(process);
         self.programs.forget(process);
+        self.passwords.forget(process);
+        if !self.metered.is_empty() {
+            self.end_metered(process);
+        }
         if let Some(store) = &mut self.store {
             store.forget(process);
         }

@@ -11,6 +11,8 @@ pub struct Helpers {
     pub schedulers: u16,
     /// File helpers.
     pub files: Vec<Endpoint>,
+    /// The password helper.
+    pub passwords: Option<Endpoint>,
     /// Name helpers.
     pub names: Vec<Endpoint>,
     /// Upload helpers, if there is an upload directory.

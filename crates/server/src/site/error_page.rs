@@ -109,10 +109,17 @@ impl Site {
         if form_of(exchange.request.field("accept")) == Form::Json {
             exchange.configured_fields_beside(fields.fields());
             let _valid = exchange.reply.field("Vary", b"Accept");
-            let problem = ErrorPages::problem(status);
+            let problem = match status.code() {
+                500.. => ErrorPages::problem_of(status, &exchange.request.id()),
+                _ => ErrorPages::problem(status),
+            };
             return finish(problem.as_bytes(), error_page::PROBLEM_TYPE, exchange.reply);
         }
         exchange.configured_fields_under(policy::ERROR_PAGE, fields.fields());
+        if status.code() >= 500 {
+            let page = self.error_pages.page_of(status.code(), &exchange.request.id());
+            return finish_page(&page, exchange.reply);
+        }
         finish_page(self.error_pages.page(status.code()), exchange.reply)
     }
 

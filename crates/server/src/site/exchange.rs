@@ -2,13 +2,16 @@
 //!
 //! Owns what the configuration adds to a reply, and how a path is read. Never answers.
 
+use std::net::IpAddr;
+
 use config::RouteAction;
-use config::route::{Found, RouteRequest};
+use config::route::{self, Circumstances, Found, RouteRequest};
 use files::policy;
-use http::{FieldList, Fields, Reply, Request};
+use http::{FieldList, Fields, Reply, Request, Scheme};
 use wire::http::target::{Backslash, DotFiles, EncodedSlash, PathRules};
 
 use super::route::AnswerPlace;
+use crate::site_data::SiteData;
 
 /// Dot files are hidden by the rules for files, where they can be configured.
 pub(super) const PATH_RULES: PathRules = PathRules {
@@ -22,13 +25,30 @@ pub(super) fn route_request<'a>(
     request: &Request<'a>,
     path: &'a str,
     query: Option<&'a [u8]>,
+    data: &'a SiteData,
 ) -> RouteRequest<'a> {
+    let listener = data.config.listeners.get(usize::from(request.listener.0));
+    let scheme = match request.scheme() {
+        Scheme::Https => route::Scheme::Https,
+        Scheme::Http => route::Scheme::Http,
+    };
     RouteRequest {
         host: request.host(),
         method: request.method().as_str(),
         path,
         query: query.and_then(|query| str::from_utf8(query).ok()),
+        circumstances: Circumstances {
+            scheme,
+            fields: Some(&request.head.fields),
+            address: address_of(request),
+            listener: listener.map(|listener| &listener.address),
+        },
     }
+}
+
+/// The address of a client; `None` for a Unix socket.
+pub(super) fn address_of(request: &Request<'_>) -> Option<IpAddr> {
+    Some(request.peer.address).filter(|address| !address.is_unspecified())
 }
 
 /// The path of a request that a page or a module answers.
@@ -61,6 +81,8 @@ static NO_FIELDS: FieldList = FieldList::new();
 /// What every step after the route needs.
 pub(super) struct Exchange<'a, 'r> {
     pub(super) request: &'a Request<'a>,
+    /// Its decoded path.
+    pub(super) path: &'a str,
     pub(super) reply: &'a mut Reply<'r>,
     pub(super) headers: &'a FieldList,
     /// Fields for encrypted connections only; empty for others.
@@ -73,15 +95,15 @@ pub(super) struct Exchange<'a, 'r> {
 impl<'a, 'r> Exchange<'a, 'r> {
     /// A request with this route, whose answer has come that far.
     pub(super) fn new(
-        request: &'a Request<'a>,
+        (request, path): (&'a Request<'a>, &'a str),
         reply: &'a mut Reply<'r>,
         found: &Found<'a>,
         place: AnswerPlace,
     ) -> Self {
         let (headers, cache_control) = (found.headers, found.cache_control);
         let secure_fields =
-            if request.secured.is_some() { &found.https.fields } else { &NO_FIELDS };
-        Self { request, reply, headers, secure_fields, cache_control, place }
+            if request.scheme() == Scheme::Https { &found.https.fields } else { &NO_FIELDS };
+        Self { request, path, reply, headers, secure_fields, cache_control, place }
     }
 
     /// Adds the fields that the configuration adds to every answer of the route.

@@ -11,18 +11,25 @@ use super::client;
 use super::exchange::PATH_RULES;
 use crate::limits::APP_MAIN;
 use crate::site_data::SiteData;
-use config::RouteAction;
-use config::route::{Explanation, Found, RouteRequest, RuleId};
+use config::route::{Circumstances, Explanation, Found, RouteRequest, RuleId};
 use config::{self, FILE_NAME, PageName};
+use config::{RouteAction, Target};
 use files::absence::Absence;
 use files::rules::FileRules;
 use files::{Content, Disk, Errand, Found as Looked, Job, Key, RootIndex};
 use pages::{PageSet, SetIndex};
 
 impl SiteData {
-    /// Explains step by step which rule handles a request, and what answers it. The query does not matter.
-    pub fn explain(&self, host: Option<&str>, method: &str, target: &str) -> Explanation {
-        let (path, _) = target::split(target.as_bytes());
+    /// Explains step by step which rule handles a request, and what answers it.
+    pub fn explain(
+        &self,
+        host: Option<&str>,
+        method: &str,
+        target: &str,
+        circumstances: Circumstances<'_>,
+    ) -> Explanation {
+        let (path, query) = target::split(target.as_bytes());
+        let query = query.and_then(|query| str::from_utf8(query).ok());
         let mut scratch = Vec::new();
         let path = match target::resolve_with(path, PATH_RULES, &mut scratch) {
             Ok(path) => path,
@@ -34,11 +41,15 @@ impl SiteData {
         if let Some(result) = self.channel_at(path) {
             return Explanation { steps: Vec::new(), result, rule: RuleId::default() };
         }
-        let mut explanation = self.table.explain(host, method, path);
-        let found = self.table.find(&RouteRequest { host, method, path, query: None });
+        let request = RouteRequest { host, method, path, query, circumstances };
+        let mut explanation = self.table.explain(&request);
+        let found = self.table.find(&request);
         let result = match &found.action {
-            Ok(RouteAction::Files { rules, .. }) => {
+            Ok(RouteAction::Files { rules, tries, .. }) if tries.is_empty() => {
                 self.below_root(rules, &found.path, method, &found)
+            }
+            Ok(RouteAction::Files { rules, tries, .. }) => {
+                self.first_of(rules, tries, method, (&found, &mut explanation))
             }
             Ok(RouteAction::Module(name)) => self.app_set().and_then(|set| {
                 Some(format!("{}: {}", explanation.result, self.state_of(set, name)?))
@@ -63,6 +74,37 @@ impl SiteData {
             (name, Some(_)) => format!("the channel `{name}`"),
             (name, None) => format!("404: no [[channel]] has a pattern for `{name}`"),
         })
+    }
+
+    /// What the `try` of a rule finds: a step for each path, and the answer of the first that has one.
+    fn first_of(
+        &self,
+        rules: &config::FileSettings,
+        tries: &[Target],
+        method: &str,
+        (found, explanation): (&Found<'_>, &mut Explanation),
+    ) -> Option<String> {
+        let root = self.root_of(rules)?;
+        let set = self.set_of(root)?;
+        for target in tries {
+            let step = |what: &str| format!("try `{}`: {what}", target.as_str());
+            let Some(path) = target.path_from(&found.path) else {
+                explanation.steps.push(step("this is no path"));
+                continue;
+            };
+            let is_page = self.state_of(set, path.trim_start_matches('/')).is_some();
+            let is_there = is_page
+                || matches!(
+                    self.content_of(root, &path)?,
+                    Content::File(_) | Content::Listing(_) | Content::Failed(_)
+                );
+            if is_there {
+                explanation.steps.push(step(&format!("`{path}` is there")));
+                return self.below_root(rules, &path, method, found);
+            }
+            explanation.steps.push(step(&format!("`{path}` is not there")));
+        }
+        Some("404: nothing of `try` is there".to_owned())
     }
 
     /// What a rule that serves files finds for a path: a page, a file, or the reason why there is neither.

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use config::FileSettings;
 use config::route::Found;
+use config::{FileSettings, RouteAction};
 use files::Key;
 use files::answer::{self, AnswerFields, FileAnswer, FileRequest, Part};
 use http::{Answer, AnswerContext, FieldList, Fields, Request};
@@ -54,7 +54,7 @@ impl Site {
     }
 
     /// Answers with the file at a path.
-    fn answer_file(
+    pub(super) fn answer_file(
         &mut self,
         key: Key<'_>,
         query: Option<&[u8]>,
@@ -62,13 +62,21 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let request = self.file_request(key, query, exchange.request);
+        let asked = if is_below_own_root(found) { exchange.path } else { key.path };
+        let request = self.file_request(asked, query, exchange.request);
         let entry = match self.look(key, &request.accepted, context) {
             Ok(entry) => entry,
             Err(not_now) => return self.put_off(not_now, found, exchange, context),
         };
         let answer = answer::answer(&request, &entry, context.now.unix_seconds);
         if let Some(location) = &answer.location {
+            if matches!(
+                found.action,
+                Ok(RouteAction::Files { rules: FileSettings { only: Some(_), .. }, .. })
+            ) {
+                // The one file of the route is a directory.
+                return self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context);
+            }
             return self.redirect(answer.status, location, exchange);
         }
         if answer.wants_page() {
@@ -117,7 +125,7 @@ impl Site {
     }
 
     /// The answer when the file is not available now.
-    fn put_off(
+    pub(super) fn put_off(
         &mut self,
         not_now: NotNow,
         found: &Found<'_>,
@@ -135,7 +143,7 @@ impl Site {
 
     fn file_request<'r>(
         &mut self,
-        key: Key<'r>,
+        path: &'r str,
         query: Option<&'r [u8]>,
         request: &Request<'r>,
     ) -> FileRequest<'r> {
@@ -156,16 +164,13 @@ impl Site {
             self.unique.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);
         let method =
             if request.method() == Method::Head { SafeMethod::Head } else { SafeMethod::Get };
-        FileRequest {
-            method,
-            preconditions,
-            accepted,
-            accept,
-            path: key.path,
-            query,
-            unique: self.unique,
-        }
+        FileRequest { method, preconditions, accepted, accept, path, query, unique: self.unique }
     }
+}
+
+/// Whether the path of a file is shorter than the one that the client asked for, which a redirect has to lengthen.
+pub(super) fn is_below_own_root(found: &Found<'_>) -> bool {
+    matches!(found.action, Ok(RouteAction::Files { own_root: true, .. }))
 }
 
 fn write(

@@ -29,7 +29,7 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
-        if self.runner.is_none() {
+        if self.runner.is_none() && self.data.config.upstreams.is_empty() {
             return BodyPolicy::Ignore;
         }
         let (path, query) = request.head.split_target();
@@ -38,7 +38,11 @@ impl Site {
             return BodyPolicy::Ignore;
         };
         let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query));
+        let found = data.table.find(&route_request(request, path, query, &data));
+        if let Some(policy) = self.proxied_body_policy(path, &found, request) {
+            context.keep(Kept::new(path, found, AnswerPlace::default(), data.generation));
+            return policy;
+        }
         let room = self.room_at(&found, request);
         let policy = room.as_ref().map_or(BodyPolicy::Ignore, |room| {
             room.policy(self.kind_of(request), request.head.framing)
@@ -74,8 +78,8 @@ impl Site {
 
     /// The page or module that answers; `Some(None)` for a module that does not exist.
     fn place_of_page(&mut self, found: &Found<'_>) -> Option<Option<(SetIndex, usize)>> {
-        let rules = match &found.action {
-            Ok(RouteAction::Files { rules, .. }) => rules,
+        let (rules, tries) = match &found.action {
+            Ok(RouteAction::Files { rules, tries, .. }) => (rules, tries),
             Ok(RouteAction::Module(name)) => {
                 let set = self.data.app_set();
                 let runner = self.runner.as_ref()?;
@@ -84,6 +88,9 @@ impl Site {
             _ => return None,
         };
         let root = self.root_of(found.rule, rules)?;
+        if !tries.is_empty() {
+            return self.page_of_tries(root, tries, &found.path).map(Some);
+        }
         let page = self.page_at(root, &found.path);
         page.or_else(|| self.main_module(found)).map(Some)
     }

@@ -5,7 +5,7 @@
 //! connection.
 
 use config::route::Found;
-use http::Answer;
+use http::{Answer, Request, Scheme};
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
@@ -19,12 +19,25 @@ const CHALLENGES: &str = "/.well-known/acme-challenge/";
 const DEFAULT_PORT: u16 = 443;
 
 impl Site {
-    /// Answers an authority that checks whether a name leads here (RFC 8555 section 8.3), if one is expected.
-    pub(super) fn answer_authority(
+    /// Whether a request should come over an encrypted connection, and did not.
+    pub(super) fn leads_to_https(path: &str, found: &Found<'_>, request: &Request<'_>) -> bool {
+        let is_plain = request.scheme() != Scheme::Https;
+        found.https.redirect && is_plain && !path.starts_with(CHALLENGES)
+    }
+
+    /// What is answered before anything else is asked of a request: whether its client may come, and how often.
+    pub(super) fn answer_before_access(
         &mut self,
         path: &str,
+        found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
+        let to_authority = self.answer_authority(path, exchange);
+        to_authority.or_else(|| self.redirect_to_https(path, found, exchange))
+    }
+
+    /// Answers an authority that checks whether a name leads here (RFC 8555 section 8.3), if one is expected.
+    fn answer_authority(&mut self, path: &str, exchange: &mut Exchange<'_, '_>) -> Option<Answer> {
         let issued = self.tls.issued();
         if !issued.is_asked() || exchange.reply.is_begun() {
             return None;
@@ -38,22 +51,21 @@ impl Site {
     }
 
     /// Redirects a request over a plain connection, if its host wants that.
-    pub(super) fn redirect_to_https(
+    fn redirect_to_https(
         &mut self,
         path: &str,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Option<Answer> {
-        if !found.https.redirect || exchange.request.secured.is_some() {
-            return None;
-        }
-        if path.starts_with(CHALLENGES) || exchange.reply.is_begun() {
+        if !Self::leads_to_https(path, found, exchange.request) || exchange.reply.is_begun() {
             return None;
         }
         // Old clients without Host cannot be told where.
         let host = host_without_port(exchange.request.host()?);
         let target = str::from_utf8(exchange.request.target()).ok()?;
         let location = match self.tls.https_port() {
+            // The port of a proxy is not known here.
+            _ if exchange.request.via.is_some() => format!("https://{host}{target}"),
             None | Some(DEFAULT_PORT) => format!("https://{host}{target}"),
             Some(port) => format!("https://{host}:{port}{target}"),
         };

@@ -5,6 +5,7 @@
 //! or a reply that is written at once. `crate::site_data` is immutable and shared by all
 //! schedulers.
 
+mod access;
 mod answer;
 mod application;
 mod asking;
@@ -24,11 +25,16 @@ mod held_replies;
 mod http_lists;
 mod https;
 mod json_checks;
+mod limit;
 mod look;
+mod maintained;
+mod metered;
 mod orders;
 mod pack;
 mod packer;
 mod page_fields;
+mod proxied;
+mod proxy;
 mod records;
 mod room;
 mod route;
@@ -37,6 +43,7 @@ mod script;
 mod state;
 mod store_desk;
 mod talking;
+mod tries;
 mod turn;
 mod upgraded;
 mod waiting;
@@ -48,6 +55,7 @@ pub use endpoints::Helpers;
 pub(crate) use gathering::{Gathering, Kept};
 pub(crate) use given::Given;
 pub(crate) use orders::{message_of, written_value};
+pub(crate) use proxy::Tunnelled;
 pub use state::Site;
 pub(crate) use store_desk::StoreDesk;
 pub(crate) use talking::Said;

@@ -7,6 +7,7 @@ use http::FieldList;
 use pages::SetIndex;
 use wire::http::status::Status;
 
+use super::metered::Stage;
 use super::room::Room;
 use crate::site_data::SiteData;
 
@@ -26,7 +27,32 @@ pub(super) struct Kept {
 pub(super) struct AnswerPlace {
     room: Option<Room>,
     page: Option<(SetIndex, usize)>,
+    /// Whether a server of an upstream answers.
+    proxied: Proxied,
     refusal: Option<Refusal>,
+    /// How many paths of `try` are known to have no file.
+    tried: usize,
+    admission: Admission,
+    /// The limits that have counted it.
+    metered: Option<Stage>,
+}
+
+/// Whether the rules of access have let a request in.
+#[derive(Debug, Default)]
+enum Admission {
+    /// They were not asked yet, or are not at their end.
+    #[default]
+    Open,
+    /// Yes, with the name of its user if it has shown one.
+    Given(Option<Box<str>>),
+}
+
+/// Whether a server of an upstream answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Proxied {
+    #[default]
+    No,
+    Yes,
 }
 
 /// How a request is refused.
@@ -42,14 +68,72 @@ impl AnswerPlace {
         Self { room, ..Self::default() }
     }
 
+    /// The limits of this stage have counted it.
+    pub(super) fn note_metered(&mut self, stage: Stage) {
+        self.metered = Some(stage);
+    }
+
+    /// Whether they have.
+    pub(super) fn is_metered(&self, stage: Stage) -> bool {
+        self.metered >= Some(stage)
+    }
+
+    /// The rules of access let the request in. They are not asked again, whatever the next configuration says.
+    pub(super) fn admit(&mut self, user: Option<Box<str>>) {
+        self.admission = Admission::Given(user);
+    }
+
+    /// The user whom they have let in.
+    pub(super) fn user(&self) -> Option<&str> {
+        match &self.admission {
+            Admission::Given(user) => user.as_deref(),
+            Admission::Open => None,
+        }
+    }
+
+    /// Whether they have.
+    pub(super) fn is_admitted(&self) -> bool {
+        matches!(self.admission, Admission::Given(_))
+    }
+
     /// This page begins to answer, and is the one that ends, whatever the path means in a later configuration.
     pub(super) fn begin_page(&mut self, page: (SetIndex, usize)) {
         self.page = Some(page);
     }
 
+    /// That many paths of `try` are known to have no file.
+    pub(super) fn tried(&self) -> usize {
+        self.tried
+    }
+
+    /// In another configuration all paths of `try` are looked at again.
+    pub(super) fn try_again(&mut self) {
+        self.tried = 0;
+    }
+
+    /// One more path of `try` is known to have no file.
+    pub(super) fn has_tried_another(&mut self) {
+        self.tried += 1;
+    }
+
     /// The page that has begun to answer.
     pub(super) fn page(&self) -> Option<(SetIndex, usize)> {
         self.page
+    }
+
+    /// A server of an upstream answers, whatever the path means in a later configuration.
+    pub(super) fn pass_on(&mut self) {
+        self.proxied = Proxied::Yes;
+    }
+
+    /// A server of an upstream does not answer, after all.
+    pub(super) fn refuse_to_pass_on(&mut self) {
+        self.proxied = Proxied::No;
+    }
+
+    /// Whether a server of an upstream answers.
+    pub(super) fn is_proxied(&self) -> bool {
+        self.proxied == Proxied::Yes
     }
 
     /// The request is refused once the file of its error page has been looked up. This is final: it is not answered in
@@ -89,6 +173,11 @@ impl Kept {
     /// The answer has come this far.
     pub(super) fn set_place(&mut self, place: AnswerPlace) {
         self.place = place;
+    }
+
+    /// A server of an upstream answers.
+    pub(super) fn pass_on(&mut self) {
+        self.place.pass_on();
     }
 
     /// The decoded path of the request.

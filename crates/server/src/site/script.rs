@@ -11,7 +11,7 @@ use config::PageErrors;
 use config::RouteAction;
 use config::route::Found;
 use files::RootIndex;
-use http::{Added, Answer, AnswerContext, FieldList, Request};
+use http::{Added, Answer, AnswerContext, FieldList};
 use pages::uploads::UploadState;
 use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
 use runtime::diagnostic::{self, Level};
@@ -80,7 +80,7 @@ impl Site {
             let shown = self.shown(&FaultReport::of_text(&page), status, set);
             return self.answer_fault(status, shown, found, exchange, context);
         }
-        let turnout = self.run_page((set, index), asked, found, exchange.request, context);
+        let turnout = self.run_page((set, index), asked, found, exchange, context);
         self.answer_turnout(turnout, set, found, exchange, context)
     }
 
@@ -90,9 +90,10 @@ impl Site {
         place: (SetIndex, usize),
         Asked { path, rest }: Asked<'_>,
         found: &Found<'_>,
-        request: &Request<'_>,
+        exchange: &Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Turnout> {
+        let (request, user) = (exchange.request, exchange.place.user());
         let runner = self.runner.as_mut()?;
         let site = self.data.config.site_name(found.host);
         let form = self.uploads.form(context.id);
@@ -101,9 +102,21 @@ impl Site {
         let publications = Rc::clone(runner.publications());
         let records = Rc::clone(runner.records());
         let (publications, records) = (&*publications, &*records);
+        let limiter = &*self.limiter;
         let now = context.now;
-        let mut host =
-            RequestHost { request, path, rest, gate, now, site, form, publications, records };
+        let mut host = RequestHost {
+            request,
+            path,
+            rest,
+            gate,
+            now,
+            site,
+            user,
+            form,
+            limiter,
+            publications,
+            records,
+        };
         let endpoint = context.mail.endpoint();
         let now_ns = context.now.monotonic_ns;
         let thread_cpu_ns = sys::accounting::thread_cpu_ns;
@@ -391,6 +404,7 @@ mod tests {
             let helpers = Helpers {
                 schedulers: 1,
                 files: Vec::new(),
+                passwords: None,
                 names: Vec::new(),
                 uploads: Vec::new(),
                 log: None,

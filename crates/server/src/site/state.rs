@@ -2,6 +2,7 @@
 //!
 //! Owns the current route table, the file cache, and the waiting requests. Never answers.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,8 +13,10 @@ use files::cache::{Cache, CacheStats};
 use files::error_page::ErrorPages;
 use files::roots::Roots;
 use files::{Errand, Job, Key, Warm};
+use pages::fetch::Client;
 use pages::uploads::Desk;
 use pages::{AtWork, PagesReport, Runner};
+use quota::Limiter;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::slots::ProcessId;
 use script::engine::NativeCode;
@@ -21,12 +24,16 @@ use store::{Store, TurnStore};
 
 use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
+use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
+use super::proxy::Proxies;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
+use crate::access::Passwords;
 use crate::limits;
+use crate::maintenance::Orders;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -48,6 +55,8 @@ pub struct Site {
     pub(super) error_pages: ErrorPages,
     /// The root of each rule, found once.
     pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
+    /// Whether the site is maintained.
+    pub(super) maintenance: Orders,
     /// The buffer for decoded paths.
     pub(super) path: Vec<u8>,
     pub(super) unique: u128,
@@ -61,6 +70,10 @@ pub struct Site {
     pub(super) uploads: Desk,
     /// Answers of pages that are being compressed.
     pub(super) packer: Packer,
+    /// The requests to other servers: of pages, and those that are passed on.
+    pub(crate) client: Client,
+    /// The upstreams, and the requests that are passed on to them.
+    pub(crate) proxies: Proxies,
     /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.
@@ -73,6 +86,12 @@ pub struct Site {
     pub(super) json_checks: JsonChecks,
     /// Pending orders of programs.
     pub(super) programs: Programs,
+    /// What clients and pages have used of the limits.
+    pub(super) limiter: Rc<RefCell<Limiter>>,
+    /// Requests that a limit delays, and what is counted when one ends.
+    pub(super) metered: Metered,
+    /// Passwords that requests have shown.
+    pub(super) passwords: Passwords,
     /// What the connection whose request is being answered changes to.
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
@@ -157,6 +176,7 @@ impl Site {
     pub fn join_schedulers(&mut self, here: Endpoint, seed: u64) {
         let rulebook = Arc::clone(self.channels.rulebook());
         self.channels = Channels::new(here, self.helpers.schedulers, seed, rulebook);
+        self.limiter = new_limiter(&self.data, self.helpers.schedulers, seed);
     }
 
     /// The commands of a Redis client go on in the next turn.
@@ -199,8 +219,24 @@ impl Site {
         self.runner.as_ref().map_or_else(Vec::new, |runner| runner.native_code())
     }
 
+    /// A number that no other scheduler has, nor the same one after another start.
+    pub(crate) fn number(&self) -> u64 {
+        self.unique as u64
+    }
+
     /// The number of the current configuration, from 1.
     pub(crate) fn generation(&self) -> u64 {
         self.data.generation
     }
+}
+
+/// The limits of a configuration, nothing of which is used.
+pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
+    let keys = match data.limits.is_empty() {
+        true => 1,
+        false => usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX),
+    };
+    let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
+    limiter.set_limits(Arc::clone(&data.limits));
+    Rc::new(RefCell::new(limiter))
 }

@@ -5,7 +5,6 @@
 
 use channels::{NameProblem, Offer, Published, Publisher, Refusal, Sender, check_name};
 use pages::ChannelWish;
-use pages::fetch::Client;
 use runtime::diagnostic::Level;
 use runtime::mailbox::Mailbox;
 use runtime::service::ServiceContext;
@@ -16,12 +15,9 @@ use crate::message::Message;
 
 impl Site {
     /// Continues pages, and what they fetch.
-    pub(super) fn end_turn_of_pages(
-        &mut self,
-        client: &mut Client,
-        context: &mut ServiceContext<'_, Message>,
-    ) {
+    pub(super) fn end_turn_of_pages(&mut self, context: &mut ServiceContext<'_, Message>) {
         let Some(runner) = &mut self.runner else { return };
+        let client = &mut self.client;
         let now_ns = context.now.monotonic_ns;
         runner.take_fetched(client, now_ns);
         runner.wake(context);
@@ -30,7 +26,6 @@ impl Site {
         for (page, error) in failures {
             self.tell_at(Level::Error, &page, &script::told(&error));
         }
-        self.ask_names(client, context.mail);
     }
 
     /// Delivers channel messages to pages that wait for them, and executes the channel operations of pages.
@@ -138,8 +133,8 @@ impl Site {
     }
 
     /// Looks up names; those for which no helper has room wait for the next turn.
-    fn ask_names(&mut self, client: &mut Client, mail: &mut Mailbox<Message>) {
-        let questions = client.exchanges().questions();
+    pub(super) fn ask_names(&mut self, mail: &mut Mailbox<Message>) {
+        let questions = self.client.exchanges().questions();
         while let Some(name) = questions.pop()
             && let Some(helper) = self.helpers.names.first()
         {

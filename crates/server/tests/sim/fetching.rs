@@ -266,7 +266,7 @@ fn there_is_room_for_so_many_and_no_more() {
         stage.answer(client, OK);
     }
     assert_eq!((clients.len(), stage.outcomes().len()), (1024, 1024));
-    assert_eq!(stage.outbound(), 32, "the others are not kept");
+    assert_eq!(stage.outbound(), 256, "the others are not kept");
 }
 
 #[test]

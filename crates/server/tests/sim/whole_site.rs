@@ -105,8 +105,15 @@ pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::Te
     let mut stage = Stage::new(setting, helpers, |number, all: &[Endpoint]| {
         let (writer, files) = all.split_last().unwrap();
         let (files, names, uploads) = (files.to_vec(), Vec::new(), Vec::new());
-        let helpers =
-            Helpers { schedulers, files, names, uploads, log: None, store: Some(*writer) };
+        let helpers = Helpers {
+            schedulers,
+            files,
+            passwords: None,
+            names,
+            uploads,
+            log: None,
+            store: Some(*writer),
+        };
         let mut site = Site::open(Arc::clone(&data), helpers, number as u128).unwrap();
         site.join_schedulers(Endpoint(u16::try_from(number).unwrap()), 7);
         site.open_store(store.clone());

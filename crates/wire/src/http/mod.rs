@@ -9,6 +9,7 @@ pub mod conditional;
 pub mod date;
 pub mod encoding;
 pub mod fields;
+pub mod forwarded;
 pub mod head;
 pub mod kept;
 pub mod method;

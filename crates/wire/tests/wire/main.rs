@@ -5,6 +5,7 @@ mod agreement;
 mod answers;
 mod desync;
 mod escaping;
+mod forwarded;
 mod generate;
 mod json;
 mod kept;

@@ -107,6 +107,7 @@ pub(crate) fn words(
         | Start::Memcached
         | Start::Nats
         | Start::Nchan
+        | Start::Proxied { .. }
         | Start::Given { .. } => {
             Err(Failure::Work("only servers of pages are compared in pages".to_owned()))
         }

@@ -22,7 +22,7 @@ use crate::limits;
 
 /// Puts the native functions into the table on top of the stack.
 pub(super) fn install(inside: Inside) {
-    let functions: [(&CStr, api::lua_CFunction); 13] = [
+    let functions: [(&CStr, api::lua_CFunction); 14] = [
         (c"ask", ask),
         (c"log", log),
         (c"publish_message", publish_message),
@@ -34,6 +34,7 @@ pub(super) fn install(inside: Inside) {
         (c"load", load),
         (c"load_code", load_code),
         (c"site", site),
+        (c"take_limit", take_limit),
         (c"sign", sign),
         (c"verify", verify),
     ];
@@ -157,6 +158,16 @@ unsafe extern "C-unwind" fn publish_message(state: *mut lua_State) -> c_int {
     context.answer.borrow_mut().text(problem.as_bytes());
     drop(problem);
     push_answered(inside, context, |answer| answer.text_bytes());
+    1
+}
+
+/// `take_limit(name, key)`: the seconds after which it is allowed, 0 for now; nothing if there is no such limit.
+unsafe extern "C-unwind" fn take_limit(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls us with a state of ours.
+    let Called { inside, arguments, context } = unsafe { called_with(state) };
+    let (Some(name), Some(key)) = (arguments.bytes_at(1), arguments.bytes_at(2)) else { return 0 };
+    let Some(Some(wait)) = with_host(context, |host| host.take_limit(name, key)) else { return 0 };
+    inside.push_number(wait.as_secs_f64());
     1
 }
 

@@ -123,10 +123,35 @@ impl<'b, 's> Fields<'b, 's> {
         self.may_have(name) && self.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 
-    /// The number of field lines.
+    /// The same fields without some, which seem not to have been sent. `room` receives the positions. The text still
+    /// has their lines ([`lines`](Self::lines)).
+    #[must_use]
+    pub fn without<'r>(
+        self,
+        is_left_out: impl Fn(&str) -> bool,
+        room: &'r mut FieldSlots,
+    ) -> Fields<'b, 'r> {
+        let slots = room.slots.get_mut(..self.slots.len()).unwrap_or_default();
+        slots.copy_from_slice(self.slots.get(..slots.len()).unwrap_or_default());
+        for slot in &mut *slots {
+            if is_left_out(str::from_utf8(self.name(*slot)).unwrap_or_default()) {
+                // A field that was sent has a name.
+                slot.name_size = 0;
+            }
+        }
+        Fields { slots, ..self }
+    }
+
+    /// Whether a name may begin with one of these letters.
+    #[inline(always)]
+    pub(in crate::http) fn may_begin_with(&self, initials: Initials) -> bool {
+        self.initials.may_have(initials)
+    }
+
+    /// The number of fields.
     #[inline]
     pub fn len(&self) -> usize {
-        self.slots.len().saturating_sub(1)
+        self.pairs().filter(|(slot, _)| slot.name_size > 0).count()
     }
 
     /// Whether there are no fields.
@@ -146,7 +171,10 @@ impl<'b, 's> Fields<'b, 's> {
 
     /// The values of all fields with this name. The name must be in lower case.
     #[inline]
-    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 's, 'n> {
+    pub fn all<'n>(
+        &self,
+        name: &'n str,
+    ) -> impl DoubleEndedIterator<Item = &'b [u8]> + use<'b, 's, 'n> {
         let mut fields = *self;
         if !self.may_have(name) {
             fields.slots = &[];
@@ -163,7 +191,8 @@ impl<'b, 's> Fields<'b, 's> {
     /// All fields, with names as they were sent.
     pub fn iter(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + Clone + use<'b, 's> {
         let fields = *self;
-        fields.pairs().map(move |(slot, next)| {
+        let is_sent = |(slot, _): &(Slot, Slot)| slot.name_size > 0;
+        fields.pairs().filter(is_sent).map(move |(slot, next)| {
             (str::from_utf8(fields.name(slot)).unwrap_or_default(), fields.value(slot, next))
         })
     }
@@ -173,7 +202,7 @@ impl<'b, 's> Fields<'b, 's> {
         self.initials.may_have(Initials::of(name.as_bytes()))
     }
 
-    fn pairs(self) -> impl Iterator<Item = (Slot, Slot)> + Clone + use<'s> {
+    fn pairs(self) -> impl DoubleEndedIterator<Item = (Slot, Slot)> + Clone + use<'s> {
         self.slots.array_windows().map(|[slot, next]| (*slot, *next))
     }
 

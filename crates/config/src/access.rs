@@ -1,0 +1,282 @@
+//! `access`: who may send requests, by address, password, token or certificate.
+//!
+//! Owns the keys of a rule, and which lists make sense. Never opens a file of users and never compares a client.
+
+use std::path::{Path, PathBuf};
+
+use wire::network::{NetworkError, Peers};
+
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, path, word};
+use super::wording::shown;
+use super::{ClientCertificates, Config, Listener, Problems};
+
+/// One rule of `access`. The first one that applies to a request decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccessRule {
+    /// Refuses these clients.
+    Deny(Vec<Clients>),
+    /// Lets a request in that meets all that is named.
+    Admit(Admission),
+}
+
+/// What a request has to meet. What is absent need not be met.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Admission {
+    /// It comes from one of these; empty for all.
+    pub from: Vec<Clients>,
+    /// It has the password of a user.
+    pub users: Option<Users>,
+    /// It has a token or an API key, as for channels.
+    pub token: Option<Names>,
+    /// Its connection has a certificate of a client.
+    pub certificate: Option<Names>,
+}
+
+/// A part of all clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// All of them.
+    All,
+    /// Those at these addresses.
+    At(Peers),
+}
+
+/// A file of users and the hashes of their passwords.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Users {
+    /// Its path.
+    pub path: PathBuf,
+    /// What browsers show when they ask for the password.
+    pub realm: String,
+}
+
+/// Whose token or certificate is accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Names {
+    /// Anybody's.
+    Any,
+    /// That of these.
+    These(Vec<String>),
+}
+
+/// What browsers show if the file says nothing else.
+const REALM: &str = "Restricted";
+
+/// The row of `access` in a section whose lists end like this.
+pub(super) const ACCESS_OF_TOP: Key = Key {
+    name: "access",
+    value: Value::Section { takes: "list of [rules](#access)" },
+    absent: Absent::Words("all clients"),
+    change: Change::Reload,
+    text: "Who may send requests to this server, whatever answers them: files, pages, modules, channels, the store.",
+};
+
+/// The row of `access` in a host or a route.
+pub(super) const ACCESS_OF_PART: Key = Key {
+    name: "access",
+    value: Value::Section { takes: "list of [rules](#access)" },
+    absent: Absent::Words("that of the host, or else of the top level"),
+    change: Change::Reload,
+    text: "Who may send requests here. It replaces the list of the host and of the top level.",
+};
+
+pub(super) static ACCESS: SectionKeys = SectionKeys {
+    name: "[[access]]",
+    own: &[
+        Key {
+            name: "deny",
+            value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Refuses these clients. No other key may be in the same rule.",
+        },
+        Key {
+            name: "allow",
+            value: Value::Apart { takes: "network, `\"unix\"` or `\"all\"`, or a list of those" },
+            absent: Absent::Words("all clients that meet the rest of the rule"),
+            change: Change::Reload,
+            text: "Lets these clients in, if they meet the rest of the rule.",
+        },
+        Key {
+            name: "users",
+            value: Value::Apart { takes: "path of a file" },
+            absent: Absent::Words("no password"),
+            change: Change::Reload,
+            text: "The request needs the name and password of a user of this file (`Authorization: Basic`). Lines are `NAME:HASH` with a hash of bcrypt or Argon2: `htpasswd -B -c FILE NAME` makes one. The file is read at the start and with a reload.",
+        },
+        Key {
+            name: "realm",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("`\"Restricted\"`"),
+            change: Change::Reload,
+            text: "What browsers show when they ask for that password.",
+        },
+        Key {
+            name: "token",
+            value: Value::Apart { takes: "`\"any\"`, or a list of users" },
+            absent: Absent::Words("no token"),
+            change: Change::Reload,
+            text: "The request needs a token of one of these users (`sub`), or an API key, as [channels](channels.md#tokens) take them: `Authorization: Bearer`, or `token` in the query. The keys are those of `[channels]`.",
+        },
+        Key {
+            name: "certificate",
+            value: Value::Apart {
+                takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
+            },
+            absent: Absent::Words("no certificate"),
+            change: Change::Reload,
+            text: "The connection needs a certificate of a client that `client_ca` of its listener has issued; see [`request.tls`](pages.md) for its subject and fingerprint as text.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// Reads the list of a section; `None` if it has none.
+pub(super) fn read(
+    section: &Section<'_>,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<Vec<AccessRule>> {
+    let item = section.item("access")?;
+    let before = problems.len();
+    let rules: Vec<AccessRule> = section
+        .sections("access", &ACCESS, problems)
+        .iter()
+        .filter_map(|rule| read_rule(rule, base, problems))
+        .collect();
+    if problems.len() > before {
+        return Some(rules);
+    }
+    if !rules.iter().any(|rule| matches!(rule, AccessRule::Admit(_))) {
+        let why = "`access` lets nobody in; end it with { allow = \"all\" }, or leave it out";
+        problems.at(item.key_offset, why);
+    }
+    Some(rules)
+}
+
+fn read_rule(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<AccessRule> {
+    let before = problems.len();
+    let deny = section.read("deny", problems, clients);
+    let from = section.read("allow", problems, clients);
+    let file = section.read("users", problems, |item| path(item, base));
+    let realm = section.read("realm", problems, realm);
+    let token = section.read("token", problems, names);
+    let certificate = section.read("certificate", problems, names);
+    if section.has("realm") && !section.has("users") {
+        problems.at(section.offset, "`realm` without `users` has no effect");
+    }
+    let is_admission = from.is_some() || file.is_some() || token.is_some() || certificate.is_some();
+    match (deny, is_admission) {
+        _ if problems.len() > before => return None,
+        (Some(deny), false) => return Some(AccessRule::Deny(deny)),
+        (Some(_), true) => {
+            let why = "`deny` beside other keys; write two rules, of which the first that applies decides";
+            problems.at(section.offset, why);
+            return None;
+        }
+        (None, false) => {
+            let why = "a rule of `access` needs one of `allow`, `deny`, `users`, `token` and `certificate`";
+            problems.at(section.offset, why);
+            return None;
+        }
+        (None, true) => {}
+    }
+    let realm = realm.unwrap_or_else(|| REALM.to_owned());
+    let users = file.map(|path| Users { path, realm });
+    let from = from.unwrap_or_default();
+    Some(AccessRule::Admit(Admission { from, users, token, certificate }))
+}
+
+/// One value or a list of them.
+fn clients(item: &Item<'_>) -> Result<Vec<Clients>, String> {
+    one_or_more(item, one_of_clients)
+}
+
+fn one_of_clients(item: &Item<'_>) -> Result<Clients, String> {
+    let text =
+        borrowed_text(item, "a network in quotes such as \"10.0.0.0/8\", \"unix\" or \"all\"")?;
+    if text == "all" {
+        return Ok(Clients::All);
+    }
+    text.parse::<Peers>().map(Clients::At).map_err(|error| {
+        let others =
+            if error == NetworkError::Unreadable { ", or \"unix\" or \"all\"" } else { "" };
+        cannot_be(item, text, &format!("{error}{others}"))
+    })
+}
+
+fn names(item: &Item<'_>) -> Result<Names, String> {
+    match item.value.as_str() {
+        Some("any") => Ok(Names::Any),
+        Some(text) => Err(cannot_be(item, text, "write \"any\", or a list of names")),
+        None => one_or_more(item, word).map(Names::These),
+    }
+}
+
+/// What browsers show. It is sent within quotes.
+fn realm(item: &Item<'_>) -> Result<String, String> {
+    let text = word(item)?;
+    let is_plain = text.chars().all(|letter| !letter.is_control() && !matches!(letter, '"' | '\\'));
+    if is_plain {
+        Ok(text)
+    } else {
+        Err(cannot_be(item, &text, "it has a quote or a control character"))
+    }
+}
+
+fn one_or_more<T>(
+    item: &Item<'_>,
+    mut read: impl FnMut(&Item<'_>) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let toml::de::DeValue::Array(parts) = item.value else {
+        return read(item).map(|one| vec![one]);
+    };
+    if parts.is_empty() {
+        return Err(format!("`{}` must not be empty", shown(item.key)));
+    }
+    parts.iter().map(|part| read(&item.part(part))).collect()
+}
+
+/// Rules that nobody could ever meet; those of the top level are at this offset.
+pub(super) fn check(top_offset: Option<usize>, config: &Config, problems: &mut Problems) {
+    let top = top_offset.map(|offset| problems.place(offset));
+    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
+    let lists = hosts.flat_map(|host| {
+        let of_host = host.access.iter().map(move |rules| (host.place.or(top), rules));
+        let of_routes = host
+            .routes
+            .iter()
+            .filter_map(|route| route.access.as_ref().map(|rules| (Some(route.place), rules)));
+        of_host.chain(of_routes)
+    });
+    let admissions = lists.flat_map(|(place, rules)| rules.iter().map(move |rule| (place, rule)));
+    let (mut token, mut certificate) = (None, None);
+    for (place, rule) in admissions {
+        let AccessRule::Admit(admission) = rule else { continue };
+        if admission.token.is_some() {
+            token = token.or(Some(place));
+        }
+        if admission.certificate.is_some() {
+            certificate = certificate.or(Some(place));
+        }
+    }
+    let keys = &config.channel_settings.keys;
+    if let Some(place) = token
+        && keys.token_keys.is_none()
+        && keys.api_keys.is_none()
+    {
+        problems.add(place, "`token` in `access` needs `token_keys` or `api_keys` in [channels]");
+    }
+    let asks = |listener: &Listener| {
+        listener.tls.as_ref().is_some_and(|tls| tls.clients != ClientCertificates::Ignored)
+    };
+    if let Some(place) = certificate
+        && !config.listeners.iter().any(asks)
+    {
+        problems.add(place, "`certificate` in `access` needs a [[listener]] with `client_ca`");
+    }
+}

@@ -1,0 +1,41 @@
+//! What a configuration refers to outside of its text: other files, and the environment.
+//!
+//! Owns the contract. This crate opens nothing itself: the server gives it a disk, a test a table.
+
+use std::path::{Path, PathBuf};
+
+/// The files and variables that a configuration may name.
+pub trait Outside {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words.
+    fn text(&self, file: &Path) -> Result<String, String>;
+
+    /// The names of the files in a directory, in any order.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words.
+    fn names(&self, directory: &Path) -> Result<Vec<PathBuf>, String>;
+
+    /// The value of a variable of the environment; `None` if it is not set, or not UTF-8.
+    fn variable(&self, name: &str) -> Option<String>;
+}
+
+/// There is nothing outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Outside for Nothing {
+    fn text(&self, _: &Path) -> Result<String, String> {
+        Err("no other file can be read here".to_owned())
+    }
+
+    fn names(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
+        Err("no directory can be read here".to_owned())
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,128 @@
+//! `proxy` of a route: the name of an upstream, or a table with what changes on the way.
+//!
+//! Owns the keys of that table, and that the upstream exists. Never reads an upstream.
+
+use toml::de::DeValue;
+
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{boolean, word};
+use super::wording::{enumerate, nearest, shown};
+use super::{Config, HeaderEdits, Problems, ProxiedPath, ProxyRoute, RouteAction, field};
+
+/// Reads the key.
+pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<ProxyRoute> {
+    let item = route.item("proxy")?;
+    let place = problems.place(item.offset);
+    let plain = |upstream| ProxyRoute {
+        place,
+        upstream,
+        path: ProxiedPath::Whole,
+        request_headers: HeaderEdits::default(),
+        response_headers: HeaderEdits::default(),
+    };
+    if !matches!(item.value, DeValue::Table(_)) {
+        let wanted = "the name of an [[upstream]], or a table with `upstream`";
+        return route
+            .read("proxy", problems, |item| match item.value {
+                DeValue::String(_) => word(item),
+                _ => Err(item.wrong_type(wanted)),
+            })
+            .map(plain);
+    }
+    let table = route.section("proxy", &PROXY, problems)?;
+    if !table.has("upstream") {
+        problems.at(table.offset, "`proxy` has no `upstream`; write the name of an [[upstream]]");
+    }
+    let upstream = table.read("upstream", problems, word);
+    let strips = table.read("strip_prefix", problems, boolean).unwrap_or_default();
+    if let (Some(item), true, false) = (table.item("strip_prefix"), strips, route.has("prefix")) {
+        problems.at(item.key_offset, "`strip_prefix` needs a route with `prefix`");
+    }
+    let request_headers = edits(&table, ("request_headers", "remove_request_headers"), problems);
+    let response_headers = edits(&table, ("response_headers", "remove_response_headers"), problems);
+    let path = if strips { ProxiedPath::Rest } else { ProxiedPath::Whole };
+    Some(ProxyRoute { path, request_headers, response_headers, ..plain(upstream?) })
+}
+
+fn edits(
+    table: &Section<'_>,
+    (set, remove): (&'static str, &'static str),
+    problems: &mut Problems,
+) -> HeaderEdits {
+    let set = field::passed(table, set, problems);
+    let remove = table.list(remove, problems, field::passed_name).unwrap_or_default();
+    HeaderEdits { set, remove }
+}
+
+/// Every route names an upstream that exists.
+pub(super) fn check(config: &Config, problems: &mut Problems) {
+    let names: Vec<&str> = config.upstreams.iter().map(|upstream| &*upstream.name).collect();
+    let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
+    for route in hosts.flat_map(|host| &host.routes) {
+        let RouteAction::Proxy(proxy) = &route.action else { continue };
+        let name = &*proxy.upstream;
+        if names.contains(&name) {
+            continue;
+        }
+        let hint = match nearest(name, &names) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None if names.is_empty() => {
+                format!("add an [[upstream]] with name = \"{}\"", shown(name))
+            }
+            None => format!("known are {}", enumerate(&names, '"')),
+        };
+        let told = format!("there is no [[upstream]] with the name \"{}\"; {hint}", shown(name));
+        problems.add(Some(proxy.place), told);
+    }
+}
+
+pub(super) static PROXY: SectionKeys = SectionKeys {
+    name: "route.proxy",
+    own: &[
+        Key {
+            name: "upstream",
+            value: Value::Apart { takes: "name" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "The `name` of an `[[upstream]]`. `proxy = \"api\"` is short for `proxy = { upstream = \"api\" }`.",
+        },
+        Key {
+            name: "strip_prefix",
+            value: Value::Apart { takes: "true or false" },
+            absent: Absent::Words("`false`"),
+            change: Change::Reload,
+            text: "Removes the `prefix` of the route from the path: with `prefix = \"/api\"`, a request for `/api/users` reaches the server as `/users`. For other changes of a path put a `rewrite` before the route.",
+        },
+        Key {
+            name: "request_headers",
+            value: Value::Section { takes: "table of fields" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields set in the request, in place of those of the same name. `Host` is that of the client unless it is set here.",
+        },
+        Key {
+            name: "remove_request_headers",
+            value: Value::Apart { takes: "list of names" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields of the request that the server does not get.",
+        },
+        Key {
+            name: "response_headers",
+            value: Value::Section { takes: "table of fields" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields set in the answer, in place of those of the same name. The fields of `headers` are added only where the answer has none of that name.",
+        },
+        Key {
+            name: "remove_response_headers",
+            value: Value::Apart { takes: "list of names" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Fields of the answer that the client does not get.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};

@@ -1,0 +1,292 @@
+//! `[[limit]]`: how often, how much and how many at once, by client.
+//!
+//! Owns the keys of that section. Never counts.
+
+use std::time::Duration;
+
+use super::choice::choice;
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{borrowed_text, cannot_be, duration_within, size, whole, word};
+use super::{Glob, Method, Problems};
+use crate::limits;
+
+/// One `[[limit]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quota {
+    /// Its name, for pages, metrics and fields of answers.
+    pub name: String,
+    /// Who has it, each for itself.
+    pub by: QuotaKey,
+    /// What is limited.
+    pub measure: Measure,
+    /// How long a request may wait instead of being refused.
+    pub delay: Duration,
+    /// The paths whose requests count; empty for all.
+    pub paths: Vec<Glob>,
+    /// The methods whose requests count; empty for all.
+    pub methods: Vec<Method>,
+}
+
+/// What tells clients apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuotaKey {
+    /// The address; of IPv6 its first 64 bits.
+    Address,
+    /// The user whom `access` has let in; those without one share theirs.
+    User,
+    /// The path, for all clients together.
+    Path,
+    /// The value of a header field, whose name is in lower case. Those without one are told apart by address.
+    Field(String),
+    /// The value of a cookie. Those without one are told apart by address.
+    Cookie(String),
+    /// What pages say; no request counts by itself.
+    Pages,
+}
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Requests.
+    Requests(Rate),
+    /// Bytes of bodies in both directions.
+    Bytes(Rate),
+    /// Requests that are not answered yet.
+    Open(u64),
+}
+
+/// So many in a time, and so many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// How many are given back in `window`.
+    pub units: u64,
+    /// That time.
+    pub window: Duration,
+    /// How many at once.
+    pub burst: u64,
+}
+
+const BY: [(&str, QuotaKey); 4] = [
+    ("address", QuotaKey::Address),
+    ("user", QuotaKey::User),
+    ("path", QuotaKey::Path),
+    ("pages", QuotaKey::Pages),
+];
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Units of time in a rate.
+const WINDOWS: [(&str, Duration); 4] = [
+    ("s", SECOND),
+    ("m", Duration::from_secs(60)),
+    ("h", Duration::from_secs(3600)),
+    ("d", Duration::from_secs(86_400)),
+];
+
+pub(super) static QUOTA: SectionKeys = SectionKeys {
+    name: "[[limit]]",
+    own: &[
+        Key {
+            name: "name",
+            value: Value::Apart { takes: "text" },
+            absent: Absent::Words("must be given"),
+            change: Change::Reload,
+            text: "Its name in metrics, in the fields of refusals, and for `limit.take` of [pages](pages.md#limits-of-clients). What was used stays known over a reload as long as the name stays.",
+        },
+        Key {
+            name: "by",
+            value: Value::Apart {
+                takes: "`\"address\"`, `\"user\"`, `\"path\"`, `\"pages\"`, `\"field:NAME\"` or `\"cookie:NAME\"`",
+            },
+            absent: Absent::Words("`\"address\"`"),
+            change: Change::Reload,
+            text: "What tells clients apart. Of an IPv6 address its first 64 bits count. Clients without the field or cookie are told apart by address; a client can invent as many values as it wants, so use them only for values that something else checks. `\"pages\"`: only `limit.take` uses it.",
+        },
+        Key {
+            name: "requests",
+            value: Value::Apart {
+                takes: "rate such as `\"10/s\"`, `\"100/m\"`, `\"1000/h\"` or `\"5/d\"`",
+            },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Limits requests.",
+        },
+        Key {
+            name: "bytes",
+            value: Value::Apart { takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Limits bytes of bodies, in both directions together. They are counted when an answer is complete; who has used more than the burst is refused until that much time has passed.",
+        },
+        Key {
+            name: "open",
+            value: Value::Apart { takes: "whole number, 1 to 1000000" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Limits requests that are not answered yet.",
+        },
+        Key {
+            name: "burst",
+            value: Value::Apart { takes: "whole number; a size with `bytes`" },
+            absent: Absent::Words("what the rate gives in a second, at least 1"),
+            change: Change::Reload,
+            text: "How many are allowed at once.",
+        },
+        Key {
+            name: "delay",
+            value: Value::Apart { takes: "duration, up to 10 seconds" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "A request that is too early waits for so long at most instead of being refused. Only with `requests`.",
+        },
+        Key {
+            name: "paths",
+            value: Value::Apart { takes: "list of patterns" },
+            absent: Absent::Words("all"),
+            change: Change::Reload,
+            text: "The paths whose requests count, as in `glob` of a [route](#route).",
+        },
+        Key {
+            name: "methods",
+            value: Value::Apart { takes: "list of methods" },
+            absent: Absent::Words("all"),
+            change: Change::Reload,
+            text: "The methods whose requests count.",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
+
+/// Reads every `[[limit]]`.
+pub(super) fn read_all(top: &Section<'_>, problems: &mut Problems) -> Vec<Quota> {
+    let sections = top.sections("limit", &QUOTA, problems);
+    if let Some(section) = sections.get(limits::QUOTAS_MAX) {
+        let most = limits::QUOTAS_MAX;
+        problems.at(section.offset, format!("there are more than {most} [[limit]]"));
+    }
+    let mut quotas: Vec<Quota> = Vec::new();
+    for section in &sections {
+        let Some(quota) = read(section, problems) else { continue };
+        if quotas.iter().any(|known| known.name == quota.name) {
+            problems
+                .at(section.offset, format!("another [[limit]] has the name \"{}\"", quota.name));
+        }
+        quotas.push(quota);
+    }
+    quotas
+}
+
+fn read(section: &Section<'_>, problems: &mut Problems) -> Option<Quota> {
+    let before = problems.len();
+    if !section.has("name") {
+        problems.at(section.offset, "[[limit]] has no `name`");
+    }
+    let name = section.read("name", problems, name);
+    let by = section.read("by", problems, key).unwrap_or(QuotaKey::Address);
+    let measure = measure(section, problems);
+    let within = |item: &Item<'_>| duration_within(item, Duration::ZERO..=limits::QUOTA_DELAY_MAX);
+    let delay = section.read("delay", problems, within).unwrap_or_default();
+    if let (Some(item), false) = (section.item("delay"), section.has("requests")) {
+        problems.at(item.key_offset, "`delay` is for `requests` only");
+    }
+    let words = Method::ALL.map(|method| (method.as_str(), method));
+    let methods =
+        section.list("methods", problems, |item| choice(item, &words)).unwrap_or_default();
+    let paths = section.list("paths", problems, glob).unwrap_or_default();
+    let (name, measure) = (name?, measure?);
+    (problems.len() == before).then_some(Quota { name, by, measure, delay, paths, methods })
+}
+
+/// A name that can be within quotes of a header field.
+fn name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.bytes().all(is_plain) && name.len() <= limits::QUOTA_NAME_SIZE {
+        return Ok(name);
+    }
+    let most = limits::QUOTA_NAME_SIZE;
+    Err(cannot_be(item, &name, &format!("use letters, digits, `-`, `_` and `.`, at most {most}")))
+}
+
+fn key(item: &Item<'_>) -> Result<QuotaKey, String> {
+    let text = borrowed_text(item, "a text in quotes such as \"address\"")?;
+    let named = |kind: &str| {
+        let name = text.strip_prefix(kind)?.strip_prefix(':')?;
+        let is_token =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        (!name.is_empty() && name.bytes().all(is_token)).then(|| name.to_owned())
+    };
+    if let Some(name) = named("field") {
+        return Ok(QuotaKey::Field(name.to_ascii_lowercase()));
+    }
+    if let Some(name) = named("cookie") {
+        return Ok(QuotaKey::Cookie(name));
+    }
+    let known = BY.into_iter().find(|(word, _)| *word == text).map(|(_, key)| key);
+    known.ok_or_else(|| {
+        let why =
+            "write \"address\", \"user\", \"path\", \"pages\", \"field:NAME\" or \"cookie:NAME\"";
+        cannot_be(item, text, why)
+    })
+}
+
+fn measure(section: &Section<'_>, problems: &mut Problems) -> Option<Measure> {
+    let burst_of_requests = |item: &Item<'_>| whole(item, 1..=limits::QUOTA_UNITS_MAX);
+    let mut read = [None; 3];
+    if section.has("requests") {
+        let rate =
+            section.read("requests", problems, |item| rate(item, |digits| digits.parse().ok()));
+        read[0] = with_burst(section, rate, problems, burst_of_requests).map(Measure::Requests);
+    }
+    if section.has("bytes") {
+        let rate =
+            section.read("bytes", problems, |item| rate(item, |text| super::parse_size(text).ok()));
+        read[1] = with_burst(section, rate, problems, size).map(Measure::Bytes);
+    }
+    if section.has("open") {
+        let open = section.read("open", problems, |item| whole(item, 1..=limits::QUOTA_OPEN_MAX));
+        read[2] = open.map(Measure::Open);
+        if let Some(item) = section.item("burst") {
+            problems.at(item.key_offset, "`burst` beside `open` has no effect");
+        }
+    }
+    let keys = ["requests", "bytes", "open"].iter().filter(|key| section.has(key)).count();
+    if keys != 1 {
+        let why = "[[limit]] needs one of `requests`, `bytes` and `open`";
+        problems.at(section.offset, why);
+    }
+    read.into_iter().flatten().next()
+}
+
+fn with_burst(
+    section: &Section<'_>,
+    rate: Option<Rate>,
+    problems: &mut Problems,
+    burst: impl FnOnce(&Item<'_>) -> Result<u64, String>,
+) -> Option<Rate> {
+    let burst = section.read("burst", problems, burst);
+    rate.map(|rate| Rate { burst: burst.unwrap_or(rate.burst).max(1), ..rate })
+}
+
+/// `"10/s"`: units, and the time in which they are given back.
+fn rate(item: &Item<'_>, units: impl FnOnce(&str) -> Option<u64>) -> Result<Rate, String> {
+    let text = borrowed_text(item, "a rate in quotes such as \"10/s\"")?;
+    let read = text.rsplit_once('/').and_then(|(number, unit)| {
+        let (_, window) = WINDOWS.into_iter().find(|(word, _)| *word == unit.trim())?;
+        let units =
+            units(number.trim()).filter(|units| (1..=limits::QUOTA_UNITS_MAX).contains(units))?;
+        Some((units, window))
+    });
+    let (units, window) = read.ok_or_else(|| {
+        cannot_be(item, text, "a rate is a number above zero, a slash and `s`, `m`, `h` or `d`")
+    })?;
+    Ok(Rate { units, window, burst: (units / window.as_secs()).max(1) })
+}
+
+fn glob(item: &Item<'_>) -> Result<Glob, String> {
+    let text = borrowed_text(item, "a pattern in quotes such as \"/login\"")?;
+    Glob::parse(text).map_err(|error| cannot_be(item, text, &error.to_string()))
+}

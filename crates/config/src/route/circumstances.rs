@@ -1,0 +1,43 @@
+//! What a request is beyond its host, method, path and query.
+//!
+//! Owns the shape. `crate::when` compares it, and `$scheme` of redirects is from here.
+
+use std::net::IpAddr;
+
+use wire::http::head::Fields;
+
+use crate::Address;
+
+/// What conditions and redirects look at beyond host, method, path and query.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances<'a> {
+    /// How the client came.
+    pub scheme: Scheme,
+    /// The fields of the request.
+    pub fields: Option<&'a Fields<'a, 'a>>,
+    /// The client's address; `None` for a Unix socket.
+    pub address: Option<IpAddr>,
+    /// The address of the listener through which it came.
+    pub listener: Option<&'a Address>,
+}
+
+/// Whether the connection of a client is encrypted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// It is plain.
+    #[default]
+    Http,
+    /// It is encrypted.
+    Https,
+}
+
+impl Scheme {
+    /// The scheme of a URL.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}

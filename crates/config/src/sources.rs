@@ -1,0 +1,243 @@
+//! The files of a configuration: the main one and those that it includes, as one table.
+//!
+//! Owns which files are read, in which order, and how they become one: sections that may be there several times follow each
+//! other, the main file's first; anything else is in one file only. Never decides what a key means.
+
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::expand::expand;
+use super::wildcard;
+use super::wording::shown;
+use super::{Outside, Problems};
+use crate::limits::{CONFIG_SIZE_MAX, INCLUDED_SIZE_MAX, INCLUDES_MAX};
+
+/// The key of the main file that names others.
+const INCLUDE: &str = "include";
+
+/// The key whose text has variables of another kind.
+const FORMAT: &str = "format";
+
+/// A file whose text has become part of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartFile {
+    /// What it is, for messages.
+    pub what: &'static str,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// A text with its name for messages.
+struct Source {
+    text: String,
+    /// Where its bytes begin in the positions of problems.
+    base: usize,
+}
+
+/// The files that a configuration is read from.
+pub(super) struct Sources<'o> {
+    directory: &'o Path,
+    outside: &'o dyn Outside,
+    /// The included files.
+    included: Vec<Source>,
+    /// What has become part of the configuration, besides the main file.
+    pub(super) parts: Vec<PartFile>,
+}
+
+impl<'o> Sources<'o> {
+    pub(super) fn new(directory: &'o Path, outside: &'o dyn Outside) -> Self {
+        Self { directory, outside, included: Vec::new(), parts: Vec::new() }
+    }
+
+    /// Reads the files that the main file includes.
+    pub(super) fn read_included(&mut self, main: &DeTable<'_>, problems: &mut Problems) {
+        let Some(value) = main.get(INCLUDE) else { return };
+        let patterns: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+            DeValue::Array(list) => list.iter().collect(),
+            _ => vec![value],
+        };
+        for pattern in patterns {
+            let at = pattern.span().start;
+            let DeValue::String(text) = pattern.get_ref() else {
+                problems.at(at, "`include` must be a text, or an array of them");
+                continue;
+            };
+            match self.matching(text) {
+                Ok(paths) => paths.into_iter().for_each(|path| self.include(path, at, problems)),
+                Err(why) => {
+                    problems.at(at, format!("`include` cannot be \"{}\": {why}", shown(text)));
+                }
+            }
+        }
+    }
+
+    /// The files of a pattern, by name.
+    fn matching(&self, pattern: &str) -> Result<Vec<PathBuf>, String> {
+        let (directory, name) = pattern.rsplit_once('/').unwrap_or((".", pattern));
+        if name.is_empty() || pattern.contains('\0') {
+            return Err("write the path of a file".to_owned());
+        }
+        if directory.contains('*') {
+            return Err("`*` has a meaning in the name of the file only".to_owned());
+        }
+        let root = if pattern.starts_with('/') && directory.is_empty() { "/" } else { directory };
+        let directory = match root {
+            "." => self.directory.to_path_buf(),
+            root => self.directory.join(root),
+        };
+        if !name.contains('*') {
+            return Ok(vec![directory.join(name)]);
+        }
+        let mut paths = self.outside.names(&directory)?;
+        paths.retain(|path| {
+            let found = path.file_name().and_then(|name| name.to_str());
+            found.is_some_and(|found| {
+                !found.starts_with('.') && wildcard::fits(name, found.as_bytes())
+            })
+        });
+        paths.sort();
+        Ok(paths)
+    }
+
+    fn include(&mut self, path: PathBuf, at: usize, problems: &mut Problems) {
+        let name = path.display();
+        if self.parts.iter().any(|part| part.path == path) {
+            return problems.at(at, format!("`{name}` is included twice"));
+        }
+        if self.included.len() == INCLUDES_MAX {
+            if self.parts.len() == INCLUDES_MAX {
+                problems.at(at, format!("more than {INCLUDES_MAX} files are included"));
+            }
+            return;
+        }
+        let text = match self.outside.text(&path) {
+            Ok(text) => text,
+            Err(why) => return problems.at(at, format!("cannot include `{name}`: {why}")),
+        };
+        let size: usize = self.included.iter().map(|source| source.text.len()).sum();
+        if text.len() > CONFIG_SIZE_MAX || size + text.len() > INCLUDED_SIZE_MAX {
+            let why = format!(
+                "it is longer than {CONFIG_SIZE_MAX} bytes, or all are longer than {INCLUDED_SIZE_MAX}"
+            );
+            return problems.at(at, format!("cannot include `{name}`: {why}"));
+        }
+        let inner = path.strip_prefix(self.directory).unwrap_or(&path).to_path_buf();
+        let base = problems.add_file(&inner, &text);
+        self.included.push(Source { text, base });
+        self.parts.push(PartFile { what: "included file", path });
+    }
+
+    /// The texts of the included files, each with where its positions begin.
+    pub(super) fn included(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.included.iter().map(|source| (source.text.as_str(), source.base))
+    }
+}
+
+/// Files that were read to put their texts in.
+pub(super) struct Secrets(pub(super) Vec<PathBuf>);
+
+/// Moves the positions of a file's table to where the file begins, and puts in the variables of its texts.
+pub(super) fn settle<'t>(
+    table: DeTable<'t>,
+    (base, directory): (usize, &Path),
+    outside: &dyn Outside,
+    secrets: &mut Secrets,
+    problems: &mut Problems,
+) -> DeTable<'t> {
+    let mut settled = DeTable::new();
+    for (key, value) in table {
+        let span = key.span();
+        let key = Spanned::new(span.start + base..span.end + base, key.into_inner());
+        // The format of a log line has variables of its own.
+        let value = match value.get_ref() {
+            DeValue::String(_) if *key.get_ref() == FORMAT => {
+                let span = value.span();
+                Spanned::new(span.start + base..span.end + base, value.into_inner())
+            }
+            _ => settle_value(value, (base, directory), outside, secrets, problems),
+        };
+        settled.insert(key, value);
+    }
+    settled
+}
+
+fn settle_value<'t>(
+    value: Spanned<DeValue<'t>>,
+    (base, directory): (usize, &Path),
+    outside: &dyn Outside,
+    secrets: &mut Secrets,
+    problems: &mut Problems,
+) -> Spanned<DeValue<'t>> {
+    let span = value.span();
+    let span = span.start + base..span.end + base;
+    let value = match value.into_inner() {
+        DeValue::Table(table) => {
+            DeValue::Table(settle(table, (base, directory), outside, secrets, problems))
+        }
+        DeValue::Array(list) => {
+            let mut settled = toml::de::DeArray::new();
+            for value in list {
+                settled.push(settle_value(value, (base, directory), outside, secrets, problems));
+            }
+            DeValue::Array(settled)
+        }
+        DeValue::String(text) => match expand(&text, directory, outside) {
+            Ok(None) => DeValue::String(text),
+            Ok(Some(expanded)) => {
+                if !expanded.secrets.is_empty() {
+                    problems.keep_secret(span.start);
+                    secrets.0.extend(expanded.secrets);
+                }
+                DeValue::String(expanded.text.into())
+            }
+            Err(why) => {
+                problems.at(span.start, why);
+                DeValue::String(text)
+            }
+        },
+        other => other,
+    };
+    Spanned::new(span, value)
+}
+
+/// Adds the table of an included file.
+pub(super) fn add<'t>(into: &mut DeTable<'t>, mut from: DeTable<'t>, problems: &mut Problems) {
+    if let Some((key, _)) = from.remove_entry(INCLUDE) {
+        let why = "`include` is for the main file; files that are included include none";
+        problems.at(key.span().start, why);
+    }
+    merge(into, from, problems);
+}
+
+/// Sections that may be there several times follow each other; of other keys each is in one file.
+fn merge<'t>(into: &mut DeTable<'t>, from: DeTable<'t>, problems: &mut Problems) {
+    for (key, value) in from {
+        let name: &str = key.get_ref();
+        let Some((first, _)) = into.get_key_value(name) else {
+            into.insert(key, value);
+            continue;
+        };
+        let at = first.span().start;
+        let message = format!("the key `{}` is in {} already", shown(name), problems.line(at));
+        let span = key.span();
+        let Some(known) = into.get_mut(name) else { continue };
+        match (known.get_mut(), value.into_inner()) {
+            (DeValue::Table(known), DeValue::Table(more)) => merge(known, more, problems),
+            (DeValue::Array(known), DeValue::Array(more))
+                if is_sections(known) && is_sections(&more) =>
+            {
+                for section in more {
+                    known.push(section);
+                }
+            }
+            _ => problems.at(span.start, message),
+        }
+    }
+}
+
+/// Whether an array is written as sections, `[[...]]`.
+fn is_sections(list: &toml::de::DeArray<'_>) -> bool {
+    list.iter().all(|value| matches!(value.get_ref(), DeValue::Table(_)))
+}

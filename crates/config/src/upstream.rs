@@ -1,0 +1,199 @@
+//! What a configuration says of other servers that answer requests: `[[upstream]]`, and `proxy` of a route.
+//!
+//! Owns the shape. `upstream_keys` and `proxy_route` read it. Never looks up a name.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Header, Place};
+
+/// One `[[upstream]]`: servers of which any may answer a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upstream {
+    /// Its place in the file.
+    pub place: Place,
+    /// Its name, for routes.
+    pub name: String,
+    /// The servers; at least one.
+    pub servers: Vec<UpstreamServer>,
+    /// How a server is chosen.
+    pub balance: Balance,
+    /// The cookie that keeps a client at one server.
+    pub sticky: Option<String>,
+    /// How connections are encrypted; `None`: they are plain.
+    pub tls: Option<UpstreamTls>,
+    /// How long its exchanges may take.
+    pub timeouts: UpstreamTimeouts,
+    /// The most requests at a time of one scheduler to one server.
+    pub connections: u64,
+    /// How many requests of a scheduler may wait for a server.
+    pub queue: u64,
+    /// How long a request may wait for a server.
+    pub queue_timeout: Duration,
+    /// How many times a request may be sent again.
+    pub retries: u64,
+    /// When a server counts as failed.
+    pub health: PassiveHealth,
+    /// How servers are asked whether they are well; `None`: they are not.
+    pub check: Option<ActiveCheck>,
+}
+
+/// How servers are asked whether they are well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveCheck {
+    /// The path that is requested.
+    pub path: String,
+    /// How often.
+    pub interval: Duration,
+    /// How long the answer may take.
+    pub timeout: Duration,
+    /// The status that it must have; `None`: 200 to 399.
+    pub status: Option<u16>,
+    /// The text that must be in it.
+    pub body: Option<String>,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UpstreamServer {
+    /// Where it is.
+    pub address: ServerAddress,
+    /// Its part of the requests, compared with that of the others.
+    pub weight: u16,
+}
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ServerAddress {
+    /// An address and a port.
+    Tcp(IpAddr, u16),
+    /// A name, in lower case, which is looked up while the server runs; and a port.
+    Name(String, u16),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(IpAddr::V6(address), port) => write!(out, "[{address}]:{port}"),
+            Self::Tcp(address, port) => write!(out, "{address}:{port}"),
+            Self::Name(name, port) => write!(out, "{name}:{port}"),
+            Self::Unix(path) => write!(out, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// How a server is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Balance {
+    /// Two at random, and of these the one with fewer open requests.
+    TwoChoices,
+    /// In turn.
+    RoundRobin,
+    /// The one with the fewest open requests.
+    Least,
+    /// The same server for the same value.
+    Hash(HashBy),
+}
+
+/// The value that a server is chosen by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HashBy {
+    /// The path of the request.
+    Path,
+    /// The address of the client.
+    Address,
+    /// A header field of the request, in lower case.
+    Field(String),
+    /// A cookie of the request.
+    Cookie(String),
+}
+
+/// How connections to servers are encrypted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpstreamTls {
+    /// The file with the authorities that are trusted; `None`: those of the system.
+    pub authorities: Option<PathBuf>,
+    /// The certificate that is shown, and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The name that a server's certificate must have; `None`: that of its address.
+    pub server_name: Option<String>,
+}
+
+impl UpstreamTls {
+    /// The files that it names.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let own = self.certificate.iter().flat_map(|(certificate, key)| [certificate, key]);
+        self.authorities.iter().chain(own).map(PathBuf::as_path)
+    }
+}
+
+/// How long the parts of an exchange may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpstreamTimeouts {
+    /// The lookup of a name and the handshakes of a connection.
+    pub connect: Duration,
+    /// From the end of the request to the first byte of the answer.
+    pub first_byte: Duration,
+    /// Between two bytes.
+    pub idle: Duration,
+    /// All of it; `None`: no limit.
+    pub whole: Option<Duration>,
+}
+
+/// When a server counts as failed by what its requests meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassiveHealth {
+    /// Failures one after the other.
+    pub failures: u64,
+    /// How long it then gets no requests; doubled each time that it fails again at once.
+    pub pause: Duration,
+    /// A first byte that takes longer than this counts as a failure; `None`: it does not.
+    pub slow_after: Option<Duration>,
+}
+
+/// `proxy` of a route: the requests go to a server of an upstream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProxyRoute {
+    /// The place of the key in the file.
+    pub place: Place,
+    /// The name of the upstream.
+    pub upstream: String,
+    /// What a server sees of the path.
+    pub path: ProxiedPath,
+    /// What changes in the header of a request.
+    pub request_headers: HeaderEdits,
+    /// What changes in the header of an answer.
+    pub response_headers: HeaderEdits,
+}
+
+/// What a server sees of the path of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProxiedPath {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What follows the prefix of the route.
+    Rest,
+}
+
+/// Changes of the fields of a header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeaderEdits {
+    /// Fields that are set, in place of all fields of the same name.
+    pub set: Vec<Header>,
+    /// Names of fields that are removed, in lower case.
+    pub remove: Vec<String>,
+}
+
+impl HeaderEdits {
+    /// Whether all fields of this name are removed, perhaps because it is set.
+    #[must_use]
+    pub fn drop_field(&self, name: &str) -> bool {
+        self.remove.iter().any(|removed| removed.eq_ignore_ascii_case(name))
+            || self.set.iter().any(|header| header.name.eq_ignore_ascii_case(name))
+    }
+}

@@ -1,0 +1,378 @@
+//! `[[upstream]]`: other servers that answer requests.
+//!
+//! Owns the keys of that section and how they combine. Never looks up a name and opens no file.
+
+use std::path::Path;
+
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, word};
+use super::wording::{nearest, shown};
+use super::{
+    Balance, HashBy, PassiveHealth, Problems, Upstream, UpstreamServer, UpstreamTimeouts,
+    UpstreamTls, choice, field, upstream_check, upstream_server,
+};
+use crate::limits;
+
+/// Reads all `[[upstream]]`, in their order.
+pub(super) fn read(top: &Section<'_>, base: &Path, problems: &mut Problems) -> Vec<Upstream> {
+    let sections = top.sections("upstream", &UPSTREAM, problems);
+    if let Some(section) = sections.get(limits::UPSTREAMS_MAX) {
+        let most = limits::UPSTREAMS_MAX;
+        problems.at(section.offset, format!("there are more than {most} [[upstream]]"));
+    }
+    let mut upstreams: Vec<Upstream> = Vec::new();
+    for section in &sections {
+        let Some(upstream) = read_one(section, base, problems) else { continue };
+        if upstreams.iter().any(|known| known.name == upstream.name) {
+            let name = shown(&upstream.name);
+            problems.at(section.offset, format!("there is another [[upstream]] named \"{name}\""));
+        }
+        upstreams.push(upstream);
+    }
+    upstreams
+}
+
+fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<Upstream> {
+    let name = section.read("name", problems, name);
+    for (key, mend) in [("name", "\"api\""), ("servers", "[\"127.0.0.1:9000\"]")] {
+        if !section.has(key) {
+            problems.at(section.offset, format!("[[upstream]] has no `{key}`; write {mend}"));
+        }
+    }
+    let servers = servers(section, problems);
+    let mut upstream = Upstream {
+        place: problems.place(section.offset),
+        name: String::new(),
+        servers: Vec::new(),
+        balance: balance(section, problems),
+        sticky: section.read("sticky", problems, token),
+        tls: tls(section, base, problems),
+        timeouts: UpstreamTimeouts {
+            connect: limits::UPSTREAM_CONNECT_TIMEOUT,
+            first_byte: limits::UPSTREAM_FIRST_BYTE_TIMEOUT,
+            idle: limits::UPSTREAM_IDLE_TIMEOUT,
+            whole: section.read("timeout", problems, deadline),
+        },
+        connections: limits::UPSTREAM_CONNECTIONS,
+        queue: limits::UPSTREAM_QUEUE,
+        queue_timeout: limits::UPSTREAM_QUEUE_TIMEOUT,
+        retries: limits::UPSTREAM_RETRIES,
+        health: PassiveHealth {
+            failures: limits::UPSTREAM_FAILURES,
+            pause: limits::UPSTREAM_PAUSE,
+            slow_after: section.read("slow_after", problems, deadline),
+        },
+        check: upstream_check::read(section, problems),
+    };
+    read_times(section, &mut upstream, problems);
+    read_numbers(section, &mut upstream, problems);
+    Some(Upstream { name: name?, servers: servers?, ..upstream })
+}
+
+fn read_times(section: &Section<'_>, upstream: &mut Upstream, problems: &mut Problems) {
+    let times = &mut upstream.timeouts;
+    for (key, place) in [
+        ("connect_timeout", &mut times.connect),
+        ("first_byte_timeout", &mut times.first_byte),
+        ("idle_timeout", &mut times.idle),
+        ("queue_timeout", &mut upstream.queue_timeout),
+        ("failure_pause", &mut upstream.health.pause),
+    ] {
+        section.read_into(key, place, problems, deadline);
+    }
+}
+
+fn read_numbers(section: &Section<'_>, upstream: &mut Upstream, problems: &mut Problems) {
+    for (key, place, range) in [
+        ("connections", &mut upstream.connections, 1..=limits::UPSTREAM_CONNECTIONS_MAX),
+        ("queue", &mut upstream.queue, 0..=limits::UPSTREAM_QUEUE_MAX),
+        ("retries", &mut upstream.retries, 0..=limits::UPSTREAM_RETRIES_MAX),
+        ("failures", &mut upstream.health.failures, 1..=1_000_000),
+    ] {
+        section.read_into(key, place, problems, |item| whole(item, range));
+    }
+}
+
+fn servers(section: &Section<'_>, problems: &mut Problems) -> Option<Vec<UpstreamServer>> {
+    let before = problems.len();
+    let servers = section.list("servers", problems, upstream_server::read)?;
+    let offset = section.item("servers").map_or(section.offset, |item| item.offset);
+    if section.is_empty_list("servers") {
+        problems.at(offset, "`servers` is empty; write [\"127.0.0.1:9000\"]");
+    }
+    if servers.len() > limits::UPSTREAM_SERVERS_MAX {
+        let most = limits::UPSTREAM_SERVERS_MAX;
+        problems.at(offset, format!("`servers` has more than {most} servers"));
+    }
+    let twice = servers.iter().enumerate().find(|(index, server)| {
+        servers.iter().take(*index).any(|other| other.address == server.address)
+    });
+    if let Some((_, server)) = twice {
+        let told = format!("`servers` has \"{}\" twice; write a `weight`", server.address);
+        problems.at(offset, told);
+    }
+    (problems.len() == before).then_some(servers)
+}
+
+/// The name of an upstream: it appears in routes, in logs and as a label of metrics.
+fn name(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.len() <= limits::UPSTREAM_NAME_SIZE && name.bytes().all(is_plain) {
+        return Ok(name);
+    }
+    let most = limits::UPSTREAM_NAME_SIZE;
+    let why = format!("use at most {most} letters, digits, hyphens, underscores and dots");
+    Err(cannot_be(item, &name, &why))
+}
+
+fn token(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?;
+    field::check_token(&name)?;
+    Ok(name)
+}
+
+/// Makes the choice, with the value for `hash`.
+type Chosen = fn(HashBy) -> Balance;
+
+const BALANCES: [(&str, Chosen); 4] = [
+    ("two-choices", |_| Balance::TwoChoices),
+    ("round-robin", |_| Balance::RoundRobin),
+    ("least", |_| Balance::Least),
+    ("hash", Balance::Hash),
+];
+
+fn balance(section: &Section<'_>, problems: &mut Problems) -> Balance {
+    let by = section.read("hash", problems, hash_by);
+    let wanted = section.read("balance", problems, |item| choice::choice(item, &BALANCES));
+    let Some(wanted) = wanted else {
+        if let (Some(item), false) = (section.item("hash"), section.has("balance")) {
+            problems.at(item.key_offset, "`hash` needs balance = \"hash\"");
+        }
+        return Balance::TwoChoices;
+    };
+    let balance = wanted(by.clone().unwrap_or(HashBy::Path));
+    let is_hash = matches!(balance, Balance::Hash(_));
+    match (section.item("hash"), section.item("balance")) {
+        (Some(item), _) if !is_hash => {
+            problems.at(item.key_offset, "`hash` needs balance = \"hash\"");
+        }
+        (None, Some(item)) if is_hash => problems.at(
+            item.key_offset,
+            "balance = \"hash\" needs `hash`: \"path\", \"address\", \"field:NAME\" or \"cookie:NAME\"",
+        ),
+        _ => {}
+    }
+    balance
+}
+
+fn hash_by(item: &Item<'_>) -> Result<HashBy, String> {
+    let wanted = "\"path\", \"address\", \"field:NAME\" or \"cookie:NAME\"";
+    let text = borrowed_text(item, wanted)?;
+    let (kind, name) = text.split_once(':').map_or((text, None), |(kind, name)| (kind, Some(name)));
+    let named = |name: Option<&str>| {
+        let name = name.filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| cannot_be(item, text, "the name is missing"))?;
+        field::check_token(name).map(|()| name.to_owned())
+    };
+    match (kind, name) {
+        ("path", None) => Ok(HashBy::Path),
+        ("address", None) => Ok(HashBy::Address),
+        ("field", name) => named(name).map(|name| HashBy::Field(name.to_ascii_lowercase())),
+        ("cookie", name) => named(name).map(HashBy::Cookie),
+        _ => {
+            let hint = match nearest(kind, &["path", "address", "field", "cookie"]) {
+                Some(meant) if name.is_none() => format!("did you mean \"{meant}\"?"),
+                _ => format!("write {wanted}"),
+            };
+            Err(cannot_be(item, text, &hint))
+        }
+    }
+}
+
+fn tls(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Option<UpstreamTls> {
+    let is_encrypted = section.read("tls", problems, boolean).unwrap_or_default();
+    let mut file = |key| section.read(key, problems, |item| path(item, base));
+    let authorities = file("ca");
+    let (certificate, key) = (file("certificate"), file("key"));
+    let server_name = section.read("server_name", problems, word);
+    for key in ["ca", "certificate", "key", "server_name"] {
+        if let (Some(item), false) = (section.item(key), is_encrypted) {
+            problems.at(item.key_offset, format!("`{key}` needs tls = true"));
+        }
+    }
+    for (key, other) in [("certificate", "key"), ("key", "certificate")] {
+        if let (Some(item), false) = (section.item(key), section.has(other)) {
+            problems
+                .at(item.key_offset, format!("`{key}` needs `{other}`: the path of a PEM file"));
+        }
+    }
+    let certificate = certificate.zip(key);
+    is_encrypted.then_some(UpstreamTls { authorities, certificate, server_name })
+}
+
+const fn key(
+    name: &'static str,
+    takes: &'static str,
+    absent: &'static str,
+    text: &'static str,
+) -> Key {
+    Key {
+        name,
+        value: Value::Apart { takes },
+        absent: Absent::Words(absent),
+        change: Change::Reload,
+        text,
+    }
+}
+
+pub(super) static UPSTREAM: SectionKeys = SectionKeys {
+    name: "[[upstream]]",
+    own: &[
+        key(
+            "name",
+            "name",
+            "must be given",
+            "The name for `proxy` of routes, for logs and for metrics.",
+        ),
+        key(
+            "servers",
+            "list",
+            "must be given",
+            "The servers: `\"127.0.0.1:9000\"`, `\"app.internal:9000\"` (looked up again every 30 s), `\"unix:/run/app.sock\"`, or `{ address = \"127.0.0.1:9000\", weight = 2 }` for one that gets twice the requests. At most 64.",
+        ),
+        key(
+            "balance",
+            "`\"two-choices\"`, `\"round-robin\"`, `\"least\"` or `\"hash\"`",
+            "`\"two-choices\"`",
+            "How a server is chosen: of two at random the one with fewer open requests; in turn; the one with the fewest; or the same one for the same value of `hash`.",
+        ),
+        key(
+            "hash",
+            "`\"path\"`, `\"address\"`, `\"field:NAME\"` or `\"cookie:NAME\"`",
+            "none",
+            "The value for `balance = \"hash\"`. If a server is added or removed, only its own part of the values changes servers. A request without the field or cookie goes to any server.",
+        ),
+        key(
+            "sticky",
+            "name of a cookie",
+            "none",
+            "Keeps a client at one server with a cookie of this name, as long as that server answers.",
+        ),
+        key("tls", "true or false", "`false`", "Connects to the servers over TLS."),
+        key(
+            "ca",
+            "path",
+            "the authorities of the system",
+            "A PEM file with the authorities that may have issued the certificates of the servers.",
+        ),
+        key(
+            "certificate",
+            "path",
+            "none",
+            "A PEM file with the certificate that is shown to the servers. With `key`.",
+        ),
+        key("key", "path", "none", "A PEM file with the private key of `certificate`."),
+        key(
+            "server_name",
+            "name",
+            "that of the address",
+            "The name that the certificates of the servers must have, also sent as the name of the server (SNI). Needed for addresses and Unix sockets.",
+        ),
+        key(
+            "connect_timeout",
+            "duration above zero",
+            "`\"5s\"`",
+            "How long a connection may take: looking up the name and the handshakes.",
+        ),
+        key(
+            "first_byte_timeout",
+            "duration above zero",
+            "`\"60s\"`",
+            "How long the first byte of an answer may take once the request was sent; 504 above.",
+        ),
+        key(
+            "idle_timeout",
+            "duration above zero",
+            "`\"60s\"`",
+            "How long a server may pause within an answer, or while it reads a request. An event stream without events is a pause; a WebSocket is not.",
+        ),
+        key(
+            "timeout",
+            "duration above zero",
+            "none",
+            "How long a request may take as a whole, with its answer.",
+        ),
+        key(
+            "connections",
+            "whole number, 1 to 65535",
+            "`1024`",
+            "The most open requests of a scheduler at one server. More wait.",
+        ),
+        key(
+            "queue",
+            "whole number, 0 to 1000000",
+            "`1024`",
+            "How many requests of a scheduler may wait for a server; 503 above.",
+        ),
+        key(
+            "queue_timeout",
+            "duration above zero",
+            "`\"10s\"`",
+            "How long a request may wait for a server; 503 above.",
+        ),
+        key(
+            "retries",
+            "whole number, 0 to 10",
+            "`1`",
+            "How many times a request may go to another server after a failure. Only a request of which nothing was sent, or that does no harm twice: without a body, or with one of at most 64 KiB, and one of GET, HEAD, PUT, DELETE, OPTIONS. All repetitions together are at most a fifth of the requests.",
+        ),
+        key(
+            "failures",
+            "whole number, 1 to 1000000",
+            "`3`",
+            "Failures in a row after which a server gets no requests for `failure_pause`. The last server always gets them.",
+        ),
+        key(
+            "failure_pause",
+            "duration above zero",
+            "`\"10s\"`",
+            "How long a failed server gets no requests. Then it gets one; if that fails too, the pause is twice as long, up to 32 times.",
+        ),
+        key(
+            "slow_after",
+            "duration above zero",
+            "none",
+            "A first byte that takes longer counts as a failure of the server; the client still gets the answer.",
+        ),
+        key(
+            "check",
+            "path",
+            "none",
+            "Each scheduler requests this path of each server regularly. A server that does not answer well `failures` times in a row gets no requests until it does.",
+        ),
+        key(
+            "check_interval",
+            "duration, 100ms to 1h",
+            "`\"5s\"`",
+            "How often. Each time is up to a tenth earlier or later, so that the requests of schedulers spread.",
+        ),
+        key(
+            "check_timeout",
+            "duration above zero",
+            "`\"2s\"`",
+            "How long the whole answer may take.",
+        ),
+        key(
+            "check_status",
+            "whole number, 200 to 599",
+            "200 to 399",
+            "The status that the answer must have.",
+        ),
+        key("check_body", "text", "none", "A text that must be in the first 64 KiB of the answer."),
+    ],
+    shared: &[],
+    shared_in: "",
+};

@@ -1,0 +1,146 @@
+//! The paths that `try` makes of a request, `alias`, and the variables of redirects.
+
+use std::path::Path;
+
+use config::RouteAction;
+use config::route::{Refusal, RouteRequest, Scheme};
+
+use super::{errors, table};
+
+fn tries(list: &str, path: &str) -> Vec<Option<String>> {
+    let table = table(&format!("[[route]]\nprefix = \"/\"\nfiles = {{ try = {list} }}\n"));
+    let found = table.find(&RouteRequest::new(None, "GET", path, None));
+    let Ok(RouteAction::Files { tries, .. }) = found.action else { panic!("{:?}", found.action) };
+    tries.iter().map(|target| target.path_from(path)).collect()
+}
+
+#[test]
+fn the_paths_of_try_are_made_of_the_path() {
+    let list = "[\"$path\", \"$path.html\", \"$path/\", \"/index.html\"]";
+    let of = |paths: [&str; 4]| paths.map(|path| Some(path.to_owned())).to_vec();
+    assert_eq!(tries(list, "/a/b"), of(["/a/b", "/a/b.html", "/a/b/", "/index.html"]));
+    assert_eq!(tries(list, "/a/"), of(["/a/", "/a/.html", "/a/", "/index.html"]));
+    assert_eq!(tries(list, "/"), of(["/", "/.html", "/", "/index.html"]));
+    // What a request has can make no name for the directory above.
+    assert_eq!(tries("[\"/x/.$path\", \"/x$path\"]", "/./a"), [None, None]);
+    assert_eq!(tries("[\"/x/.$path\"]", "/a"), [Some("/x/./a".to_owned())].map(|_| None));
+}
+
+#[test]
+fn one_file_answers_every_path_of_an_alias() {
+    let text = "[[route]]\nprefix = \"/terms\"\nfiles = { alias = \"legal/terms.html\" }\n";
+    let table = table(text);
+    for path in ["/terms", "/terms/a/b"] {
+        let found = table.find(&RouteRequest::new(None, "GET", path, None));
+        assert_eq!(found.path, "/terms.html");
+        let Ok(RouteAction::Files { rules, .. }) = found.action else {
+            panic!("{:?}", found.action)
+        };
+        assert_eq!(rules.root, Path::new("/base/legal"));
+    }
+}
+
+#[test]
+fn what_try_and_alias_cannot_be_is_told() {
+    let route = |files: &str| errors(&format!("[[route]]\npath = \"/a\"\nfiles = {{ {files} }}\n"));
+    for (files, why) in [
+        ("try = []", "`try` is empty; leave it out to look for the path itself"),
+        ("try = [\"a\"]", "`try` cannot be \"a\": it must begin with `/`"),
+        (
+            "try = [\"/a/../b\"]",
+            "`try` cannot be \"/a/../b\": `.` and `..` never are in a normalised path",
+        ),
+        ("try = [\"/a/front.page.html\"]", "write the address of the page, as in"),
+        ("try = [\"$1\"]", "there is no `$1`: the route has no wildcard"),
+        ("try = [\"$host\"]", "`$host` and `$scheme` are for redirects"),
+        (
+            "try = [\"/1\",\"/2\",\"/3\",\"/4\",\"/5\",\"/6\",\"/7\",\"/8\",\"/9\"]",
+            "`try` has more than 8 paths",
+        ),
+        ("alias = \"x\", root = \"y\"", "`root` has no effect beside `alias`"),
+        ("alias = \"x.page.html\"", "`alias` cannot be a page"),
+    ] {
+        let told = route(files);
+        assert!(told.contains(why), "{files}: {told}");
+    }
+}
+
+fn redirected(to: &str, host: Option<&str>, scheme: Scheme) -> Result<String, Refusal> {
+    let table = table(&format!("[[route]]\nprefix = \"/a\"\nredirect = {{ to = \"{to}\" }}\n"));
+    let mut request = RouteRequest::new(host, "GET", "/a/b c", Some("q=1"));
+    request.circumstances.scheme = scheme;
+    let found = table.find(&request);
+    found.action.map(|_| found.location.into_owned())
+}
+
+#[test]
+fn a_redirect_can_keep_host_scheme_path_and_query() {
+    let host = Some("Example.org:8080");
+    for (to, scheme, expected) in [
+        ("https://$host$path$query", Scheme::Http, "https://example.org/a/b%20c?q=1"),
+        ("$scheme://www.$host$path", Scheme::Https, "https://www.example.org/a/b%20c"),
+        ("$scheme://$host:8443$path", Scheme::Http, "http://example.org:8443/a/b%20c"),
+        ("https://$host", Scheme::Http, "https://example.org"),
+        ("https://$host/x/$1", Scheme::Http, "https://example.org/x/b%20c"),
+        (
+            "https://login.example/?to=$scheme://$host$path",
+            Scheme::Http,
+            "https://login.example/?to=http://example.org/a/b%20c",
+        ),
+    ] {
+        assert_eq!(redirected(to, host, scheme), Ok(expected.to_owned()), "{to}");
+    }
+    // A host that a URL cannot have, or that would be more than a host.
+    for host in [
+        None,
+        Some(""),
+        Some("evil.example/@"),
+        Some("a@evil.example"),
+        Some("a b"),
+        Some("[::1"),
+        Some("a%0d"),
+    ] {
+        let found = redirected("https://$host$path", host, Scheme::Http);
+        assert_eq!(found, Err(Refusal::NoHost), "{host:?}");
+    }
+    assert_eq!(
+        redirected("https://$host$path", Some("[::1]:80"), Scheme::Http).unwrap(),
+        "https://[::1]/a/b%20c"
+    );
+}
+
+#[test]
+fn a_redirect_never_goes_to_a_host_made_of_the_path() {
+    for to in [
+        "https://$1",
+        "https://$host$1",
+        "https://$host.$1",
+        "https://$host@evil.example",
+        "https://$host:$1",
+        "https://$host:80$1",
+        "https://$host$host",
+        "https://x@$host",
+        "https://x$host",
+        "$scheme:$path",
+        "$host/",
+        "$scheme",
+        "https://example.org$host",
+        "https://example.org$scheme",
+        "https://$host.evil.example/",
+    ] {
+        let told = errors(&format!("[[route]]\nprefix = \"/a\"\nredirect = {{ to = \"{to}\" }}\n"));
+        assert!(told.contains("`to` cannot be"), "{to}: {told}");
+    }
+}
+
+#[test]
+fn a_dropped_connection_has_no_other_settings() {
+    for (text, why) in [
+        ("drop = false", "`drop` can only be true"),
+        ("drop = 1", "`drop` must be true or false"),
+        ("drop = true\nheaders = { X-A = \"b\" }", "`headers` beside `drop` has no effect"),
+    ] {
+        let told = errors(&format!("[[route]]\npath = \"/a\"\n{text}\n"));
+        assert!(told.contains(why), "{text}: {told}");
+    }
+}

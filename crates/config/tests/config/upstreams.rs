@@ -1,0 +1,133 @@
+//! Other servers: `[[upstream]]`, and `proxy` of a route.
+
+use std::path::Path;
+use std::time::Duration;
+
+use config::route::RouteRequest;
+use config::{
+    Balance, HashBy, Header, ProxiedPath, RouteAction, ServerAddress, Upstream, UpstreamTls,
+};
+
+use super::{config, table};
+
+fn upstream(keys: &str) -> Upstream {
+    let text = format!("[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n{keys}\n");
+    config(&text).upstreams.remove(0)
+}
+
+#[test]
+fn an_upstream_has_servers_with_weights() {
+    let text = "[[upstream]]\nname = \"api\"\n\
+                servers = [\"127.0.0.1:9000\", { address = \"App.test:80\", weight = 3 }, \"unix:/run/a.sock\"]\n";
+    let upstream = config(text).upstreams.remove(0);
+    let servers: Vec<_> =
+        upstream.servers.iter().map(|server| (server.address.to_string(), server.weight)).collect();
+    let expected = [("127.0.0.1:9000", 1), ("app.test:80", 3), ("unix:/run/a.sock", 1)];
+    assert_eq!(servers, expected.map(|(address, weight)| (address.to_owned(), weight)));
+    assert_eq!(upstream.servers[1].address, ServerAddress::Name("app.test".into(), 80));
+    assert_eq!(upstream.balance, Balance::TwoChoices);
+    assert_eq!((upstream.connections, upstream.queue, upstream.retries), (1024, 1024, 1));
+    assert_eq!(upstream.timeouts.connect, Duration::from_secs(5));
+    assert_eq!((upstream.timeouts.whole, upstream.tls, upstream.sticky), (None, None, None));
+}
+
+#[test]
+fn every_key_of_an_upstream_has_its_place() {
+    let seconds = Duration::from_secs;
+    let one = upstream(
+        "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \"4s\"\n\
+         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nconnections = 8\nqueue = 9\n\
+         retries = 10\nfailures = 11\nsticky = \"server\"\nbalance = \"round-robin\"",
+    );
+    let times = one.timeouts;
+    assert_eq!((times.connect, times.first_byte, times.idle), (seconds(1), seconds(2), seconds(3)));
+    assert_eq!((times.whole, one.queue_timeout), (Some(seconds(4)), seconds(5)));
+    let health = one.health;
+    assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
+    assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
+    assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
+}
+
+#[test]
+fn servers_may_be_asked_whether_they_are_well() {
+    let plain = upstream("check = \"/health\"").check.unwrap();
+    assert_eq!((plain.interval, plain.timeout), (Duration::from_secs(5), Duration::from_secs(2)));
+    assert_eq!((&*plain.path, plain.status, plain.body), ("/health", None, None));
+    let full = upstream(
+        "check = \"/h?x\"\ncheck_interval = \"1s\"\ncheck_timeout = \"3s\"\ncheck_status = 204\ncheck_body = \"ok\"",
+    );
+    let full = full.check.unwrap();
+    assert_eq!((full.interval, full.timeout), (Duration::from_secs(1), Duration::from_secs(3)));
+    assert_eq!((full.status, full.body.as_deref()), (Some(204), Some("ok")));
+}
+
+#[test]
+fn a_server_is_chosen_by_a_value() {
+    assert_eq!(upstream("balance = \"least\"").balance, Balance::Least);
+    for (hash, by) in [
+        ("path", HashBy::Path),
+        ("address", HashBy::Address),
+        ("field:X-User", HashBy::Field("x-user".into())),
+        ("cookie:Sid", HashBy::Cookie("Sid".into())),
+    ] {
+        let keys = format!("balance = \"hash\"\nhash = \"{hash}\"");
+        assert_eq!(upstream(&keys).balance, Balance::Hash(by), "{hash}");
+    }
+}
+
+#[test]
+fn connections_to_servers_may_be_encrypted() {
+    assert_eq!(upstream("tls = true").tls, Some(UpstreamTls::default()));
+    let tls = upstream(
+        "tls = true\nca = \"ca.pem\"\ncertificate = \"a.pem\"\nkey = \"a.key\"\nserver_name = \"app.test\"",
+    );
+    let tls = tls.tls.unwrap();
+    assert_eq!(tls.authorities.as_deref(), Some(Path::new("/base/ca.pem")));
+    assert_eq!(tls.certificate, Some(("/base/a.pem".into(), "/base/a.key".into())));
+    assert_eq!(tls.server_name.as_deref(), Some("app.test"));
+}
+
+#[test]
+fn a_route_says_what_changes_on_the_way() {
+    let text = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+                [[route]]\nprefix = \"/short\"\nproxy = \"a\"\n\
+                [[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\n\
+                request_headers = { Host = \"b\" }\nremove_request_headers = [\"Cookie\"]\n\
+                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\n";
+    let config = config(text);
+    let proxies: Vec<_> = config
+        .default_host
+        .routes
+        .iter()
+        .map(|route| match &route.action {
+            RouteAction::Proxy(proxy) => proxy,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!((&*proxies[0].upstream, proxies[0].path), ("a", ProxiedPath::Whole));
+    assert_eq!((&*proxies[1].upstream, proxies[1].path), ("a", ProxiedPath::Rest));
+    let header = |name: &str, value: &str| Header { name: name.into(), value: value.into() };
+    assert_eq!(proxies[1].request_headers.set, [header("Host", "b")]);
+    assert_eq!(proxies[1].request_headers.remove, ["cookie"]);
+    assert_eq!(proxies[1].response_headers.set, [header("Server", "c")]);
+    assert_eq!(proxies[1].response_headers.remove, ["x-powered-by"]);
+    assert!(proxies[1].response_headers.drop_field("SERVER"));
+    assert!(proxies[1].response_headers.drop_field("X-Powered-By"));
+    assert!(!proxies[1].response_headers.drop_field("Set-Cookie"));
+}
+
+#[test]
+fn the_explanation_names_the_upstream_and_the_path() {
+    let table = table(
+        "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+         [[route]]\nprefix = \"/api\"\nproxy = { upstream = \"a\", strip_prefix = true }\n\
+         [[route]]\nprefix = \"/\"\nproxy = \"a\"\n",
+    );
+    for (path, result) in [
+        ("/api/users", "a server of the upstream `a`, asked for `/users`"),
+        ("/api", "a server of the upstream `a`, asked for `/`"),
+        ("/other", "a server of the upstream `a`, asked for `/other`"),
+    ] {
+        assert_eq!(table.explain(&RouteRequest::new(None, "GET", path, None)).result, result);
+    }
+}

@@ -1,0 +1,81 @@
+//! What follows an answer: the next request on the connection, a wait, or the end.
+//!
+//! Owns how long a connection stays idle. Never answers.
+
+use runtime::clock::milliseconds;
+use runtime::service::{Context, Next, Progress};
+
+use super::{Connection, Phase};
+use crate::application::Application;
+use crate::asked::Asked;
+use crate::limits;
+use crate::shared::Http;
+
+impl Connection {
+    /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
+    /// the request.
+    #[inline(always)]
+    pub(super) fn after_answer<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        next: Next,
+        asked: &Asked<'_>,
+        (consumed, available): (usize, usize),
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        match next {
+            Next::Read => self.after_complete_answer(http, consumed, context),
+            Next::Park => {
+                self.keep_unanswered(http, asked, context);
+                Progress { consumed, next }
+            }
+            next => self.after_last_answer(next, (consumed, available)),
+        }
+    }
+
+    /// What follows an answer after which another request may come.
+    #[inline(always)]
+    pub(super) fn after_complete_answer<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        consumed: usize,
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        self.requests += 1;
+        self.become_idle(http, context);
+        Progress { consumed, next: Next::Read }
+    }
+
+    /// What follows an answer after which no request is read.
+    pub(super) fn after_last_answer(
+        &mut self,
+        next: Next,
+        (consumed, available): (usize, usize),
+    ) -> Progress {
+        self.phase = Phase::Over;
+        match next {
+            // If bytes stayed unread, closing would send a reset, and the reply could be lost.
+            Next::Finish if consumed < available => Progress { consumed, next: Next::Linger },
+            Next::Linger | Next::Abort => Progress { consumed: available, next },
+            next => Progress { consumed, next },
+        }
+    }
+
+    #[inline]
+    pub(super) fn become_idle<A: Application>(
+        &mut self,
+        http: &Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) {
+        self.phase = Phase::Idle;
+        if context.is_draining() {
+            // Its last answer did not announce the end. The next one can, if it is requested soon.
+            context.set_deadline_after_ms(milliseconds(limits::DRAIN_IDLE_GRACE));
+            return;
+        }
+        match http.settings().keep_alive_ms {
+            Some(milliseconds) => context.set_deadline_after_ms(milliseconds),
+            None => context.clear_deadline(),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A head that may tell of a client behind a proxy.
+//!
+//! Owns the way of such a request to its answer. Never decides who the client is: `forwarding` does.
+
+use runtime::service::{Context, Next, Progress};
+use wire::http::forwarded::{self, Malformed};
+use wire::http::head;
+use wire::http::status::Status;
+
+use super::Connection;
+use crate::application::Application;
+use crate::forwarding::Sender;
+use crate::shared::Http;
+
+impl Connection {
+    /// Takes a request with fields that proxies send, or perhaps with such fields.
+    #[inline(never)]
+    pub(super) fn take_forwarded<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        request: &head::Request<'_, '_>,
+        (head, rest): (&[u8], &[u8]),
+        context: &mut Context<'_, A::Message>,
+    ) -> Progress {
+        if !request.fields.iter().any(|(name, _)| forwarded::concerns_proxies(name)) {
+            let sender = Sender::itself(self.peer);
+            return self.take_request(http, request, sender, (head, rest), context);
+        }
+        let mut room = http.lend_slots_that_stay();
+        let read = http.settings.trusted.read(request, self.peer, &mut room);
+        let progress = match &read {
+            Ok((request, sender)) => {
+                self.take_request(http, request, *sender, (head, rest), context)
+            }
+            Err(Malformed) => {
+                http.note_malformed_forwarding(self.peer, context.now);
+                self.refuse(http, Status::BAD_REQUEST, head, context);
+                Progress { consumed: head.len() + rest.len(), next: Next::Linger }
+            }
+        };
+        http.return_slots_that_stay(room);
+        progress
+    }
+}

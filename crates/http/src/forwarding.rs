@@ -1,0 +1,81 @@
+//! Who the client of a request is, if its connection may come from a proxy.
+//!
+//! Owns the decision: a trusted proxy is believed, and of everybody else the fields of proxies are left out before
+//! anything else sees the request. Never parses such a field.
+
+use runtime::clock::Now;
+use runtime::diagnostic::{self, Level};
+use runtime::limits::COMPLAINT_INTERVAL_NS;
+use sys::socket::Peer;
+use wire::http::forwarded::{self, ForwardingField, Malformed};
+use wire::http::head::{FieldSlots, Request};
+
+use super::settings::TrustedProxies;
+use super::shared::Http;
+
+/// Both ends of the way of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sender {
+    /// The client.
+    pub(super) peer: Peer,
+    /// The proxy that told so.
+    pub(super) via: Option<Peer>,
+}
+
+impl Sender {
+    /// The other end of the connection itself.
+    #[inline(always)]
+    pub(super) fn itself(peer: Peer) -> Self {
+        Self { peer, via: None }
+    }
+}
+
+impl TrustedProxies {
+    /// The request as its client sent it, and who that is. `room` receives the positions of the fields that stay.
+    ///
+    /// # Errors
+    /// If a trusted proxy tells something that cannot be true. The proxy's own address is no substitute: it may be
+    /// allowed what no client is.
+    pub(super) fn read<'r>(
+        &self,
+        request: &Request<'r, 'r>,
+        peer: Peer,
+        room: &'r mut FieldSlots,
+    ) -> Result<(Request<'r, 'r>, Sender), Malformed> {
+        let fields = request.fields;
+        let mut read: Request<'r, 'r> = request.clone();
+        if !self.contain(peer.address) {
+            read.fields = fields.without(forwarded::is_one, room);
+            return Ok((read, Sender::itself(peer)));
+        }
+        let told = forwarded::read(&fields, &self.fields, |address| self.contain(address))?;
+        let is_disbelieved = |name: &str| {
+            let is = |field: &ForwardingField| name.eq_ignore_ascii_case(field.name());
+            ForwardingField::ALL.iter().any(is) && !self.fields.iter().any(is)
+        };
+        read.fields = fields.without(is_disbelieved, room);
+        read.scheme = told.scheme.unwrap_or(request.scheme);
+        read.host = told.host.or(request.host);
+        let client = told.client.map(|client| Peer { address: client.ip(), port: client.port() });
+        Ok((read, Sender { peer: client.unwrap_or(peer), via: Some(peer) }))
+    }
+}
+
+impl<A> Http<A> {
+    /// Counts a request of a trusted proxy that is refused, and says so from time to time.
+    pub(super) fn note_malformed_forwarding(&mut self, peer: Peer, now: Now) {
+        self.stats.forwarded_refused += 1;
+        if now.monotonic_ns < self.complain_again_ns {
+            return;
+        }
+        self.complain_again_ns = now.monotonic_ns.saturating_add(COMPLAINT_INTERVAL_NS);
+        diagnostic::write(
+            Level::Warn,
+            format_args!(
+                "requests from the trusted proxy {} are refused ({} so far): their Forwarded and X-Forwarded fields are \
+                 malformed or contradict each other; see `trusted_fields`",
+                peer.address, self.stats.forwarded_refused
+            ),
+        );
+    }
+}

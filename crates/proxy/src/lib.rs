@@ -1,0 +1,25 @@
+//! The servers of an upstream, as one scheduler sees them.
+//!
+//! Owns which server gets a request, which servers have failed and for how long, how many requests may be repeated, and
+//! the line of requests that wait for a place. Does no I/O and reads no clock: time is an argument, and whoever carries
+//! a request says how it went. Knows no HTTP, no address and no connection.
+
+mod balance;
+mod budget;
+mod hash;
+mod health;
+pub mod limits;
+mod queue;
+mod random;
+mod rules;
+mod server;
+mod tried;
+mod upstream;
+
+pub use hash::hash;
+pub use health::{Check, Reason, Standing};
+pub use queue::LineFull;
+pub use rules::{Balance, HealthRules, Rules, ServerRules};
+pub use server::{Readiness, ServerView};
+pub use tried::{ServerIndex, Tried};
+pub use upstream::{Choice, Outcome, Upstream, Wish};

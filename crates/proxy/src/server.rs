@@ -1,0 +1,97 @@
+//! One server of an upstream.
+//!
+//! Owns its places, its health and its counters. Never chooses.
+
+use std::cmp::Ordering;
+
+use crate::health::{Health, Reason, Standing};
+use crate::rules::ServerRules;
+
+/// Whether an operator lets a server have requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Readiness {
+    /// Yes.
+    #[default]
+    Ready,
+    /// No new ones.
+    Drained,
+}
+
+/// A server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) rules: ServerRules,
+    pub(crate) open: usize,
+    pub(crate) health: Health,
+    pub(crate) readiness: Readiness,
+    /// How far it is ahead of the others, for [`Balance::RoundRobin`](crate::Balance::RoundRobin).
+    pub(crate) credit: i64,
+    requests: u64,
+    failures: u64,
+}
+
+/// What there is to know of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerView {
+    /// How it stands.
+    pub standing: Standing,
+    /// Why.
+    pub reason: Reason,
+    /// Since when, on the monotonic clock.
+    pub since_ns: u64,
+    /// Whether it gets new requests.
+    pub readiness: Readiness,
+    /// Its open requests.
+    pub open: usize,
+    /// Requests so far.
+    pub requests: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Failures one after the other.
+    pub failures_in_a_row: u32,
+}
+
+impl Server {
+    pub(crate) fn new(rules: ServerRules, now_ns: u64) -> Self {
+        Self {
+            rules,
+            open: 0,
+            health: Health::new(now_ns),
+            readiness: Readiness::Ready,
+            credit: 0,
+            requests: 0,
+            failures: 0,
+        }
+    }
+
+    /// It gets a request.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.open += 1;
+        self.requests += 1;
+        self.health.on_begin(now_ns);
+    }
+
+    /// A request has failed.
+    pub(crate) fn count_failure(&mut self) {
+        self.failures += 1;
+    }
+
+    /// Compares how much it has to do for its weight with another one.
+    pub(crate) fn compare_load(&self, other: &Self) -> Ordering {
+        let load = |one: &Self, by: &Self| one.open as u64 * u64::from(by.rules.weight);
+        load(self, other).cmp(&load(other, self))
+    }
+
+    pub(crate) fn view(&self) -> ServerView {
+        ServerView {
+            standing: self.health.standing(),
+            reason: self.health.reason(),
+            since_ns: self.health.since_ns(),
+            readiness: self.readiness,
+            open: self.open,
+            requests: self.requests,
+            failures: self.failures,
+            failures_in_a_row: self.health.failures(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Failures, pauses, and the last server.
+
+use proxy::{
+    Balance, Check, Choice, Outcome, Readiness, Reason, ServerIndex, Standing, Upstream, Wish,
+};
+
+use super::{SECOND, choose, rules, upstream, visit};
+
+/// A request that goes to this server, and its outcome.
+fn meet(upstream: &mut Upstream<u32>, server: u8, outcome: Outcome, now_ns: u64) {
+    let wish = Wish { sticky: Some(ServerIndex(server)), ..Wish::default() };
+    assert_eq!(choose(upstream, &wish, now_ns), server);
+    upstream.judge(ServerIndex(server), outcome, now_ns);
+    upstream.release(ServerIndex(server));
+}
+
+fn fail(upstream: &mut Upstream<u32>, server: u8, times: u32, now_ns: u64) {
+    for _ in 0..times {
+        meet(upstream, server, Outcome::Failed, now_ns);
+    }
+}
+
+const ANSWERED: Outcome = Outcome::Answered { first_byte_ns: 1 };
+
+fn standing(upstream: &Upstream<u32>, server: usize) -> Standing {
+    upstream.views().nth(server).unwrap().standing
+}
+
+#[test]
+fn failures_in_a_row_pause_a_server_and_an_answer_between_them_does_not() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 2, 0);
+    meet(&mut two, 0, ANSWERED, 0);
+    fail(&mut two, 0, 2, 0);
+    assert_eq!(standing(&two, 0), Standing::Up);
+    fail(&mut two, 0, 1, 5);
+    assert_eq!(standing(&two, 0), Standing::Paused { until_ns: 5 + 10 * SECOND });
+    let view = two.views().next().unwrap();
+    assert_eq!((view.reason, view.since_ns, view.failures), (Reason::Failures, 5, 5));
+    assert!((0..10).all(|_| visit(&mut two, 9 * SECOND) == 1));
+}
+
+#[test]
+fn after_a_pause_one_request_tries_a_server() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    let now_ns = 10 * SECOND;
+    let first: Vec<u8> = (0..6).map(|_| choose(&mut two, &Wish::default(), now_ns)).collect();
+    assert_eq!(first.iter().filter(|server| **server == 0).count(), 1, "{first:?}");
+    assert_eq!(standing(&two, 0), Standing::OnTrial);
+    two.judge(ServerIndex(0), ANSWERED, now_ns);
+    assert_eq!(standing(&two, 0), Standing::Up);
+    assert_eq!(two.views().next().unwrap().reason, Reason::Answered);
+}
+
+#[test]
+fn a_failed_trial_makes_the_pause_longer_up_to_a_limit() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    let mut lengths = Vec::new();
+    for _ in 0..8 {
+        let Standing::Paused { until_ns } = standing(&two, 0) else { panic!("{two:?}") };
+        fail(&mut two, 0, 1, until_ns);
+        let Standing::Paused { until_ns: next_ns } = standing(&two, 0) else { panic!("{two:?}") };
+        lengths.push((next_ns - until_ns) / SECOND);
+    }
+    assert_eq!(lengths, [20, 40, 80, 160, 320, 320, 320, 320]);
+}
+
+#[test]
+fn a_trial_that_the_client_gives_up_says_nothing() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    meet(&mut two, 0, Outcome::Abandoned, 10 * SECOND);
+    assert_eq!(standing(&two, 0), Standing::Paused { until_ns: 10 * SECOND });
+    meet(&mut two, 0, ANSWERED, 10 * SECOND);
+    assert_eq!(standing(&two, 0), Standing::Up);
+}
+
+#[test]
+fn the_last_server_is_never_paused() {
+    let mut one = upstream(Balance::TwoChoices, &[1]);
+    fail(&mut one, 0, 100, 0);
+    assert_eq!(standing(&one, 0), Standing::Up);
+    let mut two = upstream(Balance::TwoChoices, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    fail(&mut two, 1, 100, 0);
+    assert_eq!(standing(&two, 1), Standing::Up);
+    // Nor if the other one was drained.
+    let mut two = upstream(Balance::TwoChoices, &[1, 1]);
+    two.set_readiness(ServerIndex(1), Readiness::Drained);
+    fail(&mut two, 0, 100, 0);
+    assert_eq!(standing(&two, 0), Standing::Up);
+}
+
+#[test]
+fn a_paused_server_is_better_than_none() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    two.set_readiness(ServerIndex(1), Readiness::Drained);
+    assert_eq!(visit(&mut two, 1), 0);
+    two.set_readiness(ServerIndex(0), Readiness::Drained);
+    assert_eq!(two.choose(0, &Wish::default(), 1), Choice::Nobody);
+}
+
+#[test]
+fn slow_answers_are_failures_of_the_server() {
+    let mut with_slow = rules(Balance::RoundRobin, &[1, 1]);
+    with_slow.health.slow_ns = Some(SECOND);
+    let mut two = Upstream::<u32>::new(with_slow, 7, 0);
+    for first_byte_ns in [SECOND, SECOND + 1, SECOND + 1] {
+        meet(&mut two, 0, Outcome::Answered { first_byte_ns }, 0);
+    }
+    assert_eq!(standing(&two, 0), Standing::Up);
+    meet(&mut two, 0, Outcome::Answered { first_byte_ns: SECOND + 1 }, 0);
+    let view = two.views().next().unwrap();
+    assert_eq!((view.reason, view.failures), (Reason::Slow, 0));
+    assert_ne!(view.standing, Standing::Up);
+}
+
+#[test]
+fn a_fifth_of_the_requests_may_be_repeated() {
+    let mut one = upstream(Balance::RoundRobin, &[1]);
+    let saved = std::iter::from_fn(|| one.may_repeat().then_some(())).count();
+    assert_eq!(saved, 10);
+    let mut repeated = 0;
+    for _ in 0..100 {
+        visit(&mut one, 0);
+        repeated += u32::from(one.may_repeat());
+    }
+    assert_eq!(repeated, 20);
+}
+
+#[test]
+fn checks_pause_a_server_until_one_passes() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    let first = ServerIndex(0);
+    for _ in 0..2 {
+        two.on_check(first, Check::Failed, 1);
+    }
+    two.on_check(first, Check::Passed, 2);
+    for _ in 0..2 {
+        two.on_check(first, Check::Failed, 3);
+    }
+    assert_eq!(standing(&two, 0), Standing::Up);
+    two.on_check(first, Check::Failed, 4);
+    assert_eq!(standing(&two, 0), Standing::Paused { until_ns: u64::MAX });
+    assert_eq!(two.views().next().unwrap().reason, Reason::CheckFailed);
+    assert!((0..10).all(|_| visit(&mut two, 1000 * SECOND) == 1));
+    // The other one is the last, and stays whatever the checks say.
+    for _ in 0..10 {
+        two.on_check(ServerIndex(1), Check::Failed, 5);
+    }
+    assert_eq!(standing(&two, 1), Standing::Up);
+    two.on_check(first, Check::Passed, 6);
+    let view = two.views().next().unwrap();
+    assert_eq!((view.standing, view.reason), (Standing::Up, Reason::CheckPassed));
+    // Now it is no longer the last.
+    two.on_check(ServerIndex(1), Check::Failed, 7);
+    assert_ne!(standing(&two, 1), Standing::Up);
+}
+
+/// A server may answer its checks and fail its requests.
+#[test]
+fn a_check_does_not_end_the_pause_of_failures() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 3, 0);
+    two.on_check(ServerIndex(0), Check::Passed, 1);
+    assert_eq!(standing(&two, 0), Standing::Paused { until_ns: 10 * SECOND });
+}

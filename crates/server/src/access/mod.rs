@@ -1,0 +1,13 @@
+//! Who may send requests: users with passwords, and what is known of passwords that were shown.
+//!
+//! Owns the files of users and the verification of a password. Never sees a request: `site/access` does.
+
+mod check;
+mod file;
+mod hash;
+mod verified;
+
+pub use check::{Digest, PasswordCheck, Verdict};
+pub(crate) use file::paths_of;
+pub use file::{UserFiles, UsersError};
+pub(crate) use verified::{Passwords, Shown, Standing};

@@ -1,0 +1,93 @@
+//! A client and a server of an upstream that speak another protocol with each other, such as WebSocket.
+//!
+//! Owns that bytes pass in both directions as they are, each no faster than the other side takes them. Never reads one.
+
+use std::net::IpAddr;
+
+use client::News;
+use http::FieldList;
+use runtime::service::{Context, Event, Next, Progress};
+
+use crate::limits::PROXY_PART_SIZE;
+use crate::message::Message;
+use crate::site::{Site, Tunnelled};
+
+/// The client's side of a tunnel.
+#[derive(Debug)]
+pub struct Tunnel(Tunnelled);
+
+impl Tunnel {
+    /// A connection whose upgrade a server has accepted.
+    pub(super) fn new(tunnelled: Tunnelled) -> Self {
+        Self(tunnelled)
+    }
+
+    pub(super) fn client(&self) -> IpAddr {
+        self.0.client
+    }
+
+    /// The client has sent something.
+    pub(super) fn on_input(
+        &mut self,
+        site: &mut Site,
+        input: &[u8],
+        context: &mut Context<'_, Message>,
+    ) -> Progress {
+        let now_ns = context.now.monotonic_ns;
+        let consumed = site.client.exchanges().send(self.0.exchange, input, now_ns);
+        let next = self.pass(site, context);
+        // What the server does not take yet stays with the client.
+        let next = if next == Next::Read && consumed < input.len() { Next::Park } else { next };
+        Progress { consumed, next }
+    }
+
+    pub(super) fn on_event(
+        &mut self,
+        site: &mut Site,
+        event: Event,
+        context: &mut Context<'_, Message>,
+    ) -> Next {
+        match event {
+            Event::Resumed | Event::OutputDrained | Event::Draining => self.pass(site, context),
+            Event::InputEnded => {
+                let now_ns = context.now.monotonic_ns;
+                let nothing = FieldList::new();
+                site.client.exchanges().end_body(self.0.exchange, &nothing, now_ns);
+                self.pass(site, context)
+            }
+            Event::PeerFinished => Next::Park,
+            Event::DeadlineReached | Event::Overloaded => Next::Abort,
+            // Cannot happen: it was accepted.
+            Event::Connected | Event::ConnectFailed(_) => Next::Abort,
+        }
+    }
+
+    /// Passes on what the server has sent, as much as the client has room for.
+    fn pass(&self, site: &mut Site, context: &mut Context<'_, Message>) -> Next {
+        let (id, now_ns) = (self.0.exchange, context.now.monotonic_ns);
+        let mut has_written = false;
+        loop {
+            let room = PROXY_PART_SIZE.saturating_sub(context.queued_bytes());
+            match site.client.exchanges().next(id, room, now_ns) {
+                Some(News::Body(bytes)) => {
+                    context.output.put(&bytes);
+                    has_written = true;
+                }
+                Some(News::End) => return Next::Finish,
+                Some(News::Failed(_)) => return Next::Abort,
+                Some(News::Room | News::Interim(_) | News::Head(_) | News::Trailers(_)) => {}
+                None => break,
+            }
+        }
+        if has_written && site.client.exchanges().held(id).answer > 0 {
+            // If the socket takes the output at once, nothing else will say so.
+            site.proxies.run_again(context.id);
+        }
+        Next::Read
+    }
+
+    pub(super) fn on_close(self, site: &mut Site) {
+        site.client.exchanges().cancel(self.0.exchange);
+        site.proxies.end_tunnel(&self.0);
+    }
+}

@@ -1,0 +1,55 @@
+//! Who says that the site is maintained: the operator by the control socket, and a file by its presence.
+//!
+//! Owns how both add up. Never answers a request, and never looks for the file.
+
+/// One who says that the site is maintained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `velodrome ctl set maintenance`.
+    Operator,
+    /// The file of `[maintenance]`.
+    File,
+}
+
+/// What a source says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Switch {
+    /// The site is maintained.
+    On,
+    /// As far as this source knows it is not.
+    #[default]
+    Off,
+}
+
+/// What all sources say: one that says so is enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Orders {
+    operator: Switch,
+    file: Switch,
+}
+
+impl Orders {
+    /// A source says something new.
+    pub(crate) fn set(&mut self, source: Source, switch: Switch) {
+        match source {
+            Source::Operator => self.operator = switch,
+            Source::File => self.file = switch,
+        }
+    }
+
+    /// Whether the site is maintained.
+    #[inline]
+    pub(crate) fn is_on(self) -> bool {
+        self.operator == Switch::On || self.file == Switch::On
+    }
+
+    /// In words, for the status.
+    pub(crate) fn as_str(self) -> &'static str {
+        match (self.operator, self.file) {
+            (Switch::Off, Switch::Off) => "off",
+            (Switch::On, Switch::Off) => "on, by ctl",
+            (Switch::Off, Switch::On) => "on, by the file",
+            (Switch::On, Switch::On) => "on, by ctl and the file",
+        }
+    }
+}

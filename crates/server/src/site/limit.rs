@@ -1,0 +1,261 @@
+//! The limits of clients, applied to each request before anything answers it.
+//!
+//! Owns which limits count a request, by which key, and the refusal. `quota` counts.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use config::route::Found;
+use config::{Quota, QuotaKey};
+use http::{Answer, AnswerContext, FieldList, Method, Reply, Request};
+use quota::{Limit, LimitCounts, News, Outcome, Pace, Rule};
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+use wire::http::status::Status;
+
+use super::exchange::Exchange;
+use super::metered::{Charge, Stage};
+use super::state::Site;
+use crate::message::Message;
+
+impl Site {
+    /// Counts a request, and refuses or delays it if a limit says so. `None`: it may go on.
+    #[inline]
+    pub(super) fn meter(
+        &mut self,
+        path: &str,
+        stage: Stage,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        if self.data.limits.is_empty() {
+            return None;
+        }
+        if self.metered.is_delayed(context.id) {
+            return Some(Answer::Wait);
+        }
+        if exchange.place.is_metered(stage) || exchange.reply.is_begun() {
+            return None;
+        }
+        exchange.place.note_metered(stage);
+        self.meter_by_all(path, stage, found, exchange, context)
+    }
+
+    #[inline(never)]
+    fn meter_by_all(
+        &mut self,
+        path: &str,
+        stage: Stage,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let data = Rc::clone(&self.data);
+        let mut longest = Duration::ZERO;
+        for (index, quota) in data.config.quotas.iter().enumerate() {
+            if stage_of(quota) != Some(stage) || !counts(quota, path, exchange.request.method()) {
+                continue;
+            }
+            let key = self.key_of(index, quota, path, exchange);
+            let now_ns = context.now.monotonic_ns;
+            let outcome = self.limiter.borrow_mut().take(index, key, now_ns);
+            match outcome {
+                Outcome::Allowed => self.charge_later(index, key, context.id),
+                Outcome::After(wait) => longest = longest.max(wait),
+                Outcome::Refused(wait) => {
+                    return Some(self.refuse_by(index, wait, found, exchange, context));
+                }
+            }
+        }
+        if longest.is_zero() {
+            return None;
+        }
+        let wait_ms = u64::try_from(longest.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        let due_ms = context.now.monotonic_ms().saturating_add(wait_ms);
+        if self.metered.delay(context.id, due_ms) {
+            return Some(Answer::Wait);
+        }
+        let fields = FieldList::of(&[("Retry-After", "1")]);
+        Some(self.refuse(Status::TOO_MANY_REQUESTS, &fields, found, exchange, context))
+    }
+
+    /// What is known of a request only at its end is counted then.
+    fn charge_later(&mut self, limit: usize, key: u64, process: ProcessId) {
+        let charge = match self.data.limits.get(limit).map(|limit| limit.rule) {
+            Some(Rule::Open(_)) => Charge::Close(key),
+            Some(Rule::Amounts(_)) => {
+                Charge::Spend { limit, generation: self.data.generation, key, counted: 0 }
+            }
+            Some(Rule::Uses(_)) | None => return,
+        };
+        self.metered.charge(process, charge);
+    }
+
+    fn key_of(&self, limit: usize, quota: &Quota, path: &str, exchange: &Exchange<'_, '_>) -> u64 {
+        let request = exchange.request;
+        let limiter = self.limiter.borrow();
+        let by_address = || limiter.key(limit, ("address", network_of(request.peer.address)));
+        match &quota.by {
+            QuotaKey::Address | QuotaKey::Pages => by_address(),
+            QuotaKey::User => limiter.key(limit, ("user", exchange.place.user())),
+            QuotaKey::Path => limiter.key(limit, ("path", path)),
+            QuotaKey::Field(name) => match request.field(name) {
+                Some(value) => limiter.key(limit, ("value", value)),
+                None => by_address(),
+            },
+            QuotaKey::Cookie(name) => match cookie_of(request, name) {
+                Some(value) => limiter.key(limit, ("value", value)),
+                None => by_address(),
+            },
+        }
+    }
+
+    fn refuse_by(
+        &mut self,
+        limit: usize,
+        wait: Duration,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let limit = self.data.limits.get(limit);
+        let fields = limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait));
+        self.refuse(Status::TOO_MANY_REQUESTS, &fields, found, exchange, context)
+    }
+
+    /// A request was answered, or a part of it: counts its bytes.
+    pub(super) fn count_answer(
+        &mut self,
+        answer: Answer,
+        request: &Request<'_>,
+        reply: &Reply<'_>,
+        context: &AnswerContext<'_, Message>,
+    ) {
+        let (process, now_ns, generation) =
+            (context.id, context.now.monotonic_ns, self.data.generation);
+        if reply.is_begun() {
+            let sent = if request.method() == Method::Head { 0 } else { reply.body_bytes() };
+            let bytes = request.body_size().saturating_add(sent);
+            for charge in self.metered.charges(process) {
+                let Charge::Spend { limit, generation: of, key, counted } = charge else {
+                    continue;
+                };
+                if *of == generation && bytes > *counted {
+                    let mut limiter = self.limiter.borrow_mut();
+                    limiter.spend(*limit, *key, bytes - *counted, now_ns);
+                    *counted = bytes;
+                }
+            }
+        }
+        if matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade) {
+            self.end_metered(process);
+        }
+    }
+
+    /// A request has ended.
+    pub(super) fn end_metered(&mut self, process: ProcessId) {
+        for charge in self.metered.end(process) {
+            if let Charge::Close(key) = charge {
+                self.limiter.borrow_mut().close(key);
+            }
+        }
+    }
+
+    /// At the end of a turn: requests go on whose delay is over, and the other schedulers are told what was used.
+    pub(super) fn end_turn_of_limits(&mut self, context: &mut ServiceContext<'_, Message>) {
+        if self.data.limits.is_empty() && self.metered.is_empty() {
+            return;
+        }
+        loop {
+            match self.metered.take_due(context.now.monotonic_ms()) {
+                Ok(process) => context.command(Command::Resume(process)),
+                Err(Some(milliseconds)) => {
+                    context.wake_after_ms(milliseconds);
+                    break;
+                }
+                Err(None) => break,
+            }
+        }
+        let news = self.limiter.borrow_mut().take_news();
+        if news.is_empty() {
+            return;
+        }
+        let news = Arc::new(news);
+        let schedulers = self.helpers.schedulers;
+        let others: Vec<_> = context.mail.schedulers().filter(|one| one.0 < schedulers).collect();
+        for other in others {
+            // If it has no room, it lets this much more through.
+            let _untold = context.mail.send_part(other, Arc::clone(&news));
+        }
+    }
+
+    /// Another scheduler tells what was used there.
+    pub(crate) fn on_used(&mut self, news: &News, context: &ServiceContext<'_, Message>) {
+        self.limiter.borrow_mut().learn(news, context.now.monotonic_ns);
+    }
+
+    /// How often each limit has refused.
+    pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
+        self.limiter.borrow().counts().to_vec()
+    }
+}
+
+/// When a limit is applied; `None`: only pages use it.
+fn stage_of(quota: &Quota) -> Option<Stage> {
+    match quota.by {
+        QuotaKey::Pages => None,
+        QuotaKey::User => Some(Stage::User),
+        QuotaKey::Address | QuotaKey::Path | QuotaKey::Field(_) | QuotaKey::Cookie(_) => {
+            Some(Stage::Client)
+        }
+    }
+}
+
+/// Whether a limit counts such a request.
+fn counts(quota: &Quota, path: &str, method: Method) -> bool {
+    let is_one = quota.methods.is_empty() || quota.methods.contains(&method);
+    is_one && (quota.paths.is_empty() || quota.paths.iter().any(|glob| glob.is_match(path)))
+}
+
+/// A client of IPv6 has a network of 2^64 addresses (RFC 6177).
+fn network_of(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => u64::from(address.to_bits()),
+        // No network of clients begins with 64 zeros.
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
+    }
+}
+
+/// The value of the first cookie with this name (RFC 6265, 5.4).
+fn cookie_of<'r>(request: &Request<'r>, name: &str) -> Option<&'r [u8]> {
+    let pairs = request.head.fields.all("cookie").flat_map(|line| line.split(|byte| *byte == b';'));
+    pairs.map(|pair| pair.trim_ascii()).find_map(|pair| {
+        let (known, value) = pair.split_at_checked(name.len())?;
+        let value = value.strip_prefix(b"=")?;
+        (known == name.as_bytes()).then_some(value)
+    })
+}
+
+/// The fields of a refusal: `Retry-After` (RFC 9110, 10.2.3), and those of draft-ietf-httpapi-ratelimit-headers-10.
+fn fields_of(limit: &Limit, wait: Duration) -> FieldList {
+    let seconds = |time: Duration| time.as_nanos().div_ceil(1_000_000_000).max(1);
+    let wait = seconds(wait);
+    let name = &limit.name;
+    let refilled = |pace: &Pace| seconds(Duration::from_nanos(pace.nanoseconds_of(pace.burst)));
+    let policy = match &limit.rule {
+        Rule::Uses(pace) => format!("\"{name}\";q={};w={}", pace.burst, refilled(pace)),
+        Rule::Amounts(pace) => {
+            format!("\"{name}\";q={};qu=\"content-bytes\";w={}", pace.burst, refilled(pace))
+        }
+        Rule::Open(most) => format!("\"{name}\";q={most};qu=\"concurrent-requests\""),
+    };
+    let state = format!("\"{name}\";r=0;t={wait}");
+    FieldList::of(&[
+        ("Retry-After", &*wait.to_string()),
+        ("RateLimit-Policy", &*policy),
+        ("RateLimit", &*state),
+    ])
+}

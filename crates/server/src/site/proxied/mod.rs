@@ -1,0 +1,6 @@
+//! The site's side of requests that a server of an upstream answers.
+//!
+//! `receive` takes a body as it arrives, `pass` passes the answer on. What happens in between is in `proxy`.
+
+mod pass;
+mod receive;

@@ -1,0 +1,304 @@
+//! The answer of a server, on its way to the client.
+//!
+//! Owns its order: interim heads, the head, parts of the body no faster than the client takes them, trailers, the end; and
+//! what the client gets if there is no answer.
+
+use client::{Body, ExchangeId, Failure, Head, News};
+use config::route::Found;
+use config::{ProxyRoute, RouteAction};
+use http::{Answer, AnswerContext, FieldList, Request, Status, Version};
+use runtime::slots::ProcessId;
+use wire::http::head::Framing;
+use wire::http::method::Method;
+
+use super::super::exchange::{Exchange, try_again_soon};
+use super::super::proxy::answer_head::{self, interim_fields};
+use super::super::proxy::carried::{
+    Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
+};
+use super::super::proxy::failing::Then;
+use super::super::proxy::request_head::head_of;
+use super::super::state::Site;
+use crate::limits::PROXY_PART_SIZE;
+use crate::message::Message;
+
+/// What follows a piece of news.
+enum Step {
+    /// More news.
+    On,
+    /// The answer of the application.
+    Answer(Answer),
+    /// There is no answer of a server.
+    Refuse(Refused),
+}
+
+/// An answer that is being passed on in this call.
+struct Passing<'a> {
+    route: Option<&'a ProxyRoute>,
+    id: ExchangeId,
+    /// Bytes of the body that may be written.
+    room: usize,
+    trailers: FieldList,
+}
+
+impl Site {
+    /// Answers a request with what a server says to it.
+    pub(in crate::site) fn answer_proxied(
+        &mut self,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let route = match found.action {
+            Ok(RouteAction::Proxy(route)) => Some(&**route),
+            _ => None,
+        };
+        let (process, now_ns) = (context.id, context.now.monotonic_ns);
+        if !self.proxies.carries(process) {
+            let Some(route) = route else {
+                return self.refuse_proxied(Refused::Busy, found, exchange, context);
+            };
+            let wish = self.proxies.wish_of(route, exchange.request, &found.path);
+            let idempotence = Idempotence::of(exchange.request.method());
+            self.proxies.insert(process, Carried::of(wish, idempotence, now_ns));
+            exchange.place.pass_on();
+        } else if let (_, Some(Carried { upload: Some(upload), .. })) = self.proxies.parts(process)
+            && upload.progress == Progress::Arriving
+        {
+            upload.progress = Progress::Over;
+            let (_, carried) = self.proxies.parts(process);
+            carried.map(|carried| carried.hand_on(self.client.exchanges(), now_ns));
+        }
+        loop {
+            let refused = match self.send_or_go_on(process, found, route, exchange, now_ns) {
+                Stage::Sent => match self.pass(process, route, exchange, now_ns) {
+                    Step::On => continue,
+                    Step::Answer(answer) => return answer,
+                    Step::Refuse(refused) => refused,
+                },
+                Stage::InLine => return Answer::Wait,
+                Stage::TooLate => Refused::Busy,
+                Stage::Refused(refused) => refused,
+            };
+            return self.refuse_proxied(refused, found, exchange, context);
+        }
+    }
+
+    /// The stage of a request, after it was sent if it can be.
+    fn send_or_go_on(
+        &mut self,
+        process: ProcessId,
+        found: &Found<'_>,
+        route: Option<&ProxyRoute>,
+        exchange: &Exchange<'_, '_>,
+        now_ns: u64,
+    ) -> Stage {
+        let (_, Some(carried)) = self.proxies.parts(process) else {
+            return Stage::Refused(Refused::Failed);
+        };
+        if carried.stage != Stage::InLine {
+            return carried.stage;
+        }
+        let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
+        let make = || match (parcel, route) {
+            (Some(parcel), _) => Ok(parcel),
+            (None, Some(route)) => parcel_of(exchange.request, found, route),
+            // A reload has given the path to something else.
+            (None, None) => Err(Failure::NotAllowed),
+        };
+        self.proxies.dispatch(process, self.client.exchanges(), now_ns, make)
+    }
+
+    /// Passes on what there is of an answer.
+    fn pass(
+        &mut self,
+        process: ProcessId,
+        route: Option<&ProxyRoute>,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) -> Step {
+        let (_, Some(carried)) = self.proxies.parts(process) else {
+            return Step::Refuse(Refused::Failed);
+        };
+        let Some(id) = carried.exchange else { return Step::Refuse(Refused::Failed) };
+        let mut early = std::mem::take(&mut carried.early);
+        let trailers = FieldList::new();
+        let mut passing = Passing { route, id, room: PROXY_PART_SIZE, trailers };
+        let was_begun = exchange.reply.is_begun();
+        loop {
+            let news = match early.pop_front() {
+                Some(head) if head.status < 200 => Some(News::Interim(head)),
+                Some(head) => Some(News::Head(head)),
+                None => self.client.exchanges().next(id, passing.room, now_ns),
+            };
+            let Some(news) = news else {
+                let has_part =
+                    exchange.reply.is_begun() && (!was_begun || passing.room < PROXY_PART_SIZE);
+                return Step::Answer(if has_part { Answer::Part } else { Answer::Wait });
+            };
+            match self.pass_news(process, news, &mut passing, exchange, now_ns) {
+                Step::On if self.proxies.is_sent(process) => {}
+                step => return step,
+            }
+        }
+    }
+
+    fn pass_news(
+        &mut self,
+        process: ProcessId,
+        news: News,
+        passing: &mut Passing<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) -> Step {
+        match news {
+            // This server has said 100 itself.
+            News::Interim(Head { status: 100, .. }) | News::Room => {}
+            News::Interim(head) => {
+                if let Some(status) = Status::from_code(head.status) {
+                    exchange.reply.interim(status, interim_fields(&head).fields());
+                }
+            }
+            News::Head(head) => return self.pass_head(process, &head, passing, exchange, now_ns),
+            News::Body(bytes) => {
+                passing.room = passing.room.saturating_sub(bytes.len());
+                exchange.reply.part(&bytes);
+            }
+            News::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
+            News::End => {
+                exchange.reply.end_with(&passing.trailers);
+                self.end_proxied(process);
+                return Step::Answer(Answer::Done);
+            }
+            News::Failed(failure) if exchange.reply.is_begun() => {
+                self.proxies.note_failure(process, failure, now_ns);
+                self.end_proxied(process);
+                return Step::Answer(Answer::Cut);
+            }
+            News::Failed(failure) => {
+                return match self.proxies.after_failure(process, failure, now_ns) {
+                    Then::Again => {
+                        self.proxies.begin_again(process);
+                        Step::On
+                    }
+                    Then::Refuse(refused) => Step::Refuse(refused),
+                };
+            }
+        }
+        Step::On
+    }
+
+    fn pass_head(
+        &mut self,
+        process: ProcessId,
+        head: &Head,
+        passing: &Passing<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) -> Step {
+        match Status::from_code(head.status) {
+            Some(Status::SWITCHING_PROTOCOLS) => {
+                self.change_protocol(process, head, passing, exchange, now_ns)
+            }
+            Some(status) => {
+                let cookie = self.proxies.note_head(process, exchange.request, now_ns);
+                answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
+                Step::On
+            }
+            // A status that no client knows (RFC 9110 section 15).
+            None => {
+                self.client.exchanges().cancel(passing.id);
+                self.proxies.note_misfit(process, "a status above 599", now_ns);
+                Step::Refuse(Refused::Failed)
+            }
+        }
+    }
+
+    /// The server speaks another protocol from now on, and so does the connection of the client.
+    fn change_protocol(
+        &mut self,
+        process: ProcessId,
+        head: &Head,
+        passing: &Passing<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) -> Step {
+        let fields = head.fields.fields();
+        let protocol = fields.first("upgrade").and_then(|value| str::from_utf8(value).ok());
+        let asked = exchange.request.head.upgrade.unwrap_or_default();
+        let is_asked = |protocol: &str| {
+            asked
+                .split(|byte| *byte == b',')
+                .any(|one| one.trim_ascii().eq_ignore_ascii_case(protocol.trim().as_bytes()))
+        };
+        let switched = protocol
+            .filter(|protocol| is_asked(protocol))
+            .is_some_and(|protocol| exchange.reply.switch_protocols(protocol));
+        if !switched {
+            self.client.exchanges().cancel(passing.id);
+            let why = "it changes to a protocol that was not asked for";
+            self.proxies.note_misfit(process, why, now_ns);
+            return Step::Refuse(Refused::Failed);
+        }
+        for (name, value) in interim_fields(head).fields().iter() {
+            // The reader of the answer has checked it.
+            let _valid = exchange.reply.field(name, value);
+        }
+        exchange.reply.end_head();
+        self.proxies.note_head(process, exchange.request, now_ns);
+        let client = exchange.request.peer.address;
+        let carried = self.proxies.remove(process);
+        self.proxies.tunnelled = carried.and_then(|carried| {
+            Some(Tunnelled { exchange: passing.id, client, place: carried.place? })
+        });
+        Step::Answer(Answer::Upgrade)
+    }
+
+    /// A request has its answer.
+    fn end_proxied(&mut self, process: ProcessId) {
+        let Some(carried) = self.proxies.remove(process) else { return };
+        if let Some(place) = carried.place {
+            self.proxies.release(place);
+        }
+    }
+
+    /// The client gets an error, because there is no answer of a server.
+    fn refuse_proxied(
+        &mut self,
+        refused: Refused,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        self.end_proxied(context.id);
+        exchange.place.refuse_to_pass_on();
+        let (status, fields) = match refused {
+            Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),
+            Refused::Failed => (Status::BAD_GATEWAY, FieldList::new()),
+            Refused::TooLate => (Status::GATEWAY_TIMEOUT, FieldList::new()),
+            Refused::Request => (Status::BAD_REQUEST, FieldList::new()),
+        };
+        self.refuse(status, &fields, found, exchange, context)
+    }
+}
+
+/// What a server gets of a request without a body.
+fn parcel_of(
+    request: &Request<'_>,
+    found: &Found<'_>,
+    route: &ProxyRoute,
+) -> Result<Parcel, Failure> {
+    let head = head_of(request, (&found.path, found.rest), route)?;
+    let may_change = request.method() == Method::Get
+        && request.head.framing == Framing::None
+        && request.version() == Version::Http11
+        && request.head.persistent;
+    let upgrade = request.head.upgrade.filter(|_| may_change);
+    let upgrade = upgrade.and_then(|protocols| str::from_utf8(protocols).ok()).map(str::to_owned);
+    // A body that did not arrive piece by piece was collected, because the request had to be judged first.
+    let body = match request.head.framing {
+        Framing::None => Body::None,
+        Framing::Length(_) | Framing::Chunked => Body::Whole(request.body.into()),
+    };
+    Ok(Parcel { method: request.method().as_str(), head, body, upgrade })
+}

@@ -1,0 +1,100 @@
+//! The body of a request that is passed on, as it arrives.
+//!
+//! Owns that a server gets it piece by piece, and that the client is slowed down to what the server takes. A server that
+//! refuses a request before the end of its body is heard at once.
+
+use std::rc::Rc;
+
+use client::Body;
+use config::RouteAction;
+use config::route::Found;
+use http::{AnswerContext, BodyPolicy, Intake, Request};
+use wire::http::head::Framing;
+
+use super::super::client as browser_client;
+use super::super::proxy::carried::{
+    Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
+};
+use super::super::proxy::request_head::head_of;
+use super::super::route::Kept;
+use super::super::state::Site;
+use crate::message::Message;
+
+impl Site {
+    /// How to handle the body of a request that is passed on; `None`: it is not. What is answered before the route of a
+    /// request is looked at must be refused here too, because a server gets the body before the request is answered.
+    pub(in crate::site) fn proxied_body_policy(
+        &self,
+        path: &str,
+        found: &Found<'_>,
+        request: &Request<'_>,
+    ) -> Option<BodyPolicy> {
+        let Ok(RouteAction::Proxy(_)) = found.action else { return None };
+        let is_of_channels = !self.data.rulebook.is_empty() && browser_client::has(path);
+        if is_of_channels || Self::leads_to_https(path, found, request) {
+            return Some(BodyPolicy::Ignore);
+        }
+        // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
+        let is_judged = !found.access.is_empty() || self.limits_or_maintains();
+        let limit = found.body_size;
+        Some(if is_judged { BodyPolicy::Collect { limit } } else { BodyPolicy::Stream { limit } })
+    }
+
+    /// The body of a request begins to arrive. `None`: it is not passed on.
+    pub(in crate::site) fn begin_proxied_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Intake> {
+        let data = Rc::clone(&self.data);
+        let mut kept = context.take_kept::<Kept>()?;
+        let found = kept.route(&data);
+        let Ok(RouteAction::Proxy(route)) = found.action else {
+            drop(found);
+            context.keep(kept);
+            return None;
+        };
+        let head = head_of(request, (&found.path, found.rest), route);
+        let length = match request.head.framing {
+            Framing::Length(length) => Some(length),
+            Framing::None | Framing::Chunked => None,
+        };
+        let wish = self.proxies.wish_of(route, request, &found.path);
+        drop(found);
+        kept.pass_on();
+        context.keep(kept);
+        let now_ns = context.now.monotonic_ns;
+        let idempotence = Idempotence::of(request.method());
+        let mut carried = Carried::of(wish, idempotence, now_ns);
+        if let Ok(head) = head {
+            let (method, body) = (request.method().as_str(), Body::Streamed(length));
+            carried.upload =
+                Some(Box::new(Upload::new(Parcel { method, head, body, upgrade: None })));
+        } else {
+            carried.stage = Stage::Refused(Refused::Request);
+        }
+        self.proxies.insert(context.id, carried);
+        let stage = self.proxies.send_upload(context.id, self.client.exchanges(), now_ns);
+        Some(stage.intake())
+    }
+
+    /// The next piece of the body, or the request was called.
+    pub(in crate::site) fn take_proxied_body(
+        &mut self,
+        piece: &[u8],
+        context: &AnswerContext<'_, Message>,
+    ) -> Intake {
+        let intake = self.proxies.take_piece(
+            context.id,
+            piece,
+            self.client.exchanges(),
+            context.now.monotonic_ns,
+        );
+        if let (Intake::Enough, (_, Some(carried))) = (intake, self.proxies.parts(context.id))
+            && let Some(upload) = &mut carried.upload
+        {
+            upload.progress = Progress::Cut;
+        }
+        intake
+    }
+}

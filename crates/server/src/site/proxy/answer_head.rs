@@ -1,0 +1,78 @@
+//! The head of a server's answer as the client gets it.
+//!
+//! Owns which fields are passed on, and what the configuration changes in them. Never passes on a body.
+
+use client::Head;
+use config::ProxyRoute;
+use http::{Dating, FieldList, PassedHead, Status};
+
+use super::super::exchange::Exchange;
+use super::hop::HopFields;
+
+/// Fields that are no trailers (RFC 9110 section 6.5.1): they frame the message, or have to be known before it.
+const NO_TRAILERS: [&str; 6] =
+    ["connection", "content-length", "host", "set-cookie", "trailer", "transfer-encoding"];
+
+/// Writes the head, with a cookie that keeps the client at this server if it needs one.
+pub(in crate::site) fn write(
+    head: &Head,
+    status: Status,
+    route: Option<&ProxyRoute>,
+    cookie: Option<&str>,
+    exchange: &mut Exchange<'_, '_>,
+) {
+    let fields = head.fields.fields();
+    let hop = HopFields::of(&fields);
+    let drops = |name: &str| route.is_some_and(|route| route.response_headers.drop_field(name));
+    let is_passed = |name: &str| !hop.has(name) && !drops(name);
+    let has_date = fields.has("date") && is_passed("date");
+    let dating = if has_date { Dating::Dated } else { Dating::Undated };
+    exchange.reply.pass_on(&PassedHead { status, length: length_of(head), dating });
+    for (name, value) in fields.iter().filter(|(name, _)| is_passed(name)) {
+        // The reader of the answer has checked it.
+        let _valid = exchange.reply.field(name, value);
+    }
+    let set = route.map_or(&[][..], |route| &route.response_headers.set);
+    for header in set {
+        // Checked when the configuration was loaded.
+        let _valid = exchange.reply.field(&header.name, header.value.as_bytes());
+    }
+    if let Some(cookie) = cookie {
+        let _valid = exchange.reply.field("Set-Cookie", cookie.as_bytes());
+    }
+    let is_set = |name: &str| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));
+    exchange.configured_fields_but(|name| is_set(name) || fields.has(name) && is_passed(name));
+    exchange.reply.end_head();
+}
+
+/// The length of the body, if the head says it. With a coding of the transfer it says none (RFC 9112 section 6.3).
+fn length_of(head: &Head) -> Option<u64> {
+    let fields = head.fields.fields();
+    if fields.has("transfer-encoding") {
+        return None;
+    }
+    // Equal values may be repeated, which the reader has checked.
+    let value = fields.first("content-length")?.split(|byte| *byte == b',').next()?;
+    str::from_utf8(value.trim_ascii()).ok()?.parse().ok()
+}
+
+/// The fields of an interim answer that are passed on.
+pub(in crate::site) fn interim_fields(head: &Head) -> FieldList {
+    let fields = head.fields.fields();
+    let hop = HopFields::of(&fields);
+    kept(&head.fields, |name| !hop.has(name))
+}
+
+/// The trailers that are passed on.
+pub(in crate::site) fn trailers(trailers: &FieldList) -> FieldList {
+    kept(trailers, |name| !NO_TRAILERS.iter().any(|no| name.eq_ignore_ascii_case(no)))
+}
+
+fn kept(list: &FieldList, keep: impl Fn(&str) -> bool) -> FieldList {
+    let mut kept = FieldList::new();
+    for (name, value) in list.fields().iter().filter(|(name, _)| keep(name)) {
+        // It fits, because the whole list did.
+        let _fits = kept.add(name, value);
+    }
+    kept
+}

@@ -1,0 +1,208 @@
+//! One request on its way to a server and back.
+//!
+//! Owns what is known of it between two calls. Never sends or receives.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use client::{Body, ExchangeId, Head, HeadWriter};
+use http::Method;
+use proxy::{ServerIndex, Wish};
+
+use super::upstreams::UpstreamId;
+use crate::limits::PROXY_REPLAY_SIZE;
+
+/// A request that a server of an upstream answers.
+#[derive(Debug)]
+pub(in crate::site) struct Carried {
+    /// `None`: a reload has removed it.
+    pub(in crate::site) upstream: Option<UpstreamId>,
+    pub(in crate::site) wish: Wish,
+    /// How many times it was sent again.
+    pub(in crate::site) repeats: u64,
+    /// When it came.
+    pub(in crate::site) began_ns: u64,
+    /// The server at which it has a place.
+    pub(in crate::site) place: Option<Place>,
+    pub(in crate::site) exchange: Option<ExchangeId>,
+    pub(in crate::site) stage: Stage,
+    /// Its body; `None`: it has none.
+    pub(in crate::site) upload: Option<Box<Upload>>,
+    /// Heads of an answer that came before the end of the body.
+    pub(in crate::site) early: VecDeque<Head>,
+    pub(in crate::site) idempotence: Idempotence,
+    /// What became of it at the last server.
+    pub(in crate::site) failed: Option<Refused>,
+}
+
+/// Whether a request does no harm twice (RFC 9110 section 9.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Idempotence {
+    Yes,
+    No,
+}
+
+impl Idempotence {
+    pub(in crate::site) fn of(method: Method) -> Self {
+        match method {
+            Method::Get | Method::Head | Method::Put | Method::Delete | Method::Options => {
+                Self::Yes
+            }
+            Method::Post | Method::Patch => Self::No,
+        }
+    }
+}
+
+/// A place at a server.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::site) struct Place {
+    pub(in crate::site) upstream: UpstreamId,
+    pub(in crate::site) server: ServerIndex,
+    pub(in crate::site) since_ns: u64,
+    /// How long the first byte of the answer took, once it is there.
+    pub(in crate::site) first_byte_ns: Option<u64>,
+}
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Stage {
+    /// It waits for a place at a server.
+    InLine,
+    /// A server has it.
+    Sent,
+    /// It has waited for a place too long.
+    TooLate,
+    /// It is refused, for this reason.
+    Refused(Refused),
+}
+
+/// Why a request has no answer of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Refused {
+    /// No server takes requests, or too many requests wait for one.
+    Busy,
+    /// The server failed.
+    Failed,
+    /// It took too long.
+    TooLate,
+    /// The request cannot be passed on.
+    Request,
+}
+
+/// What is sent to a server, whichever it is.
+#[derive(Clone, Debug)]
+pub(in crate::site) struct Parcel {
+    pub(in crate::site) method: &'static str,
+    pub(in crate::site) head: HeadWriter,
+    pub(in crate::site) body: Body,
+    pub(in crate::site) upgrade: Option<String>,
+}
+
+/// The body of a request while it arrives.
+#[derive(Debug)]
+pub(in crate::site) struct Upload {
+    pub(in crate::site) parcel: Parcel,
+    /// What has arrived and was not taken by the exchange.
+    rest: Vec<u8>,
+    /// Everything that has arrived, for another server; `None` once it is too much.
+    replay: Option<Vec<u8>>,
+    pub(in crate::site) progress: Progress,
+}
+
+/// How much of a body has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Progress {
+    Arriving,
+    /// All of it.
+    Over,
+    /// The rest will not be read, so a server must not take it for whole.
+    Cut,
+}
+
+impl Upload {
+    pub(in crate::site) fn new(parcel: Parcel) -> Self {
+        Self { parcel, rest: Vec::new(), replay: Some(Vec::new()), progress: Progress::Arriving }
+    }
+
+    /// A piece has arrived.
+    pub(in crate::site) fn add(&mut self, piece: &[u8]) {
+        self.rest.extend_from_slice(piece);
+        if let Some(replay) = &mut self.replay {
+            if replay.len() + piece.len() <= PROXY_REPLAY_SIZE {
+                replay.extend_from_slice(piece);
+            } else {
+                self.replay = None;
+            }
+        }
+    }
+
+    /// Hands on what has arrived, and keeps what is not taken.
+    pub(in crate::site) fn hand_on(&mut self, take: impl FnOnce(&[u8]) -> usize) -> Handed {
+        let taken = take(&self.rest).min(self.rest.len());
+        if taken == self.rest.len() {
+            // An upload may be slow, so an empty buffer keeps no memory.
+            self.rest = Vec::new();
+            return Handed::All;
+        }
+        self.rest.drain(..taken);
+        Handed::Part
+    }
+
+    /// Begins again, for another server. `false`: what has arrived is no longer there.
+    pub(in crate::site) fn rewind(&mut self) -> bool {
+        let Some(replay) = &self.replay else { return false };
+        self.rest.clone_from(replay);
+        true
+    }
+
+    /// Whether it can begin again.
+    pub(in crate::site) fn is_whole(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// Bytes that it holds.
+    pub(in crate::site) fn held_bytes(&self) -> usize {
+        self.rest.capacity() + self.replay.as_ref().map_or(0, Vec::capacity)
+    }
+}
+
+/// Whether everything was handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Handed {
+    All,
+    Part,
+}
+
+impl Carried {
+    /// A request that has just come.
+    pub(in crate::site) fn of(
+        wished: Option<(UpstreamId, Wish)>,
+        idempotence: Idempotence,
+        now_ns: u64,
+    ) -> Self {
+        let (upstream, wish) = wished.unzip();
+        Self {
+            upstream,
+            wish: wish.unwrap_or_default(),
+            repeats: 0,
+            began_ns: now_ns,
+            place: None,
+            exchange: None,
+            stage: Stage::InLine,
+            upload: None,
+            early: VecDeque::new(),
+            idempotence,
+            failed: None,
+        }
+    }
+}
+
+/// A connection that has changed to another protocol, between a client and a server.
+#[derive(Debug)]
+pub(crate) struct Tunnelled {
+    /// The exchange with the server.
+    pub(crate) exchange: ExchangeId,
+    /// The address of the client.
+    pub(crate) client: IpAddr,
+    pub(in crate::site) place: Place,
+}

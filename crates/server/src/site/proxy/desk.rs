@@ -1,0 +1,226 @@
+//! All requests of this scheduler that are passed on.
+//!
+//! Owns the table of them, and who is to be run at the end of a turn. Never answers.
+
+use ahash::HashMap;
+use client::Client;
+use config::ProxyRoute;
+use http::Request;
+use proxy::{Outcome, Wish};
+use runtime::service::{Command, ServiceContext};
+use runtime::slots::ProcessId;
+
+use super::carried::{Carried, Place, Stage, Tunnelled};
+use super::checks::Checks;
+use super::sticky;
+use super::upstreams::{UpstreamId, Upstreams};
+use crate::message::Message;
+use crate::site_data::SiteData;
+use crate::upstream_report::{UpstreamOrder, UpstreamReport};
+
+/// The upstreams of a scheduler, and the requests that are passed on to them.
+#[derive(Debug, Default)]
+pub(crate) struct Proxies {
+    pub(in crate::site) upstreams: Upstreams,
+    /// Boxed because the table has up to twice as many places as entries.
+    underway: HashMap<ProcessId, Box<Carried>>,
+    /// Requests that have to ask for a place again, or have waited too long.
+    called: Vec<ProcessId>,
+    /// Tunnels whose output may have been sent at once, and that have more.
+    again: Vec<ProcessId>,
+    checks: Checks,
+    /// What the connection whose request was just answered changes to.
+    pub(in crate::site) tunnelled: Option<Tunnelled>,
+    seed: u64,
+}
+
+impl Proxies {
+    /// Those of a configuration, before the scheduler starts.
+    pub(crate) fn new(data: &SiteData, seed: u64) -> Self {
+        let mut proxies = Self { seed, ..Self::default() };
+        proxies.load(data, 0);
+        proxies
+    }
+
+    /// Takes over a configuration.
+    pub(crate) fn load(&mut self, data: &SiteData, now_ns: u64) {
+        self.upstreams.load(data, self.seed, now_ns);
+    }
+
+    /// What an operator has ordered. The server may have been removed meanwhile.
+    pub(crate) fn obey(&mut self, order: &UpstreamOrder) {
+        if let Some(live) = self.upstreams.named(&order.upstream)
+            && let Some(live) = self.upstreams.get_mut(live)
+        {
+            self.called.extend(live.obey(order));
+        }
+    }
+
+    /// What there is to know of the upstreams.
+    pub(crate) fn report(&self, now_ns: u64) -> Vec<UpstreamReport> {
+        self.upstreams.report(now_ns)
+    }
+
+    /// Whether the request of a process is passed on.
+    pub(crate) fn carries(&self, process: ProcessId) -> bool {
+        !self.underway.is_empty() && self.underway.contains_key(&process)
+    }
+
+    pub(in crate::site) fn insert(&mut self, process: ProcessId, carried: Carried) {
+        self.underway.insert(process, Box::new(carried));
+    }
+
+    /// The upstreams, and the request of a process.
+    pub(in crate::site) fn parts(
+        &mut self,
+        process: ProcessId,
+    ) -> (&mut Upstreams, Option<&mut Carried>) {
+        (&mut self.upstreams, self.underway.get_mut(&process).map(|carried| &mut **carried))
+    }
+
+    /// The upstream of a route, and what a request wants of it.
+    pub(in crate::site) fn wish_of(
+        &self,
+        route: &ProxyRoute,
+        request: &Request<'_>,
+        path: &str,
+    ) -> Option<(UpstreamId, Wish)> {
+        let id = self.upstreams.named(&route.upstream)?;
+        Some((id, self.upstreams.get(id)?.wish_of(request, path)))
+    }
+
+    /// A request that waited has to ask again.
+    pub(in crate::site) fn call(&mut self, process: Option<ProcessId>) {
+        self.called.extend(process);
+    }
+
+    /// Whether a server has the request of a process.
+    pub(in crate::site) fn is_sent(&mut self, process: ProcessId) -> bool {
+        matches!(self.parts(process), (_, Some(carried)) if carried.stage == Stage::Sent)
+    }
+
+    /// The head of an answer is there, which counts for the health of the server. Returns the cookie for a client that
+    /// has to stay there.
+    pub(in crate::site) fn note_head(
+        &mut self,
+        process: ProcessId,
+        request: &Request<'_>,
+        now_ns: u64,
+    ) -> Option<String> {
+        let (upstreams, carried) = self.parts(process);
+        let carried = carried?;
+        let place = carried.place.as_mut()?;
+        let live = upstreams.get_mut(place.upstream)?;
+        let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+        place.first_byte_ns = Some(first_byte_ns);
+        live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        let name = live.config().sticky.as_ref()?;
+        if carried.wish.sticky == Some(place.server) {
+            return None;
+        }
+        Some(sticky::field_of(name, live.identity(place.server)?, request))
+    }
+
+    /// Removes the request of a process, which has its answer.
+    pub(in crate::site) fn remove(&mut self, process: ProcessId) -> Option<Box<Carried>> {
+        self.underway.remove(&process)
+    }
+
+    /// Bytes that are held of the body of a request.
+    pub(crate) fn held_bytes(&self, process: ProcessId, client: &pages::fetch::Client) -> usize {
+        let Some(carried) = self.underway.get(&process) else { return 0 };
+        let of_exchange = carried.exchange.map_or(0, |id| client.held(id).request);
+        of_exchange + carried.upload.as_ref().map_or(0, |upload| upload.held_bytes())
+    }
+
+    /// The process of a request has ended, or the request was answered otherwise.
+    pub(crate) fn forget(&mut self, process: ProcessId, client: &mut Client) {
+        let Some(carried) = self.remove(process) else { return };
+        if let Some(exchange) = carried.exchange {
+            client.cancel(exchange);
+        }
+        match carried.place {
+            Some(place) => self.give_up(place),
+            None => {
+                let live = carried.upstream.and_then(|id| self.upstreams.get_mut(id));
+                self.called.extend(live.and_then(|live| live.servers.leave(process)));
+            }
+        }
+    }
+
+    /// A request gives back its place at a server.
+    pub(in crate::site) fn release(&mut self, place: Place) {
+        let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
+        self.called.extend(live.servers.release(place.server));
+    }
+
+    /// The same for a request whose answer nobody wants any more.
+    fn give_up(&mut self, place: Place) {
+        if let (Some(live), None) = (self.upstreams.get_mut(place.upstream), place.first_byte_ns) {
+            // Without an answer it says nothing of the server. No time has to pass before another request may try it.
+            live.servers.judge(place.server, Outcome::Abandoned, 0);
+        }
+        self.release(place);
+    }
+
+    /// What the connection whose request was just answered changes to.
+    pub(crate) fn take_tunnelled(&mut self) -> Option<Tunnelled> {
+        self.tunnelled.take()
+    }
+
+    /// A tunnel has ended.
+    pub(crate) fn end_tunnel(&mut self, tunnel: &Tunnelled) {
+        self.release(tunnel.place);
+    }
+
+    /// A process is run again at the end of the turn.
+    pub(crate) fn run_again(&mut self, process: ProcessId) {
+        self.again.push(process);
+    }
+
+    /// Servers have answered checks, or have not.
+    fn hear_checks(&mut self, client: &mut pages::fetch::Client, now_ns: u64) {
+        for exchange in client.take_heard_of_others(now_ns) {
+            let live = |id| self.upstreams.get(id);
+            let Some((id, server, check)) =
+                self.checks.hear(exchange, client.exchanges(), now_ns, live)
+            else {
+                continue;
+            };
+            if let Some(live) = self.upstreams.get_mut(id) {
+                self.called.extend(live.servers.on_check(server, check, now_ns));
+            }
+        }
+    }
+
+    /// Ends a turn: calls those that wait and may have a place now, or have waited too long.
+    pub(crate) fn end_turn(
+        &mut self,
+        client: &mut pages::fetch::Client,
+        context: &mut ServiceContext<'_, Message>,
+    ) {
+        let now_ns = context.now.monotonic_ns;
+        self.hear_checks(client, now_ns);
+        for (id, live) in self.upstreams.all_mut() {
+            if live.config().check.is_some() {
+                self.checks.begin(id, live, client.exchanges(), now_ns);
+                live.schedule.next_ns().into_iter().for_each(|due_ns| context.wake_at_ns(due_ns));
+            }
+            while let Some(late) = live.servers.take_late(now_ns) {
+                if let Some(carried) = self.underway.get_mut(&late) {
+                    carried.stage = Stage::TooLate;
+                    self.called.push(late);
+                }
+            }
+            if let Some(due_ns) = live.servers.due_ns() {
+                context.wake_at_ns(due_ns);
+            }
+        }
+        for process in self.called.drain(..) {
+            context.command(Command::Resume(process));
+        }
+        for process in self.again.drain(..) {
+            context.command(Command::Run(process));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The head of a request as a server of an upstream gets it.
+//!
+//! Owns which fields are passed on, and what the server is told of the client. Never chooses the server.
+
+use client::{Failure, HeadWriter};
+use config::{HeaderEdits, ProxyRoute};
+use http::Request;
+use wire::http::head::{Target, Version};
+
+use super::hop::{HopFields, begins_like};
+use super::target::target_of;
+
+/// What this server calls itself in `Via` (RFC 9110 section 7.6.3).
+const PSEUDONYM: &str = "velodrome";
+
+/// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which
+/// programs behind CGI take for a setting ("httpoxy").
+const CLAIMS: [&str; 4] = ["forwarded", "via", "x-real-ip", "proxy"];
+
+/// Writes the head. `path`: see [`target_of`].
+pub(in crate::site) fn head_of(
+    request: &Request<'_>,
+    (path, rest): (&str, usize),
+    route: &ProxyRoute,
+) -> Result<HeadWriter, Failure> {
+    let raw = match request.head.target {
+        Target::Origin(_) => request.path(),
+        Target::Asterisk => "*",
+    };
+    let target = target_of(raw, request.query(), path, rest);
+    let fields = request.head.fields;
+    let mut head = HeadWriter::new(request.method().as_str(), &target, fields.lines().len() + 192)?;
+    let edits = &route.request_headers;
+    if !edits.drop_field("host") {
+        // HTTP/1.0 knows no Host, and a server of HTTP/1.1 refuses a request without one.
+        head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
+    }
+    let hop = HopFields::of(&fields);
+    for (name, value) in fields.iter() {
+        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name);
+        if !is_own && !hop.has(name) && !drops(edits, name) {
+            head.field(name, value)?;
+        }
+    }
+    tell_of_client(request, edits, &mut head)?;
+    for header in &edits.set {
+        head.field(&header.name, header.value.as_bytes())?;
+    }
+    Ok(head)
+}
+
+/// Whether the route removes or replaces a field. Most routes change none.
+fn drops(edits: &HeaderEdits, name: &str) -> bool {
+    (!edits.set.is_empty() || !edits.remove.is_empty()) && edits.drop_field(name)
+}
+
+/// Whether a field claims something about the client.
+fn is_claim(name: &str) -> bool {
+    begins_like(name, "x-forwarded-")
+        || CLAIMS.iter().any(|claim| begins_like(name, claim) && name.len() == claim.len())
+}
+
+/// Tells the server who the client is and how it came. This is the one place that does: nothing that the client itself
+/// has claimed is passed on.
+fn tell_of_client(
+    request: &Request<'_>,
+    edits: &HeaderEdits,
+    head: &mut HeadWriter,
+) -> Result<(), Failure> {
+    let address = request.peer.address.to_string();
+    let proto = if request.secured.is_some() { "https" } else { "http" };
+    let host = request.host().unwrap_or_default();
+    let node = if address.contains(':') { format!("\"[{address}]\"") } else { address.clone() };
+    // RFC 7239 section 4. A host has no quotation mark or backslash in it.
+    let forwarded = match host {
+        "" => format!("for={node};proto={proto}"),
+        host => format!("for={node};host=\"{host}\";proto={proto}"),
+    };
+    let version = if request.version() == Version::Http10 { "1.0" } else { "1.1" };
+    let via = format!("{version} {PSEUDONYM}");
+    for (name, value) in [
+        ("X-Forwarded-For", &*address),
+        ("X-Forwarded-Proto", proto),
+        ("X-Forwarded-Host", host),
+        ("Forwarded", &forwarded),
+        ("Via", &via),
+    ] {
+        if !value.is_empty() && !drops(edits, name) {
+            head.field(name, value.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_claim;
+
+    #[test]
+    fn what_a_client_may_claim_to_be_is_known_however_it_is_spelt() {
+        for name in [
+            "Forwarded",
+            "VIA",
+            "X-Forwarded-For",
+            "x_forwarded-for",
+            "X-Forwarded-Whatever",
+            "X_Real_IP",
+            "Proxy",
+        ] {
+            assert!(is_claim(name), "{name}");
+        }
+        for name in ["X-Forward", "X-Forwarded", "Vi", "Proxy-Authorization", "Host", "X-Real"] {
+            assert!(!is_claim(name), "{name}");
+        }
+    }
+}

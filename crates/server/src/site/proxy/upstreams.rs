@@ -1,0 +1,250 @@
+//! The upstreams of this scheduler.
+//!
+//! Owns what a configuration becomes here: the servers as places to connect to, and their state. An upstream that a
+//! reload does not change keeps its state; one that it removes stays until its last request is over.
+
+use std::sync::Arc;
+
+use ahash::HashMap;
+use client::{Deadlines, Endpoint, Host, Origin, Transport};
+use config::{HashBy, ServerAddress};
+use http::Request;
+use proxy::{HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
+use runtime::clock::nanoseconds;
+use runtime::diagnostic::{self, Level};
+use runtime::slots::ProcessId;
+use tls::Connector;
+
+use super::log_gate::LogGate;
+use super::schedule::Schedule;
+use super::sticky;
+use crate::site_data::SiteData;
+use crate::upstream_report::{ServerReport, UpstreamOrder, UpstreamReport};
+
+/// The number of an upstream on this scheduler, never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::site) struct UpstreamId(u64);
+
+/// An upstream.
+#[derive(Debug)]
+pub(in crate::site) struct Live {
+    config: config::Upstream,
+    pub(in crate::site) servers: Upstream<ProcessId>,
+    pub(in crate::site) gate: LogGate,
+    pub(in crate::site) schedule: Schedule,
+    /// A place to connect to for each server; `None`: it cannot be connected to, and the reason was told.
+    endpoints: Vec<Option<Endpoint>>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(in crate::site) struct Upstreams {
+    live: HashMap<UpstreamId, Live>,
+    by_name: HashMap<Box<str>, UpstreamId>,
+    last: u64,
+}
+
+impl Upstreams {
+    /// Takes over a configuration.
+    pub(in crate::site) fn load(&mut self, data: &SiteData, seed: u64, now_ns: u64) {
+        let mut by_name = HashMap::default();
+        for (place, config) in data.config.upstreams.iter().enumerate() {
+            let connector = data.upstream_tls.of(place);
+            let known = self.by_name.get(&*config.name).copied();
+            let same = known.filter(|id| self.live.get(id).is_some_and(|live| live.is_of(config)));
+            let id = same.unwrap_or_else(|| {
+                self.last += 1;
+                UpstreamId(self.last)
+            });
+            let endpoints = endpoints_of(config, connector);
+            match self.live.get_mut(&id) {
+                Some(live) => live.endpoints = endpoints,
+                None => {
+                    let seed = seed ^ id.0;
+                    let servers = Upstream::new(rules_of(config), seed, now_ns);
+                    let schedule = Schedule::new(config.servers.len());
+                    let (config, gate) = (config.clone(), LogGate::default());
+                    let live = Live { config, servers, gate, schedule, endpoints };
+                    self.live.insert(id, live);
+                }
+            }
+            by_name.insert(config.name.as_str().into(), id);
+        }
+        self.by_name = by_name;
+        self.forget_unused();
+    }
+
+    /// Drops those that a reload has removed and that have no request any more.
+    fn forget_unused(&mut self) {
+        let current: Vec<UpstreamId> = self.by_name.values().copied().collect();
+        self.live.retain(|id, live| {
+            current.contains(id) || live.servers.open() + live.servers.waiting() > 0
+        });
+    }
+
+    /// The upstream with this name.
+    pub(in crate::site) fn named(&self, name: &str) -> Option<UpstreamId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// An upstream.
+    pub(in crate::site) fn get(&self, id: UpstreamId) -> Option<&Live> {
+        self.live.get(&id)
+    }
+
+    /// An upstream, mutable.
+    pub(in crate::site) fn get_mut(&mut self, id: UpstreamId) -> Option<&mut Live> {
+        self.live.get_mut(&id)
+    }
+
+    /// What there is to know of the current ones, by name.
+    pub(in crate::site) fn report(&self, now_ns: u64) -> Vec<UpstreamReport> {
+        let live = self.by_name.values().filter_map(|id| self.live.get(id));
+        let mut reports: Vec<UpstreamReport> = live.map(|live| live.report(now_ns)).collect();
+        reports.sort_by(|one, other| one.name.cmp(&other.name));
+        reports
+    }
+
+    /// All upstreams, mutable.
+    pub(in crate::site) fn all_mut(&mut self) -> impl Iterator<Item = (UpstreamId, &mut Live)> {
+        self.live.iter_mut().map(|(id, live)| (*id, live))
+    }
+}
+
+impl Live {
+    /// Whether it was made of this configuration, wherever that stands in its file.
+    fn is_of(&self, config: &config::Upstream) -> bool {
+        let own = config::Upstream { place: config.place, ..self.config.clone() };
+        own == *config
+    }
+
+    /// Its configuration.
+    pub(in crate::site) fn config(&self) -> &config::Upstream {
+        &self.config
+    }
+
+    fn report(&self, now_ns: u64) -> UpstreamReport {
+        let servers = self.config.servers.iter().zip(self.servers.views());
+        let servers = servers.map(|(server, view)| ServerReport {
+            address: server.address.to_string(),
+            view,
+            for_s: now_ns.saturating_sub(view.since_ns) / 1_000_000_000,
+        });
+        UpstreamReport {
+            name: self.config.name.clone(),
+            waiting: self.servers.waiting(),
+            servers: servers.collect(),
+        }
+    }
+
+    /// Does what an operator has ordered. Returns requests that have to ask again.
+    pub(in crate::site) fn obey(&mut self, order: &UpstreamOrder) -> Vec<ProcessId> {
+        let is_it = |server: &config::UpstreamServer| server.address.to_string() == order.server;
+        let place = self.config.servers.iter().position(is_it);
+        let server = place.and_then(|place| u8::try_from(place).ok()).map(ServerIndex);
+        server.map_or_else(Vec::new, |server| self.servers.set_readiness(server, order.readiness))
+    }
+
+    /// The place to connect to for a server.
+    pub(in crate::site) fn endpoint(&self, server: ServerIndex) -> Option<&Endpoint> {
+        self.endpoints.get(usize::from(server.0))?.as_ref()
+    }
+
+    /// The address of a server, for logs.
+    pub(in crate::site) fn address(&self, server: ServerIndex) -> String {
+        let known = self.config.servers.get(usize::from(server.0));
+        known.map_or_else(String::new, |server| server.address.to_string())
+    }
+
+    /// The identity of a server.
+    pub(in crate::site) fn identity(&self, server: ServerIndex) -> Option<u64> {
+        let known = self.servers.rules().servers.get(usize::from(server.0));
+        known.map(|server| server.identity)
+    }
+
+    /// How long an exchange may take of which this much time has gone.
+    pub(in crate::site) fn deadlines(&self, gone_ns: u64) -> Deadlines {
+        let times = self.config.timeouts;
+        Deadlines {
+            connect: Some(times.connect),
+            head: Some(times.first_byte),
+            pause: Some(times.idle),
+            whole: times
+                .whole
+                .map(|whole| whole.saturating_sub(std::time::Duration::from_nanos(gone_ns))),
+        }
+    }
+
+    /// What a request wants of its servers.
+    pub(in crate::site) fn wish_of(&self, request: &Request<'_>, path: &str) -> Wish {
+        let key = match &self.config.balance {
+            config::Balance::Hash(by) => key_of(by, request, path),
+            _ => None,
+        };
+        let sticky = self.config.sticky.as_ref().and_then(|name| {
+            let cookie = sticky::cookie_of(request, name)?;
+            let is_it =
+                |server: &ServerRules| sticky::value_of(server.identity).as_bytes() == cookie;
+            let place = self.servers.rules().servers.iter().position(is_it)?;
+            u8::try_from(place).ok().map(ServerIndex)
+        });
+        Wish { key, sticky, ..Wish::default() }
+    }
+}
+
+fn key_of(by: &HashBy, request: &Request<'_>, path: &str) -> Option<u64> {
+    match by {
+        HashBy::Path => Some(proxy::hash(path.as_bytes())),
+        HashBy::Address => Some(proxy::hash(request.peer.address.to_string().as_bytes())),
+        HashBy::Field(name) => request.field(name).map(proxy::hash),
+        HashBy::Cookie(name) => sticky::cookie_of(request, name).map(proxy::hash),
+    }
+}
+
+fn rules_of(config: &config::Upstream) -> Rules {
+    let server = |server: &config::UpstreamServer| ServerRules {
+        weight: server.weight,
+        identity: proxy::hash(server.address.to_string().as_bytes()),
+    };
+    let balance = match config.balance {
+        config::Balance::TwoChoices => proxy::Balance::TwoChoices,
+        config::Balance::RoundRobin => proxy::Balance::RoundRobin,
+        config::Balance::Least => proxy::Balance::Least,
+        config::Balance::Hash(_) => proxy::Balance::Hash,
+    };
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Rules {
+        servers: config.servers.iter().map(server).collect(),
+        balance,
+        connections: count(config.connections),
+        line: count(config.queue),
+        line_ns: nanoseconds(config.queue_timeout),
+        health: HealthRules {
+            failures: u32::try_from(config.health.failures).unwrap_or(u32::MAX),
+            pause_ns: nanoseconds(config.health.pause),
+            slow_ns: config.health.slow_after.map(nanoseconds),
+        },
+    }
+}
+
+fn endpoints_of(config: &config::Upstream, connector: Option<&Connector>) -> Vec<Option<Endpoint>> {
+    let transport = if config.tls.is_some() { Transport::Encrypted } else { Transport::Plain };
+    let server_name = config.tls.as_ref().and_then(|tls| tls.server_name.as_deref());
+    let endpoint = |server: &config::UpstreamServer| {
+        let (host, port) = match &server.address {
+            ServerAddress::Tcp(address, port) => (Host::Address(*address), *port),
+            ServerAddress::Name(name, port) => (Host::Name(name.as_str().into()), *port),
+            ServerAddress::Unix(path) => (Host::Socket(Arc::from(path.as_path())), 0),
+        };
+        let origin = Origin { transport, host, port };
+        let made = Endpoint::new(origin, connector.cloned(), server_name);
+        made.map_err(|why| {
+            let (name, address) = (&config.name, &server.address);
+            let told =
+                format_args!("upstream {name}: no request goes to {address}: {why}").to_string();
+            diagnostic::write(Level::Error, format_args!("{told}"));
+        })
+        .ok()
+    };
+    config.servers.iter().map(endpoint).collect()
+}

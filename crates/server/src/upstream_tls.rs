@@ -1,0 +1,90 @@
+//! The certificates that are trusted and shown at the servers of upstreams.
+//!
+//! Owns the settings of TLS that the schedulers begin with. Reads the files, on the main thread.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use config::UpstreamTls;
+use files::rules::Root;
+use files::secret::{SecretFault, SecretFile};
+use tls::{Authorities, Connector, ConnectorError, Identity, IdentityError, Peers, PemError};
+
+/// The application protocol that is spoken with servers (RFC 7301).
+const PROTOCOL: &str = "http/1.1";
+
+/// The certificates for each upstream, in the order of the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct UpstreamConnectors {
+    connectors: Vec<Option<Connector>>,
+    /// Problems of files that do not prevent their use.
+    pub warnings: Vec<String>,
+}
+
+/// A file of an upstream that cannot be used.
+#[derive(Debug)]
+pub struct UpstreamTlsError {
+    /// The name of the upstream.
+    upstream: String,
+    why: Why,
+}
+
+#[derive(Debug)]
+enum Why {
+    Authorities(PemError),
+    Identity(IdentityError),
+    Key(PathBuf, SecretFault),
+    Refused(ConnectorError),
+}
+
+impl fmt::Display for UpstreamTlsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "[[upstream]] `{}`: ", self.upstream)?;
+        match &self.why {
+            Why::Authorities(error) => write!(formatter, "`ca`: {error}"),
+            Why::Identity(error) => write!(formatter, "`certificate` and `key`: {error}"),
+            Why::Key(path, fault) => write!(formatter, "the key `{}` {fault}", path.display()),
+            Why::Refused(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for UpstreamTlsError {}
+
+impl UpstreamConnectors {
+    /// Reads the files of all upstreams.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn load(upstreams: &[config::Upstream], roots: &[Root]) -> Result<Self, UpstreamTlsError> {
+        let mut loaded = Self::default();
+        for upstream in upstreams {
+            let connector = upstream.tls.as_ref().map(|tls| loaded.connector_of(tls, roots));
+            let connector = connector
+                .transpose()
+                .map_err(|why| UpstreamTlsError { upstream: upstream.name.clone(), why })?;
+            loaded.connectors.push(connector);
+        }
+        Ok(loaded)
+    }
+
+    fn connector_of(&mut self, tls: &UpstreamTls, roots: &[Root]) -> Result<Connector, Why> {
+        let authorities = match &tls.authorities {
+            Some(path) => Authorities::read(path).map_err(Why::Authorities)?,
+            None => Authorities::of_system().map_err(Why::Refused)?,
+        };
+        let mut own = None;
+        if let Some((certificate, key)) = &tls.certificate {
+            own = Some(Identity::read(certificate, key).map_err(Why::Identity)?);
+            let file =
+                SecretFile::read(key, roots).map_err(|fault| Why::Key(key.clone(), fault))?;
+            self.warnings.extend(file.warning);
+        }
+        Connector::new(&Peers::Known(authorities), &[PROTOCOL], own.as_ref()).map_err(Why::Refused)
+    }
+
+    /// The certificates for the upstream at this place of the configuration.
+    pub(crate) fn of(&self, place: usize) -> Option<&Connector> {
+        self.connectors.get(place)?.as_ref()
+    }
+}

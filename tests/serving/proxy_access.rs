@@ -1,0 +1,57 @@
+//! Goal: a server of an upstream hears of a request only when access, limits and maintenance have let it in. Method: the
+//! built binary, and a server that tells what it heard.
+
+use std::io::Write;
+
+use crate::server::other::always;
+use crate::server::patience::PATIENCE;
+use crate::server::upstreams::{OK, all_to, connect, rest, start};
+
+/// Sends a request with a body, and returns the whole answer.
+fn post(server: &crate::server::Server, fields: &str, framing: (&str, &str)) -> String {
+    let mut client = connect(server);
+    let (field, body) = framing;
+    let head =
+        format!("POST /up HTTP/1.1\r\nHost: a\r\n{field}\r\n{fields}Connection: close\r\n\r\n");
+    client.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    rest(&mut client)
+}
+
+const WHOLE: (&str, &str) = ("Content-Length: 4", "body");
+const CHUNKED: (&str, &str) = ("Transfer-Encoding: chunked", "4\r\nbody\r\n0\r\n\r\n");
+
+#[test]
+fn no_byte_of_a_request_that_access_refuses_reaches_a_server() {
+    let (address, heard) = always(OK);
+    let keys = "access = [{ token = \"any\" }]\n[channels]\napi_keys = \"keys.txt\"\n";
+    let plan = crate::server::Plan::new().config(&format!("{keys}{}", all_to(&[address], "")));
+    plan.directory.write("keys.txt", "0123456789abcdef0123456789abcdef\n");
+    let server = plan.start();
+    for framing in [WHOLE, CHUNKED] {
+        assert!(post(&server, "", framing).starts_with("HTTP/1.1 401 "));
+        let key = "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n";
+        assert!(post(&server, key, framing).ends_with("\r\n\r\nok"));
+        // The first that the server hears of is the one that was let in.
+        let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+        assert!(request.contains("Bearer") && request.ends_with("\r\n\r\nbody"), "{request}");
+    }
+}
+
+#[test]
+fn limits_and_maintenance_stand_before_a_server() {
+    let (address, heard) = always(OK);
+    let limit = "[[limit]]\nname = \"one\"\nrequests = \"1/d\"\n";
+    let server = start(&format!("{limit}{}", all_to(&[address], "")));
+    assert!(post(&server, "", WHOLE).ends_with("\r\n\r\nok"));
+    assert!(post(&server, "", WHOLE).starts_with("HTTP/1.1 429 "));
+    assert!(heard.recv_timeout(PATIENCE).unwrap().1.ends_with("\r\n\r\nbody"));
+    let (address, unheard) = always(OK);
+    let server = start(&all_to(&[address], ""));
+    assert!(server.ctl(&["set", "maintenance", "on"]).status.success());
+    assert!(post(&server, "", CHUNKED).starts_with("HTTP/1.1 503 "));
+    assert!(server.ctl(&["set", "maintenance", "off"]).status.success());
+    assert!(post(&server, "", WHOLE).ends_with("\r\n\r\nok"));
+    // What was refused was never passed on.
+    let passed: Vec<String> = heard.try_iter().chain(unheard.try_iter()).map(|one| one.1).collect();
+    assert_eq!(passed.len(), 1, "{passed:?}");
+}

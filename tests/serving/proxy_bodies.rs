@@ -1,0 +1,196 @@
+//! Goal: bodies, event streams and other protocols pass through a proxy as they come, no faster than the other side takes
+//! them. Method: the built binary, and servers played by threads that read and write exactly what a test says.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+
+use crate::server::other::always;
+use crate::server::patience::PATIENCE;
+use crate::server::upstreams::{OK, all_to, by_hand, connect, get, next, read_to, rest, start};
+
+#[test]
+fn a_body_is_passed_on_as_it_arrives() {
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], ""));
+    for (framing, first, second, heard) in [
+        ("Content-Length: 6", "abc", "def", "abc"),
+        (
+            "Transfer-Encoding: chunked",
+            "3\r\nabc\r\n",
+            "3\r\ndef\r\n0\r\nX-T: t\r\n\r\n",
+            "3\r\nabc\r\n",
+        ),
+    ] {
+        let mut client = connect(&server);
+        let head =
+            format!("POST /up HTTP/1.1\r\nHost: a\r\n{framing}\r\nConnection: close\r\n\r\n");
+        client.write_all(format!("{head}{first}").as_bytes()).unwrap();
+        let mut backend = next(&connections);
+        let text = read_to(&mut backend, &format!("\r\n\r\n{heard}"));
+        assert!(text.starts_with("POST /up HTTP/1.1\r\n") && text.contains(framing), "{text}");
+        client.write_all(second.as_bytes()).unwrap();
+        let end = if heard == "abc" { "def" } else { "3\r\ndef\r\n0\r\n\r\n" };
+        assert_eq!(read_to(&mut backend, end), end);
+        backend.write_all(OK.as_bytes()).unwrap();
+        assert!(rest(&mut client).ends_with("\r\n\r\nok"));
+    }
+}
+
+#[test]
+fn the_client_is_told_to_continue_and_the_server_gets_the_body() {
+    let (address, heard) = always(OK);
+    let server = start(&all_to(&[address], ""));
+    let mut client = connect(&server);
+    let head = "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n";
+    client.write_all(head.as_bytes()).unwrap();
+    assert_eq!(read_to(&mut client, "\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.write_all(b"body").unwrap();
+    assert!(rest(&mut client).ends_with("\r\n\r\nok"));
+    let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    assert!(request.ends_with("\r\n\r\nbody") && !request.contains("Expect"), "{request}");
+}
+
+/// What comes and goes is longer than all buffers on the way.
+#[test]
+fn long_bodies_pass_in_both_directions() {
+    const LENGTH: usize = 8 * 1024 * 1024;
+    let (address, connections) = by_hand();
+    let server =
+        start(&format!("limits = {{ body_size = \"16 MiB\" }}\n{}", all_to(&[address], "")));
+    let mut client = connect(&server);
+    let body: Vec<u8> = (0..LENGTH).map(|index| (index / 251 + index) as u8).collect();
+    let sent = body.clone();
+    let mut writer = client.try_clone().unwrap();
+    let writing = thread::spawn(move || {
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\nConnection: close\r\n\r\n"
+        );
+        writer.write_all(head.as_bytes()).unwrap();
+        writer.write_all(&sent).unwrap();
+    });
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    let mut arrived = vec![0; LENGTH];
+    backend.read_exact(&mut arrived).unwrap();
+    assert!(arrived == body);
+    writing.join().unwrap();
+    let answering = thread::spawn(move || {
+        backend
+            .write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n").as_bytes())
+            .unwrap();
+        backend.write_all(&arrived).unwrap();
+    });
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).unwrap();
+    answering.join().unwrap();
+    assert!(answer.ends_with(&body) && answer.len() < LENGTH + 200);
+}
+
+#[test]
+fn events_are_passed_on_one_by_one() {
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], ""));
+    let mut client = connect(&server);
+    client.write_all(get("/events", "Accept: text/event-stream\r\n").as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n").unwrap();
+    assert!(read_to(&mut client, "\r\n\r\n").contains("Content-Type: text/event-stream\r\n"));
+    for number in 0..3 {
+        backend.write_all(format!("data: {number}\n\n").as_bytes()).unwrap();
+        assert_eq!(read_to(&mut client, "\n\n\r\n"), format!("9\r\ndata: {number}\n\n\r\n"));
+    }
+    drop(backend);
+    assert_eq!(rest(&mut client), "0\r\n\r\n");
+}
+
+const UPGRADE: &str = "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+#[test]
+fn a_websocket_passes_through() {
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], ""));
+    let mut client = connect(&server);
+    client.write_all(UPGRADE.as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    let request = read_to(&mut backend, "\r\n\r\n");
+    assert!(request.contains("\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"), "{request}");
+    assert!(request.contains("\r\nSec-WebSocket-Key: x\r\n"), "{request}");
+    let head = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: y\r\n\r\n";
+    backend.write_all(format!("{head}first").as_bytes()).unwrap();
+    let answer = read_to(&mut client, "\r\n\r\nfirst");
+    assert!(answer.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{answer}");
+    assert!(answer.contains("\r\nUpgrade: websocket\r\n"), "{answer}");
+    assert!(answer.contains("\r\nSec-WebSocket-Accept: y\r\n"), "{answer}");
+    for _ in 0..3 {
+        client.write_all(b"from the client").unwrap();
+        assert_eq!(read_to(&mut backend, "client"), "from the client");
+        backend.write_all(b"from the server").unwrap();
+        assert_eq!(read_to(&mut client, "server"), "from the server");
+    }
+    drop(client);
+    assert_eq!(rest(&mut backend), "");
+}
+
+#[test]
+fn a_tunnel_moves_more_than_its_buffers_hold() {
+    const LENGTH: usize = 4 * 1024 * 1024;
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], ""));
+    let mut client = connect(&server);
+    client.write_all(UPGRADE.as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend
+        .write_all(b"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        .unwrap();
+    read_to(&mut client, "\r\n\r\n");
+    let move_all = |from: &TcpStream, to: &TcpStream, byte: u8| {
+        let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+        let writing = thread::spawn(move || from.write_all(&vec![byte; LENGTH]).unwrap());
+        let reading = thread::spawn(move || {
+            let mut bytes = vec![0; LENGTH];
+            to.read_exact(&mut bytes).unwrap();
+            assert!(bytes.iter().all(|read| *read == byte));
+        });
+        (writing, reading)
+    };
+    let up = move_all(&client, &backend, 1);
+    let down = move_all(&backend, &client, 2);
+    for thread in [up.0, up.1, down.0, down.1] {
+        thread.join().unwrap();
+    }
+    backend.shutdown(Shutdown::Both).unwrap();
+    assert_eq!(rest(&mut client), "");
+}
+
+#[test]
+fn a_server_may_refuse_to_change_the_protocol() {
+    let (address, _heard) =
+        always("HTTP/1.1 426 Upgrade\r\nUpgrade: other\r\nContent-Length: 2\r\n\r\nno");
+    let server = start(&all_to(&[address], ""));
+    let mut client = connect(&server);
+    client.write_all(UPGRADE.as_bytes()).unwrap();
+    let answer = read_to(&mut client, "\r\n\r\nno");
+    assert!(answer.starts_with("HTTP/1.1 426 "), "{answer}");
+    client.write_all(get("/", "").as_bytes()).unwrap();
+    assert!(rest(&mut client).starts_with("HTTP/1.1 426 "));
+}
+
+#[test]
+fn a_client_that_closes_ends_the_exchange() {
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], ""));
+    for text in
+        [get("/", ""), "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc".to_owned()]
+    {
+        let mut client = connect(&server);
+        client.write_all(text.as_bytes()).unwrap();
+        let mut backend = next(&connections);
+        read_to(&mut backend, if text.starts_with("GET") { "\r\n\r\n" } else { "abc" });
+        drop(client);
+        assert_eq!(rest(&mut backend), "");
+    }
+}

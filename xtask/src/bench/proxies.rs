@@ -1,0 +1,109 @@
+//! The proxies that are compared, each in front of one do-nothing server on the core of the load.
+//!
+//! Owns the configuration of each. The server behind it is not counted: it costs all of them the same.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::bench::contender::Proxy;
+use crate::bench::host::Cores;
+use crate::bench::site::{NGINX_CONNECTIONS, Site, shown};
+use crate::client;
+use crate::failure::Failure;
+use crate::process::{self, Guarded};
+use crate::server::{self, leashed};
+
+/// Starts the server behind the proxies.
+pub(crate) fn start_behind(
+    body_bytes: usize,
+    path: &str,
+    site: &Site,
+    cores: &Cores,
+) -> Result<(SocketAddr, Guarded), Failure> {
+    let address = server::free_address()?;
+    let (program, core) = (shown(&site.floor()?), cores.load.to_string());
+    let (listen, size) = (address.to_string(), body_bytes.to_string());
+    let words = ["taskset", "-c", &core, &program, &listen, "kept", &size];
+    let request = client::request(address, path);
+    let guarded =
+        server::start(leashed(&words), "behind", site.folder(), address, request.as_bytes())?;
+    Ok((address, guarded))
+}
+
+/// The command line of a proxy at this address, in front of that server.
+pub(crate) fn words(
+    proxy: Proxy,
+    address: SocketAddr,
+    behind: SocketAddr,
+    site: &Site,
+) -> Result<Vec<String>, Failure> {
+    let folder = site.folder().join(format!("proxy-{}", address.port()));
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("configuration");
+    let installed = |name: &str| {
+        let missing = || Failure::Work(format!("not installed (apt: {name})"));
+        process::find(name).map(|program| shown(&program)).ok_or_else(missing)
+    };
+    let (text, words) = match proxy {
+        Proxy::None | Proxy::Ours => {
+            let text = match proxy {
+                Proxy::Ours => ours(behind),
+                _ => "[[route]]\npath = \"/json\"\njson = { message = \"Hello, World!\" }\n"
+                    .to_owned(),
+            };
+            let words = [shown(&site.velodrome()?), "serve".to_owned(), shown(&folder)];
+            let config = ["--config".to_owned(), shown(&file), "--schedulers=1".to_owned()];
+            let listen = ["--listen".to_owned(), address.to_string()];
+            (text, words.into_iter().chain(config).chain(listen).collect::<Vec<String>>())
+        }
+        Proxy::Nginx => {
+            let words =
+                [&installed("nginx")?, "-e", "stderr", "-p", &shown(&folder), "-c", &shown(&file)];
+            (nginx(&folder, address, behind), words.map(str::to_owned).to_vec())
+        }
+        Proxy::Ha => {
+            let words = [&installed("haproxy")?, "-db", "-q", "-f", &shown(&file)];
+            (haproxy(address, behind), words.map(str::to_owned).to_vec())
+        }
+    };
+    std::fs::write(&file, text)?;
+    Ok(words)
+}
+
+fn ours(behind: SocketAddr) -> String {
+    format!(
+        "[[route]]\nprefix = \"/\"\nproxy = \"behind\"\n\n\
+         [[upstream]]\nname = \"behind\"\nservers = [\"{behind}\"]\n"
+    )
+}
+
+/// Kept connections to the server, no log, and the fields that each of the others sets too.
+fn nginx(folder: &Path, address: SocketAddr, behind: SocketAddr) -> String {
+    let folder = shown(folder);
+    format!(
+        "worker_processes 1;\ndaemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n\
+         worker_rlimit_nofile {NGINX_CONNECTIONS};\n\
+         events {{ worker_connections {NGINX_CONNECTIONS}; }}\n\
+         http {{\n    access_log off;\n    tcp_nodelay on;\n    proxy_temp_path {folder}/proxy;\n\
+         \x20   client_body_temp_path {folder}/body;\n    fastcgi_temp_path {folder}/fastcgi;\n\
+         \x20   uwsgi_temp_path {folder}/uwsgi;\n    scgi_temp_path {folder}/scgi;\n\
+         \x20   keepalive_requests 1000000000;\n    keepalive_timeout 3600s;\n\
+         \x20   upstream behind {{ server {behind}; keepalive 256; keepalive_requests 1000000000; }}\n\
+         \x20   server {{\n        listen {address} reuseport backlog=4096;\n\
+         \x20       location / {{\n            proxy_pass http://behind;\n\
+         \x20           proxy_http_version 1.1;\n            proxy_set_header Connection \"\";\n\
+         \x20           proxy_set_header Host $http_host;\n\
+         \x20           proxy_set_header X-Forwarded-For $remote_addr;\n\
+         \x20           proxy_set_header X-Forwarded-Proto $scheme;\n        }}\n    }}\n}}\n"
+    )
+}
+
+fn haproxy(address: SocketAddr, behind: SocketAddr) -> String {
+    format!(
+        "global\n    nbthread 1\n    maxconn {NGINX_CONNECTIONS}\n\
+         defaults\n    mode http\n    timeout connect 5s\n    timeout client 60s\n    timeout server 60s\n\
+         \x20   option http-keep-alive\n    http-reuse always\n    option forwardfor\n\
+         frontend front\n    bind {address}\n    default_backend behind\n\
+         backend behind\n    server one {behind}\n"
+    )
+}

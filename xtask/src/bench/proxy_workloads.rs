@@ -1,0 +1,37 @@
+//! The workloads through a proxy, their contenders and their targets, as data.
+//!
+//! Never runs anything.
+
+use crate::bench::contender::{LONG_PROXIES, PROXIES};
+use crate::bench::sample::Metric;
+use crate::bench::target::{Against, Bound, Target};
+use crate::bench::workload::{Load, Runs, Workload};
+
+const fn at_most(contender: &'static str, most: f64) -> Target {
+    let (metric, against) = (Metric::CpuMicros, Against::Contender(contender));
+    Target { metric, against, bound: Bound::AtMost(most) }
+}
+
+/// Those through a proxy.
+pub(crate) const PROXY_WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "proxy-json",
+        title: "JSON through a proxy, kept alive on both sides, 64 connections",
+        path: "/json",
+        load: Load::Kept { connections: 64 },
+        runs: Runs::WhenNamed,
+        contenders: PROXIES,
+        main_metric: Metric::CpuMicros,
+        targets: &[at_most("direct", 2.2), at_most("nginx", 0.6), at_most("haproxy", 0.75)],
+    },
+    Workload {
+        name: "proxy-1m",
+        title: "1 MiB through a proxy, kept alive on both sides, 16 connections",
+        path: "/long",
+        load: Load::Kept { connections: 16 },
+        runs: Runs::WhenNamed,
+        contenders: LONG_PROXIES,
+        main_metric: Metric::CpuMicros,
+        targets: &[at_most("nginx", 1.0)],
+    },
+];
