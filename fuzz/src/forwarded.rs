@@ -50,7 +50,7 @@ pub fn check(data: &[u8]) {
     let Some((choice, value)) = data.split_first() else { return };
     let field = ForwardingField::ALL[usize::from(*choice) % ForwardingField::ALL.len()];
     let mut list = FieldList::new();
-    // What cannot be in a head never comes here.
+    // The parser of heads refuses these bytes before.
     if list.add_as_spelt(field.name(), value).is_err() {
         return;
     }

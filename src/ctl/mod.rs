@@ -74,13 +74,13 @@ enum CtlCommand {
 struct Upstream {
     /// The name of the upstream.
     name: String,
-    /// What is wanted.
+    /// The wanted state.
     action: Wanted,
     /// The address of the server, as in the configuration.
     server: String,
 }
 
-/// What is wanted of a server.
+/// The wanted state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Wanted {
     /// No new requests.

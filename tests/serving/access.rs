@@ -255,7 +255,7 @@ fn a_reload_reads_the_users_again() {
 
 /// Guesses occupy the helper, and nothing else: those who need no password, or whose password is known, do not wait.
 #[test]
-fn guesses_stall_nobody() {
+fn guesses_of_passwords_delay_nobody_else() {
     let slow = USERS.replace(
         "ada:$2y$04$iu1hd5MN.S8O1cyozp23lugT.QJ8R7CWGP32TO1DxjCzpdBfhwD4S",
         "eve:$2y$09$iu1hd5MN.S8O1cyozp23lugT.QJ8R7CWGP32TO1DxjCzpdBfhwD4S",

@@ -53,7 +53,7 @@ fn a_name_gets_a_certificate_that_is_in_use_at_once_and_after_a_restart() {
         let mut connection = client.connect(secure(&pebble), NAME).unwrap();
         assert!(connection.get(NAME, "/a.txt").unwrap().ends_with("\r\n\r\na\n"));
         let before = connection.certificate();
-        // What is there is shown from the first connection on, and nothing is ordered.
+        // The stored certificate is shown from the first connection on, and nothing is ordered.
         let server = server.kill_and_restart_as_configured();
         let after = client.connect(secure(&pebble), NAME).unwrap().certificate();
         assert_eq!(before, after, "{challenge}");

@@ -1,5 +1,5 @@
-//! Goal: a configuration of several files, with variables and secrets, is read at the start and with each reload, and no
-//! client and no message shows a part of it that is secret. Method: the built binary.
+//! Goal: a configuration of several files, with variables and secrets, is read at the start and with each reload, and
+//! no client and no message shows a part of it that is secret. Method: the built binary.
 
 use std::process::Command;
 
@@ -56,7 +56,7 @@ fn a_part_of_the_configuration_in_a_served_directory_is_refused() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && told.contains(name), "{told}");
         assert!(told.contains("which is served") && !told.contains("s3cret"), "{told}");
-        // What is hidden there is served to nobody.
+        // The hidden files are served to nobody.
         let hidden = configuration(&format!("{main}[files]\nhide = [\"b.toml\", \"key\"]\n"));
         plan.directory.write("velodrome.toml", hidden);
         let server = plan.start();

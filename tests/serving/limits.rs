@@ -75,7 +75,7 @@ fn clients_are_told_apart_by_what_the_limit_says() {
         ("2001:db8:0:1:ffff::2", 429),
         ("2001:db8:0:2::1", 200),
         ("::ffff:192.0.2.1", 429),
-        // What a stranger invents before its address changes nothing.
+        // Addresses that a stranger writes before its own change nothing.
         ("9.9.9.9, 192.0.2.2", 429),
     ] {
         assert_eq!(from(&mut client, "/a.txt", address).status, status, "{address}");
@@ -193,7 +193,7 @@ fn schedulers_share_limits_and_a_reload_keeps_what_was_used() {
         let status = server.get("/a.txt").status;
         allowed += usize::from(status == 200);
     }
-    // What is underway between schedulers when the next request comes is at most a few.
+    // At most a few uses are on their way between schedulers when the next request comes.
     assert!((20..=23).contains(&allowed), "{allowed}");
     assert!(server.ctl(&["reload"]).status.success());
     let statuses: Vec<u16> = (0..12).map(|_| server.get("/a.txt").status).collect();

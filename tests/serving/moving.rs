@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::server::client::{field, text};
 use crate::server::{Plan, configuration};
 
-/// What `velodrome check` prints.
+/// The output of `velodrome check`.
 fn printed(plan: &Plan, flag: &str, name: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_velodrome"))
         .arg("check")
@@ -76,7 +76,7 @@ fn a_site_of_caddy_is_served() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn a_file_that_cannot_be_read_is_refused_with_its_place() {
     let plan = Plan::new();
     plan.directory.write("velodrome.toml", configuration(""));
     plan.directory.write("nginx.conf", "http {\n server {\n}\n");

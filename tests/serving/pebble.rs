@@ -1,5 +1,5 @@
-//! Pebble, the test authority of Let's Encrypt, with its DNS server: it refuses half of all nonces, and asks a server of
-//! a test on two ports.
+//! Pebble, the test authority of Let's Encrypt, with its DNS server: it refuses half of all nonces, and asks a server
+//! of a test on two ports.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

@@ -77,7 +77,7 @@ fn ask(address: SocketAddr, path: &str, fields: &[(&str, &str)]) -> String {
     format!("{} {}", response.status, text(&response))
 }
 
-/// What a stranger sends to pass for somebody else.
+/// Fields that a stranger sends to pass for somebody else.
 const SPOOFED: [(&str, &str); 4] = [
     ("X-Forwarded-For", "6.6.6.6"),
     ("Forwarded", "for=6.6.6.6;proto=https;host=a.example"),
@@ -122,7 +122,7 @@ fn documented(heading: &str, proxy: SocketAddr, socket: &Path) -> String {
 const TRUSTED: &str = "trusted_proxies = [\"unix\"]";
 
 #[test]
-fn nginx_in_front() {
+fn behind_nginx_the_client_is_the_one_that_nginx_tells_of() {
     let server =
         start(&format!("{TRUSTED}\ntrusted_fields = [\"x-forwarded-for\", \"x-forwarded-proto\"]"));
     let (address, directory) = (free_address(), server.directory().join("run"));
@@ -140,12 +140,19 @@ fn nginx_in_front() {
     let file = directory.join("nginx.conf").display().to_string();
     let program = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
     let words = [program, "-e", "stderr", "-c", &file];
-    let Some(_proxy) = Proxy::start("nginx_in_front", &words, &server, address) else { return };
+    let Some(_proxy) = Proxy::start(
+        "behind_nginx_the_client_is_the_one_that_nginx_tells_of",
+        &words,
+        &server,
+        address,
+    ) else {
+        return;
+    };
     behind(&server, address);
 }
 
 #[test]
-fn haproxy_in_front() {
+fn behind_haproxy_the_client_is_the_one_that_haproxy_tells_of() {
     let server =
         start(&format!("{TRUSTED}\ntrusted_fields = [\"x-forwarded-for\", \"x-forwarded-proto\"]"));
     let (address, directory) = (free_address(), server.directory().join("run"));
@@ -155,12 +162,19 @@ fn haproxy_in_front() {
     let haproxy = Path::new("/usr/sbin/haproxy");
     let program = if haproxy.exists() { "/usr/sbin/haproxy" } else { "haproxy" };
     let words = [program, "-q", "-db", "-f", &file];
-    let Some(_proxy) = Proxy::start("haproxy_in_front", &words, &server, address) else { return };
+    let Some(_proxy) = Proxy::start(
+        "behind_haproxy_the_client_is_the_one_that_haproxy_tells_of",
+        &words,
+        &server,
+        address,
+    ) else {
+        return;
+    };
     behind(&server, address);
 }
 
 #[test]
-fn caddy_in_front() {
+fn behind_caddy_the_client_is_the_one_that_caddy_tells_of() {
     let server = start(&format!(
         "{TRUSTED}\ntrusted_fields = [\"x-forwarded-for\", \"x-forwarded-proto\", \"x-forwarded-host\"]"
     ));
@@ -170,7 +184,14 @@ fn caddy_in_front() {
     server.directory().write("run/Caddyfile", config);
     let file = directory.join("Caddyfile").display().to_string();
     let words = ["caddy", "run", "--adapter", "caddyfile", "--config", &file];
-    let Some(_proxy) = Proxy::start("caddy_in_front", &words, &server, address) else { return };
+    let Some(_proxy) = Proxy::start(
+        "behind_caddy_the_client_is_the_one_that_caddy_tells_of",
+        &words,
+        &server,
+        address,
+    ) else {
+        return;
+    };
     behind(&server, address);
 }
 
@@ -211,7 +232,7 @@ fn what_a_trusted_proxy_tells_is_what_pages_hosts_cookies_and_log_see() {
 }
 
 #[test]
-fn a_stranger_tells_nothing() {
+fn forwarding_fields_of_a_stranger_are_removed() {
     for settings in [TRUSTED, "", "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]"] {
         let server = start(settings);
         let (address, mut client) = (server.address(), server.client());
@@ -233,9 +254,9 @@ fn a_stranger_tells_nothing() {
     }
 }
 
-/// What cannot be true is refused. The proxy's own address would be no substitute: it may be allowed more.
+/// Statements that cannot be true are refused. The proxy's own address would be no substitute: it may be allowed more.
 #[test]
-fn what_a_trusted_proxy_cannot_mean_is_refused() {
+fn contradictory_fields_of_a_trusted_proxy_are_refused() {
     let server = start(TRUSTED);
     for fields in [
         &[("X-Forwarded-For", "192.0.2.1, nonsense")][..],

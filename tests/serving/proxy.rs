@@ -182,7 +182,7 @@ fn bodies_are_limited_as_for_pages() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     client.write_all(format!("{head}{long}").as_bytes()).unwrap();
     assert!(rest(&mut client).starts_with("HTTP/1.1 413 "));
-    // What the server has got is not a whole request.
+    // The server has not got a whole request.
     let heard = rest(&mut next(&connections));
     assert!(!heard.contains("\r\n0\r\n"), "{heard}");
 }

@@ -1,5 +1,5 @@
-//! Goal: a server of an upstream hears of a request only when access, limits and maintenance have let it in. Method: the
-//! built binary, and a server that tells what it heard.
+//! Goal: a server of an upstream hears of a request only when access, limits and maintenance have let it in. Method:
+//! the built binary, and a server that tells what it heard.
 
 use std::io::Write;
 
@@ -51,7 +51,7 @@ fn limits_and_maintenance_stand_before_a_server() {
     assert!(post(&server, "", CHUNKED).starts_with("HTTP/1.1 503 "));
     assert!(server.ctl(&["set", "maintenance", "off"]).status.success());
     assert!(post(&server, "", WHOLE).ends_with("\r\n\r\nok"));
-    // What was refused was never passed on.
+    // The refused requests were never passed on.
     let passed: Vec<String> = heard.try_iter().chain(unheard.try_iter()).map(|one| one.1).collect();
     assert_eq!(passed.len(), 1, "{passed:?}");
 }

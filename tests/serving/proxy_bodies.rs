@@ -1,5 +1,5 @@
-//! Goal: bodies, event streams and other protocols pass through a proxy as they come, no faster than the other side takes
-//! them. Method: the built binary, and servers played by threads that read and write exactly what a test says.
+//! Goal: bodies, event streams and other protocols pass through a proxy as they come, no faster than the other side
+//! takes them. Method: the built binary, and servers played by threads that read and write exactly what a test says.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -51,7 +51,7 @@ fn the_client_is_told_to_continue_and_the_server_gets_the_body() {
     assert!(request.ends_with("\r\n\r\nbody") && !request.contains("Expect"), "{request}");
 }
 
-/// What comes and goes is longer than all buffers on the way.
+/// The bodies are longer than all buffers on the way.
 #[test]
 fn long_bodies_pass_in_both_directions() {
     const LENGTH: usize = 8 * 1024 * 1024;

@@ -228,7 +228,7 @@ fn requests_wait_in_line_for_a_place() {
 }
 
 #[test]
-fn nobody_waits_in_line_for_ever() {
+fn a_request_in_line_is_refused_after_its_deadline() {
     let (address, connections) = by_hand();
     let server = start(&all_to(&[address], "connections = 1\nqueue_timeout = \"200ms\""));
     let mut first = connect(&server);
@@ -269,7 +269,7 @@ fn a_failed_server_is_left_alone_but_never_the_last_one() {
 
 /// When everything fails, repetitions must not double the load: a fifth of the requests, and ten at the beginning.
 #[test]
-fn repetitions_have_a_budget() {
+fn repetitions_stop_when_the_budget_is_used() {
     let (one, heard_one) = deaf();
     let (two, heard_two) = deaf();
     let server = start(&all_to(&[one, two], "failures = 1000"));

@@ -200,7 +200,7 @@ fn a_dropped_request_gets_no_byte_and_is_logged_as_444() {
         assert!(answer.is_empty(), "{method}: {}", answer.escape_ascii());
         assert!(matches!(end, End::Closed | End::Reset), "{method}");
     }
-    // What was answered before on the same connection arrives.
+    // Earlier answers on the same connection arrive.
     let mut client = server.client();
     client.send(head("GET", "/a.txt", &[]) + &head("GET", "/x.php", &[])).unwrap();
     let (answer, _) = client.rest().unwrap();

@@ -89,7 +89,7 @@ fn out_of_descriptors_the_pages_stay_and_are_read_later() {
         let output = run(Command::new("prlimit").args([process, format!("--nofile={limit}:")]));
         assert!(output.status.success(), "{output:?}");
     };
-    // Those that are open stay so; every new one would need a smaller number.
+    // Open descriptors stay open; every new one would need a smaller number.
     limit_to("3");
     server.directory().write("site/a.page.txt", "two");
     told(&server, "the pages stay as they were: cannot read `");

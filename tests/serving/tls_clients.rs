@@ -1,5 +1,5 @@
-//! Goal: clients of other languages are served, and one that misbehaves is refused and forgotten. Method: each client as
-//! a program of a few lines that trusts an authority of the test, and `tls_scripts.py`, which changes records.
+//! Goal: clients of other languages are served, and one that misbehaves is refused and forgotten. Method: each client
+//! as a program of a few lines that trusts an authority of the test, and `tls_scripts.py`, which changes records.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -23,7 +23,7 @@ use crate::state::{State, Stored};
 pub(crate) struct Line {
     agent: Agent,
     notes: Receiver<Note>,
-    /// Those that were read in this look, by URL: one answer is enough for all its certificates.
+    /// Directories read in this look, by URL: one answer is enough for all certificates of an issuer.
     directories: RefCell<BTreeMap<String, Directory>>,
 }
 

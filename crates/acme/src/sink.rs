@@ -135,7 +135,8 @@ impl Confirmation {
 
     /// Says that the answer is given, by every scheduler or by that of this share.
     pub fn in_force(self) {
-        // What was done before each share was confirmed is done for the one who sees the last of them.
+        // The thread that confirms the last share sees everything that the other threads did before they confirmed
+        // theirs.
         if self.0.open.fetch_sub(1, Ordering::AcqRel) == 1 {
             // If this fails, the control thread does not wait any more: the order has ended, and the answer is
             // withdrawn.

@@ -3,23 +3,11 @@
 //! Owns that nothing in it changes where the request ends or which server receives it: the fields that say so are
 //! written here alone. Never decides what else is in it.
 
+use wire::http::fields::FRAMING;
 use wire::http::response::append_field_as_spelt;
 
 use crate::body::{Body, Expectation};
 use crate::failure::Failure;
-
-/// Fields that only the client sets.
-pub(crate) const FRAMING: [&str; 9] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// A head that is being written.
 #[derive(Clone, Debug)]

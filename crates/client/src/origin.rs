@@ -43,7 +43,8 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// What leads to an origin. With a connector, its certificate has this name, or that of its host; `None` if it cannot have one.
+    /// What leads to an origin. With a connector, its certificate has this name, or that of its host; `None` if it
+    /// cannot have one.
     pub(crate) fn checked(
         origin: Origin,
         connector: Option<Connector>,
@@ -96,5 +97,5 @@ pub enum Host {
     Socket(Arc<Path>),
 }
 
-/// What stands for the address of a Unix socket, which has none: it is one place.
+/// A placeholder for the address of a Unix socket, which has none: the socket is one place.
 pub(crate) const OF_SOCKET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

@@ -163,8 +163,8 @@ impl AnswerTo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::head::FRAMING;
     use crate::reach::Anywhere;
+    use wire::http::fields::FRAMING;
 
     fn request(method: &str, fields: &[(&str, &str)], body: Body) -> Request {
         let url = Url::parse(b"http://a.b:81/x?y").unwrap();

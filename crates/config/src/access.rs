@@ -22,7 +22,7 @@ pub enum AccessRule {
     Admit(Admission),
 }
 
-/// What a request has to meet. What is absent need not be met.
+/// The demands on a request. An absent demand is always met.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Admission {
     /// It comes from one of these; empty for all.
@@ -40,7 +40,7 @@ pub struct Admission {
 pub enum Clients {
     /// All of them.
     All,
-    /// Those at these addresses.
+    /// Clients at these addresses.
     At(Peers),
 }
 
@@ -49,7 +49,7 @@ pub enum Clients {
 pub struct Users {
     /// Its path.
     pub path: PathBuf,
-    /// What browsers show when they ask for the password.
+    /// The text that browsers show when they ask for the password.
     pub realm: String,
 }
 
@@ -58,11 +58,11 @@ pub struct Users {
 pub enum Names {
     /// Anybody's.
     Any,
-    /// That of these.
+    /// A certificate with one of these subjects or fingerprints.
     These(Vec<String>),
 }
 
-/// What browsers show if the file says nothing else.
+/// The text that browsers show if the configuration names none.
 const REALM: &str = "Restricted";
 
 /// The row of `access` in a section whose lists end like this.
@@ -217,7 +217,7 @@ fn names(item: &Item<'_>) -> Result<Names, String> {
     }
 }
 
-/// What browsers show. It is sent within quotes.
+/// The text that browsers show. The server sends it within quotes.
 fn realm(item: &Item<'_>) -> Result<String, String> {
     let text = word(item)?;
     let is_plain = text.chars().all(|letter| !letter.is_control() && !matches!(letter, '"' | '\\'));

@@ -105,8 +105,8 @@ pub(super) enum IsEncrypted {
     No,
 }
 
-/// Ensures that there is something to order if a listener shows it, and a listener if something is ordered. Listeners of
-/// the command line replace those of the file: then nothing is ordered.
+/// Ensures that there is something to order if a listener shows it, and a listener if something is ordered. Listeners
+/// of the command line replace those of the file: then nothing is ordered.
 pub(super) fn check(
     section_offset: Option<usize>,
     config: &Config,

@@ -56,7 +56,7 @@ impl Countries {
     /// Reads rows `network,country` or `first,last,country`; the smallest network that contains an address decides.
     ///
     /// # Errors
-    /// What is wrong, each with its line.
+    /// Each mistake in the file, with its line.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let mut spans: Vec<Span> = Vec::new();
         let mut problems = Vec::new();

@@ -22,7 +22,7 @@ pub enum Certificates {
     Files(Vec<CertificateFiles>),
     /// One that is made at the start and has signed itself.
     SelfSigned,
-    /// Those that the server orders.
+    /// Certificates that the server orders.
     Acme,
 }
 

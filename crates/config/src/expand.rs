@@ -1,7 +1,7 @@
 //! `${NAME}` and `${file:PATH}` in texts of the configuration.
 //!
-//! Owns their syntax: `$${` stands for a plain `${`, and what is put in is not looked at again. Never decides where a text
-//! is used.
+//! Owns their syntax: `$${` stands for a plain `${`, and what is put in is not looked at again. Never decides where a
+//! text is used.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 //! Owns what is allowed in a field (RFC 9110 §5) and which fields are the server's own. A checked
 //! field cannot split a head.
 
+use wire::http::fields::FRAMING;
+
 use super::Header;
 use super::Problems;
 use super::item::Item;
@@ -27,20 +29,6 @@ const RESERVED: [(&str, &str); 13] = [
     ("trailer", "the server sets it"),
     ("transfer-encoding", "the server sets it"),
     ("upgrade", "the server sets it"),
-];
-
-/// Fields of messages that pass through which only the server sets (RFC 9110 §7.6.1).
-const OF_MESSAGES: [&str; 10] = [
-    "connection",
-    "content-length",
-    "expect",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
 ];
 
 /// Reads the table `headers` of a section.
@@ -117,7 +105,8 @@ pub(super) fn check_token(name: &str) -> Result<(), String> {
 
 fn check_passed(name: &str) -> Result<(), String> {
     check_token(name)?;
-    if OF_MESSAGES.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+    let mut set_here = FRAMING.iter().chain(&["via"]);
+    if set_here.any(|reserved| name.eq_ignore_ascii_case(reserved)) {
         return Err(format!("the field `{name}` cannot be changed; the server sets it"));
     }
     Ok(())

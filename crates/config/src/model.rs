@@ -75,9 +75,9 @@ pub struct Config {
     pub processes: Vec<SiteProcess>,
     /// The file with the countries of networks.
     pub countries: Option<PathBuf>,
-    /// What clients get while the site is maintained.
+    /// The answer to clients while the site is maintained.
     pub maintenance: Maintenance,
-    /// What each client may use.
+    /// The limits of each client.
     pub quotas: Vec<Quota>,
     /// Other servers that answer requests, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -231,7 +231,7 @@ pub struct Host {
     pub error_pages: Vec<ErrorPage>,
     /// How its clients come to encrypted connections, and stay there.
     pub https: Https,
-    /// Who may send requests, if that differs from the top level; for the default host it is that of the top level.
+    /// The rules of access, if they differ from the top level; the default host has those of the top level.
     pub access: Option<Vec<AccessRule>>,
 }
 
@@ -262,7 +262,7 @@ pub struct Route {
     pub methods: Vec<Method>,
     /// The only host it applies to, within the default host.
     pub host: Option<HostName>,
-    /// What else it asks of a request; all of them must be met.
+    /// Its conditions; a request must meet all of them.
     pub conditions: Vec<Condition>,
     /// What it does.
     pub action: RouteAction,
@@ -272,7 +272,7 @@ pub struct Route {
     pub body_size: Option<u64>,
     /// The Cache-Control of its answers.
     pub cache_control: Option<String>,
-    /// Who may send requests, if that differs from the host.
+    /// The rules of access, if they differ from the host.
     pub access: Option<Vec<AccessRule>>,
     /// Whether its requests are in the access log.
     pub log: Logging,

@@ -17,7 +17,7 @@ use crate::limits;
 pub struct Quota {
     /// Its name, for pages, metrics and fields of answers.
     pub name: String,
-    /// Who has it, each for itself.
+    /// The key that tells clients apart; each client has the limit for itself.
     pub by: QuotaKey,
     /// What is limited.
     pub measure: Measure,
@@ -42,7 +42,7 @@ pub enum QuotaKey {
     Field(String),
     /// The value of a cookie. Those without one are told apart by address.
     Cookie(String),
-    /// What pages say; no request counts by itself.
+    /// A key that pages name; no request counts by itself.
     Pages,
 }
 
@@ -62,7 +62,7 @@ pub enum Measure {
 pub struct Rate {
     /// How many are given back in `window`.
     pub units: u64,
-    /// That time.
+    /// The time of the rate.
     pub window: Duration,
     /// How many at once.
     pub burst: u64,

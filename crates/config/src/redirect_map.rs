@@ -1,7 +1,7 @@
 //! Redirects from a file: `map = "redirects.csv"`, with the paths of one site's past, one in a row.
 //!
-//! Owns the form of a row, its checks, and the lookup, which takes the same time for any number of rows. Never reads the
-//! file: [`Outside`](super::Outside) does, when the configuration is read.
+//! Owns the form of a row, its checks, and the lookup, which takes the same time for any number of rows. Never reads
+//! the file: [`Outside`](super::Outside) does, when the configuration is read.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl RedirectMap {
     /// Reads the text of the file.
     ///
     /// # Errors
-    /// What is wrong, each with its line.
+    /// Each mistake in the file, with its line.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let mut map = Self::default();
         let mut problems = Vec::new();

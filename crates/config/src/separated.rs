@@ -11,8 +11,8 @@ pub(super) struct Row<'t> {
     pub(super) fields: Vec<Cow<'t, str>>,
 }
 
-/// The rows of a text that are neither empty nor a comment. `Err` is the line of a quote that does not end, or that stands
-/// inside a field; it is the last item.
+/// The rows of a text that are neither empty nor a comment. `Err` is the line of a quote that does not end, or that
+/// stands inside a field; it is the last item.
 pub(super) fn rows(text: &str) -> impl Iterator<Item = Result<Row<'_>, usize>> {
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut line = 1;

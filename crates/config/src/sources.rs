@@ -1,7 +1,7 @@
 //! The files of a configuration: the main one and those that it includes, as one table.
 //!
-//! Owns which files are read, in which order, and how they become one: sections that may be there several times follow each
-//! other, the main file's first; anything else is in one file only. Never decides what a key means.
+//! Owns which files are read, in which order, and how they become one: sections that may be there several times follow
+//! each other, the main file's first; anything else is in one file only. Never decides what a key means.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ const FORMAT: &str = "format";
 /// A file whose text has become part of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartFile {
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub what: &'static str,
     /// Its path.
     pub path: PathBuf,
@@ -42,7 +42,7 @@ pub(super) struct Sources<'o> {
     outside: &'o dyn Outside,
     /// The included files.
     included: Vec<Source>,
-    /// What has become part of the configuration, besides the main file.
+    /// The files that have become part of the configuration, besides the main file.
     pub(super) parts: Vec<PartFile>,
 }
 

@@ -230,7 +230,8 @@ fn check_authority(after: &str, others: &[Part]) -> Result<(), String> {
     }
 }
 
-/// `$host` may have labels before it (`www.$host`) and a port behind it, so that the whole stays a host of the same name.
+/// `$host` may have labels before it (`www.$host`) and a port behind it, so that the whole stays a host of the same
+/// name.
 fn check_around_host(before: &str, others: &[Part]) -> Result<(), String> {
     let is_label = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
     let is_labels = before.is_empty() || before.ends_with('.') && before.bytes().all(is_label);

@@ -162,21 +162,21 @@ pub struct ProxyRoute {
     pub place: Place,
     /// The name of the upstream.
     pub upstream: String,
-    /// What a server sees of the path.
+    /// The path that a server gets.
     pub path: ProxiedPath,
-    /// What changes in the header of a request.
+    /// Changes to the fields of a request.
     pub request_headers: HeaderEdits,
-    /// What changes in the header of an answer.
+    /// Changes to the fields of an answer.
     pub response_headers: HeaderEdits,
 }
 
-/// What a server sees of the path of a request.
+/// The path that a server gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProxiedPath {
     /// All of it.
     #[default]
     Whole,
-    /// What follows the prefix of the route.
+    /// The part of the path behind the prefix of the route.
     Rest,
 }
 

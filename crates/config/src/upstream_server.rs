@@ -1,4 +1,5 @@
-//! One server of an upstream: `"127.0.0.1:9000"`, `"app.internal:80"`, `"unix:/run/app.sock"`, or a table with a weight.
+//! One server of an upstream: `"127.0.0.1:9000"`, `"app.internal:80"`, `"unix:/run/app.sock"`, or a table with a
+//! weight.
 //!
 //! Owns that syntax. Never looks up a name.
 
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_says_what_to_write() {
+    fn an_entry_that_is_no_server_is_refused_with_the_form_to_write() {
         for (text, mend) in [
             ("127.0.0.1", "\"127.0.0.1:80\""),
             ("::1", "\"[::1]:80\""),

@@ -27,14 +27,14 @@ pub enum Condition {
     Header {
         /// The name.
         name: String,
-        /// What its value must be.
+        /// The value it must have.
         wanted: Wanted,
     },
     /// A parameter of the query, by its decoded name.
     Query {
         /// The name.
         name: String,
-        /// What its value must be.
+        /// The value it must have.
         wanted: Wanted,
     },
     /// The client's address is in one of these networks.
@@ -50,7 +50,7 @@ pub enum Condition {
     Listener(Vec<Address>),
 }
 
-/// What a field or a parameter must be.
+/// The value that a field or a parameter must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// There, whatever its value.
@@ -202,7 +202,7 @@ impl Wanted {
     }
 }
 
-/// What it asks, for a sentence that begins "it needs".
+/// The condition in words, for a sentence that begins "it needs".
 impl fmt::Display for Condition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = |out: &mut fmt::Formatter<'_>, what: &str, name: &str, wanted: &Wanted| {

@@ -60,20 +60,24 @@ impl<A: Application> Http<A> {
         self.parts.set_second(context.now.unix_seconds);
     }
 
+    /// Asks the application something about a request that has no reply yet.
+    fn ask<T>(
+        &mut self,
+        context: &mut Context<'_, A::Message>,
+        question: impl FnOnce(&mut A, &mut AnswerContext<'_, A::Message>) -> T,
+    ) -> T {
+        let (notes, kept) = (&mut self.notes, &mut self.kept);
+        let mut context = AnswerContext::new(context.id, context.now, context.mail, notes, kept);
+        question(&mut self.application, &mut context)
+    }
+
     /// Asks the application what to do with a body.
     pub(super) fn policy_of(
         &mut self,
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> BodyPolicy {
-        let mut context = AnswerContext::new(
-            context.id,
-            context.now,
-            context.mail,
-            &mut self.notes,
-            &mut self.kept,
-        );
-        self.application.body_policy(request, &mut context)
+        self.ask(context, |application, context| application.body_policy(request, context))
     }
 
     /// Tells the application that a body will be handed over to it.
@@ -82,14 +86,7 @@ impl<A: Application> Http<A> {
         request: &Request<'_>,
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(
-            context.id,
-            context.now,
-            context.mail,
-            &mut self.notes,
-            &mut self.kept,
-        );
-        self.application.begin_body(request, &mut context)
+        self.ask(context, |application, context| application.begin_body(request, context))
     }
 
     /// A file that a connection is sending is not in memory: [`runtime::service::Service::on_cold_file`].
@@ -104,14 +101,7 @@ impl<A: Application> Http<A> {
         piece: &[u8],
         context: &mut Context<'_, A::Message>,
     ) -> Intake {
-        let mut context = AnswerContext::new(
-            context.id,
-            context.now,
-            context.mail,
-            &mut self.notes,
-            &mut self.kept,
-        );
-        self.application.on_body(piece, &mut context)
+        self.ask(context, |application, context| application.on_body(piece, context))
     }
 
     /// The encoder of the reply to a request.

@@ -78,24 +78,25 @@ use super::shared::Http;
 pub enum Answer {
     /// The reply is written.
     Done,
-    /// The application has to wait for something, and nothing was written. The connection waits until its process is resumed
-    /// ([`runtime::service::Command::Resume`]), then asks again about the same request.
+    /// The application has to wait for something, and nothing was written. The connection waits until its process is
+    /// resumed ([`runtime::service::Command::Resume`]), then asks again about the same request.
     ///
     /// After a part: nothing more was written.
     Wait,
-    /// A part of the reply was written ([`Reply::begin_parts`], [`Reply::part`]), and more follows. The connection asks again about the same
-    /// request once the client has read what was written, but not before, so an application that produces parts without end has at most
-    /// one in memory.
+    /// A part of the reply was written ([`Reply::begin_parts`], [`Reply::part`]), and more follows. The connection asks
+    /// again about the same request once the client has read what was written, but not before, so an application that
+    /// produces parts without end has at most one in memory.
     Part,
-    /// The connection changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes after the request are not
-    /// HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then the body is whatever the other
-    /// process writes until it ends. The connection's run ends with [`Next::Changed`](runtime::service::Next::Changed), and the service puts another
-    /// process in its place. A service of HTTP alone has no such process and closes the connection.
+    /// The connection changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes after the
+    /// request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
+    /// the body is whatever the other process writes until it ends. The connection's run ends with
+    /// [`Next::Changed`](runtime::service::Next::Changed), and the service puts another process in its place. A service
+    /// of HTTP alone has no such process and closes the connection.
     Upgrade,
     /// Nothing is answered: nothing was written, and the connection ends. The log has the status 444, as nginx's does.
     Drop,
-    /// The rest will not come: what was written is sent, and the connection ends in a way that shows the client that the reply is
-    /// incomplete.
+    /// The rest will not come: what was written is sent, and the connection ends in a way that shows the client that
+    /// the reply is incomplete.
     Cut,
 }
 
@@ -106,7 +107,8 @@ pub enum Answer {
 pub enum Interest {
     /// Yes: the answer will come soon.
     Kept,
-    /// Unknown: the connection finds out by sending the first bytes of the answer now. A client that has closed answers with a reset.
+    /// Unknown: the connection finds out by sending the first bytes of the answer now. A client that has closed answers
+    /// with a reset.
     Doubted,
     /// No: the connection is closed.
     Lost,
@@ -171,8 +173,8 @@ pub enum BodyPolicy {
         /// Maximum number of bytes.
         limit: u64,
     },
-    /// Hand it over as it arrives, up to a limit; a larger body is refused with 413. Nothing is kept here: the application is
-    /// asked about the request without a body.
+    /// Hand it over as it arrives, up to a limit; a larger body is refused with 413. Nothing is kept here: the
+    /// application is asked about the request without a body.
     Stream {
         /// Maximum number of bytes.
         limit: u64,
@@ -188,14 +190,15 @@ pub enum BodyPolicy {
 pub enum Intake {
     /// Continue.
     More,
-    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece. A process
-    /// that is resumed without a pause is asked too.
+    /// Pause. The connection reads nothing until its process is resumed, and then asks again with an empty piece. A
+    /// process that is resumed without a pause is asked too.
     Pause,
     /// Stop. The application is asked for the answer now, and the connection ends with it.
     Enough,
 }
 
-/// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for what `App` cannot do.
+/// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for
+/// what `App` cannot do.
 ///
 /// ```
 /// use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request, Settings};
@@ -255,7 +258,8 @@ pub trait Application: Sized {
         Intake::More
     }
 
-    /// The next piece of such a body. It counts as consumed whatever the response. An empty piece asks whether a pause is over.
+    /// The next piece of such a body. It counts as consumed whatever the response. An empty piece asks whether a pause
+    /// is over.
     fn on_body(
         &mut self,
         _piece: &[u8],
@@ -298,8 +302,9 @@ pub trait Application: Sized {
         Interest::Kept
     }
 
-    /// The application will not be asked again about a request that waited or whose body was handed over: its connection has ended, or it was
-    /// answered without the application. Also called after the application panicked in this request.
+    /// The application will not be asked again about a request that waited or whose body was handed over: its
+    /// connection has ended, or it was answered without the application. Also called after the application panicked in
+    /// this request.
     fn on_gone(&mut self, _process: ProcessId) {}
 
     /// Called once, before the first turn.
@@ -340,7 +345,7 @@ pub struct AnswerContext<'a, M> {
     pub now: Now,
     /// The scheduler's mailbox.
     pub mail: &'a mut Mailbox<M>,
-    /// What the access log is told of the request.
+    /// Notes on the request for the access log.
     pub notes: &'a mut Notes,
     kept: &'a mut Option<Box<dyn Any>>,
 }

@@ -1,4 +1,4 @@
-//! Who the client of a request is, if its connection may come from a proxy.
+//! The client of a request whose connection may come from a proxy.
 //!
 //! Owns the decision: a trusted proxy is believed, and of everybody else the fields of proxies are left out before
 //! anything else sees the request. Never parses such a field.

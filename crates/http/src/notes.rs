@@ -1,4 +1,4 @@
-//! What an application tells the access log of the request that it answers.
+//! The notes of an application on the request that it answers, for the access log.
 //!
 //! Owns the room for it, which is used again for each request. Never writes a line.
 

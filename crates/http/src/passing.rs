@@ -1,7 +1,7 @@
 //! Answers of other servers, passed on in parts as they arrive.
 //!
-//! Owns the steps of such an answer: interim heads, the head, parts of the body ([`Reply::part`]), trailers. Never decides
-//! which fields are passed on.
+//! Owns the steps of such an answer: interim heads, the head, parts of the body ([`Reply::part`]), trailers. Never
+//! decides which fields are passed on.
 
 use wire::http::fields::FieldList;
 use wire::http::head::Fields;
@@ -18,9 +18,9 @@ impl Reply<'_> {
         encoder.interim(status, fields, parts, output);
     }
 
-    /// Begins the head of the answer. Fields, [`Reply::end_head`] and parts follow, then [`Answer::Part`](crate::Answer::Part) or
-    /// [`Answer::Done`](crate::Answer::Done). The fields must not say a length, a coding of the transfer or what becomes of the
-    /// connection: this does.
+    /// Begins the head of the answer. Fields, [`Reply::end_head`] and parts follow, then
+    /// [`Answer::Part`](crate::Answer::Part) or [`Answer::Done`](crate::Answer::Done). The fields must not say a
+    /// length, a coding of the transfer or what becomes of the connection: this does.
     pub fn pass_on(&mut self, head: &PassedHead) {
         self.note_begun(head.status);
         let (encoder, parts, output) = self.writing();
@@ -28,8 +28,8 @@ impl Reply<'_> {
         self.continue_later(if self.sends_body() { framing } else { StreamFraming::Omitted });
     }
 
-    /// Ends the parts with trailers, before [`Answer::Done`](crate::Answer::Done). Only HTTP/1.1 clients get them, and only if the
-    /// length was not said.
+    /// Ends the parts with trailers, before [`Answer::Done`](crate::Answer::Done). Only HTTP/1.1 clients get them, and
+    /// only if the length was not said.
     pub fn end_with(&mut self, trailers: &FieldList) {
         if let Some(framing) = self.framing() {
             self.end_body(framing, trailers);

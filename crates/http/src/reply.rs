@@ -344,7 +344,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// What writes heads.
+    /// The writer of heads.
     pub(super) fn writing(&mut self) -> (&mut Encoder, &mut ReplyParts, &mut Output) {
         (&mut self.encoder, self.parts, self.output)
     }

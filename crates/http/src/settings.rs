@@ -64,7 +64,7 @@ pub struct Settings {
 /// ```
 #[derive(Clone, Debug)]
 pub struct TrustedProxies {
-    /// Who they are.
+    /// Their addresses.
     pub peers: Arc<[Peers]>,
     /// The fields that count.
     pub fields: Arc<[ForwardingField]>,

@@ -44,7 +44,7 @@ pub struct Http<A> {
     pub(super) taken: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
-    /// What the application tells the log of the request that it answers.
+    /// The notes of the application on the request that it answers, for the access log.
     pub(super) notes: Notes,
     /// The number of this service, and that of its next request.
     pub(super) service: u64,

@@ -102,7 +102,7 @@ impl Stream {
         context: &mut Context<'_, A::Message>,
     ) -> Next {
         let Sender { peer, via } = sender;
-        // What a proxy shows is nothing that its client has shown.
+        // The certificate of a proxy is not the certificate of its client.
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;
         let begin = http.begin_request(context.now);

@@ -123,7 +123,7 @@ impl Matcher {
     }
 }
 
-/// What a route does.
+/// The action of a route.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     /// The settings of `files`, as printed.

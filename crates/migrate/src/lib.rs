@@ -1,8 +1,9 @@
 //! Configurations of nginx and Caddy as one of Velodrome: text in, text out.
 //!
-//! Owns the syntax of both and what their words mean here. What has no counterpart becomes a comment with its name and line.
-//! The printed text is always a valid configuration: what `config` refuses is commented out (`settle`), and a route that
-//! would then serve what it was to guard answers 501 instead. Never opens a file: the caller gives the texts.
+//! Owns the syntax of both and what their words mean here. What has no counterpart becomes a comment with its name and
+//! line. The printed text is always a valid configuration: what `config` refuses is commented out (`settle`), and a
+//! route that would then serve what it was to guard answers 501 instead. Never opens a file: the caller gives the
+//! texts.
 
 mod caddy;
 mod draft;

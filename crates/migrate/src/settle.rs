@@ -1,5 +1,5 @@
-//! The printed text, and the proof that it is a valid configuration: `config` reads it, and what it refuses is commented
-//! out with its reason until nothing is refused.
+//! The printed text, and the proof that it is a valid configuration: `config` reads it, and what it refuses is
+//! commented out with its reason until nothing is refused.
 //!
 //! Owns what takes the place of a refused line: a route whose action or access cannot be is closed with 501, so that it
 //! never serves what it was to guard. Never knows nginx or Caddy.

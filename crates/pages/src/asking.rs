@@ -138,7 +138,7 @@ impl Host for AskHost<'_> {
             Part::Peer => answer.text(request.peer.to_string().as_bytes()),
             Part::Scheme => answer.text(scheme_of(request.scheme)),
             Part::Tls => secured::tell(request.secured.as_ref(), answer),
-            // Who has subscribed says the token: `request.claims`.
+            // The token names the subscriber: `request.claims`.
             Part::User | Part::Id => {}
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {

@@ -60,7 +60,7 @@ pub(crate) struct Health {
     factor: u32,
 }
 
-/// What a failure means.
+/// The consequence of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is one of few.

@@ -20,7 +20,7 @@ struct Waiting<W> {
 #[derive(Debug)]
 pub(crate) struct Queue<W> {
     waiting: VecDeque<Waiting<W>>,
-    /// Those that have been called and have not asked again.
+    /// Requests that were called and have not asked again.
     called: Vec<Waiting<W>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is configured of an upstream.
+//! The configured rules of an upstream.
 //!
 //! Owns the shape. Never decides.
 
@@ -38,8 +38,8 @@ pub enum Balance {
     RoundRobin,
     /// The one with the fewest open requests for its weight.
     Least,
-    /// By the key of the request: the server with the highest number of both (rendezvous hashing), so only the keys of a
-    /// server that is gone change servers.
+    /// By the key of the request: the server with the highest number of both (rendezvous hashing), so only the keys of
+    /// a server that is gone change servers.
     Hash,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Server {
     failures: u64,
 }
 
-/// What there is to know of a server.
+/// The state of a server, for operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerView {
     /// How it stands.
@@ -45,7 +45,7 @@ pub struct ServerView {
     pub open: usize,
     /// Requests so far.
     pub requests: u64,
-    /// Those that failed.
+    /// Requests that failed.
     pub failures: u64,
     /// Failures one after the other.
     pub failures_in_a_row: u32,

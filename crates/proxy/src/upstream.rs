@@ -12,7 +12,7 @@ use crate::rules::Rules;
 use crate::server::{Readiness, Server, ServerView};
 use crate::tried::{ServerIndex, Tried};
 
-/// What a request wants.
+/// The wish of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// The hash of the value that decides, for [`Balance::Hash`](crate::Balance::Hash).
@@ -233,7 +233,7 @@ impl<W: Copy + Eq> Upstream<W> {
         std::iter::from_fn(|| self.queue.call()).collect()
     }
 
-    /// What there is to know of each server, in order.
+    /// The state of each server, in order.
     pub fn views(&self) -> impl Iterator<Item = ServerView> {
         self.servers.iter().map(Server::view)
     }

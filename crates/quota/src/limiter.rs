@@ -1,7 +1,7 @@
 //! The limits of a server on one scheduler, by name.
 //!
-//! Owns their rules, the keys of what they count, and how many uses each has refused. A limit that keeps its name over a
-//! reload keeps what was used.
+//! Owns their rules, the keys of what they count, and how many uses each has refused. A limit that keeps its name over
+//! a reload keeps what was used.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::pace::{Outcome, Pace};
 pub struct Limit {
     /// Its name.
     pub name: Arc<str>,
-    /// What it limits.
+    /// The quantity that it limits.
     pub rule: Rule,
     /// How long a use may wait instead of being refused.
     pub patience: Duration,
 }
 
-/// What a limit limits.
+/// The quantity that a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Uses, each of one unit.
@@ -138,7 +138,7 @@ impl Limiter {
         self.meter.close(key);
     }
 
-    /// What the other schedulers have to be told of this turn.
+    /// The uses of this turn, for the other schedulers.
     pub fn take_news(&mut self) -> News {
         self.meter.take_news()
     }

@@ -1,4 +1,4 @@
-//! What one scheduler knows of the uses of all keys, and what it tells the others.
+//! The uses of all keys as one scheduler knows them, and the news for the other schedulers.
 //!
 //! Owns the stated error: a scheduler decides at once, by what it has used itself and what the others have told it in
 //! earlier turns. Uses of one key on several schedulers in the same turn may therefore exceed a burst, by one burst for

@@ -15,7 +15,7 @@ pub struct Pace {
     pub burst: u64,
 }
 
-/// What is decided of a use.
+/// The decision about a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is allowed now.

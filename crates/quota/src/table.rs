@@ -1,7 +1,7 @@
 //! A table of keys with one number each, of fixed size.
 //!
-//! Owns which key is replaced when there is no room: among the four of its cache line, the one with the smallest number,
-//! which has used least. So many new keys replace each other, and never one that is close to its limit.
+//! Owns which key is replaced when there is no room: among the four of its cache line, the one with the smallest
+//! number, which has used least. So many new keys replace each other, and never one that is close to its limit.
 
 use crate::limits::{KEY_BYTES, KEYS_IN_LINE, KEYS_MAX};
 

@@ -1,11 +1,12 @@
-//! What authorities have issued to this server, and the answers to their questions: a value that is replaced as a whole.
+//! The certificates that authorities have issued, and the answers to their questions: a value that is replaced as a
+//! whole.
 //!
 //! Owns which certificates are in use for the configured names. Orders nothing; listeners and `site` read it.
 
 use acme::{Answer, Name};
 use tls::{Challenge, Identity};
 
-/// What a server has from its authorities.
+/// The certificates and challenges of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Issued {
     certificates: Vec<(String, Identity)>,

@@ -369,7 +369,8 @@ pub const ARGON2_PASSES_MAX: u32 = 16;
 pub const PASSWORD_CHECKS: usize = 256;
 /// 8 of these for one address (IPv6: one /64), so that a client that guesses delays others little; then 503.
 pub const PASSWORD_CHECKS_PER_CLIENT: usize = 8;
-/// 4,096 names with passwords that were right are known per scheduler, 100 bytes each; beyond that the oldest is verified again.
+/// 4,096 names with passwords that were right are known per scheduler, 100 bytes each; beyond that the oldest is
+/// verified again.
 pub const PASSWORDS_KNOWN: usize = 4096;
 /// 5 minutes; then a password that was right is verified again.
 pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;

@@ -121,7 +121,8 @@ pub enum LoadError {
         /// The file of the page.
         page: PathBuf,
     },
-    /// The store, the access log or a part of the configuration is in a served directory and not hidden there, so clients could read all of it.
+    /// The store, the access log or a part of the configuration is in a served directory and not hidden there, so
+    /// clients could read all of it.
     OwnServed {
         /// Which of them.
         what: &'static str,

@@ -1,4 +1,4 @@
-//! Who says that the site is maintained: the operator by the control socket, and a file by its presence.
+//! The two switches of maintenance: the operator's by the control socket, and the presence of a file.
 //!
 //! Owns how both add up. Never answers a request, and never looks for the file.
 
@@ -11,7 +11,7 @@ pub enum Source {
     File,
 }
 
-/// What a source says.
+/// The state of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Switch {
     /// The site is maintained.
@@ -21,7 +21,7 @@ pub enum Switch {
     Off,
 }
 
-/// What all sources say: one that says so is enough.
+/// The state of both switches: one that is on is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Orders {
     operator: Switch,

@@ -247,7 +247,7 @@ impl SiteTls {
         Ok(changed)
     }
 
-    /// What authorities have issued, and what they are answered.
+    /// The certificates that authorities have issued, and the answers to their challenges.
     pub fn issued(&self) -> &Issued {
         &self.kept.issued
     }

@@ -1,4 +1,4 @@
-//! What a scheduler tells of its upstreams.
+//! The report of a scheduler on its upstreams.
 //!
 //! Owns the shape, and what the views of several schedulers mean together. Never asks one.
 
@@ -34,7 +34,7 @@ pub struct UpstreamOrder {
     pub upstream: String,
     /// The address of the server.
     pub server: String,
-    /// What is wanted.
+    /// The wanted state.
     pub readiness: Readiness,
 }
 

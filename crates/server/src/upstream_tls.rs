@@ -55,7 +55,7 @@ impl UpstreamConnectors {
     /// Reads the files of all upstreams.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// The file that cannot be used, and why.
     pub fn load(upstreams: &[config::Upstream], roots: &[Root]) -> Result<Self, UpstreamTlsError> {
         let mut loaded = Self::default();
         for upstream in upstreams {

@@ -1,9 +1,9 @@
 //! The certificate for a connection: by the name that the client asks for (RFC 6066 section 3) and the signatures that
 //! it understands.
 //!
-//! Owns the order: exact name, wildcard, default; without a name one for an address before the default. Of several for one name, ECDSA before RSA, the first that the client
-//! can check. An authority that checks a name (RFC 8737) gets the certificate made for that, and nobody else does. Never
-//! reads a file.
+//! Owns the order: exact name, wildcard, default; without a name one for an address before the default. Of several for
+//! one name, ECDSA before RSA, the first that the client can check. An authority that checks a name (RFC 8737) gets the
+//! certificate made for that, and nobody else does. Never reads a file.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -31,8 +31,8 @@ pub(crate) fn take_asked() -> Option<Box<str>> {
 /// The application protocol of a challenge, which is offered alone (RFC 8737 section 6.2).
 pub const CHALLENGE_PROTOCOL: &str = "acme-tls/1";
 
-/// A certificate that proves a name to an authority (RFC 8737). It is shown to those who ask for it by its protocol, and
-/// for nothing else.
+/// A certificate that proves a name to an authority (RFC 8737). It is shown to those who ask for it by its protocol,
+/// and for nothing else.
 #[derive(Clone, Debug)]
 pub struct Challenge {
     server_name: Box<str>,

@@ -98,7 +98,7 @@ impl Identity {
         Self::of(chain, private, (certificate, key))
     }
 
-    /// That of a chain and a key. Errors name these files, from which they came.
+    /// The identity of a chain and a key. Errors name these files, from which the caller has read them.
     ///
     /// # Errors
     /// What is wrong with which of them.

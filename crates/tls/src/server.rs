@@ -76,7 +76,7 @@ impl ClientAuthorities {
 pub enum Certificates<'a> {
     /// These, at least one. The first is for clients that ask for no known name.
     Fixed(&'a [Identity]),
-    /// Those that an authority has issued so far, which may be none, and those that prove names to it.
+    /// Certificates that an authority has issued so far, which may be none, and certificates that prove names to it.
     Ordered(&'a [Identity], &'a [Challenge]),
 }
 
@@ -146,8 +146,8 @@ impl Acceptor {
         };
         let mut config =
             builder.with_cert_resolver(Arc::new(Choice::among(identities, challenges)));
-        // An authority offers the protocol of challenges alone, so it is the favourite of nobody else. Where no protocol
-        // is offered, clients may name any: there it would have them refused.
+        // An authority offers the protocol of challenges alone, so it is the favourite of nobody else. Where no
+        // protocol is offered, clients may name any: there it would have them refused.
         let is_asked = !challenges.is_empty() && !protocols.is_empty();
         let of_challenges = is_asked.then_some(CHALLENGE_PROTOCOL);
         let protocols = protocols.iter().copied().chain(of_challenges);

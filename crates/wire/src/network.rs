@@ -43,7 +43,7 @@ impl fmt::Display for NetworkError {
 pub enum Peers {
     /// Programs of this machine that use a Unix socket; their address is unspecified.
     Local,
-    /// Those with an address of this network.
+    /// Peers with an address of this network.
     Of(Network),
 }
 

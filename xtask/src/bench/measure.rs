@@ -181,7 +181,7 @@ impl Measuring<'_> {
             }
             Ok(guarded)
         };
-        // What the first connections allocate belongs to the process.
+        // Memory that the first connections allocate belongs to the process.
         let first = hold(HELD_FIRST)?;
         let family = server.family();
         let before = accounting::memory(&family);

@@ -12,7 +12,7 @@ const fn at_most(contender: &'static str, most: f64) -> Target {
     Target { metric, against, bound: Bound::AtMost(most) }
 }
 
-/// Those through a proxy.
+/// The workloads through a proxy.
 pub(crate) const PROXY_WORKLOADS: &[Workload] = &[
     Workload {
         name: "proxy-json",

@@ -31,7 +31,7 @@ const fn secure(
 
 const SECURE_FIELD: &[Contender] = &[SECURE_NGINX, SECURE, SECURE_HAPROXY, SECURE_CADDY];
 
-/// Those over TLS.
+/// The workloads over TLS.
 pub(crate) const SECURE_WORKLOADS: &[Workload] = &[
     secure(
         "tls-json",

@@ -1,4 +1,4 @@
-//! What a workload is: its load, its contenders and its targets.
+//! The parts of a workload: its load, its contenders and its targets.
 //!
 //! Never runs anything. The list is in `workloads`.
 

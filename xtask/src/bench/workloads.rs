@@ -35,7 +35,8 @@ const fn fan(name: &'static str, title: &'static str, lines: u32) -> Workload {
 
 const CHANNEL_TARGETS: &[Target] = &[ratio_to_floor(Metric::CpuMicros, 1.08)];
 
-/// Deliveries of a channel to this many subscribers, compared with a hub that sends each message to all connections, and other servers.
+/// Deliveries of a channel to this many subscribers, compared with a hub that sends each message to all connections,
+/// and other servers.
 const fn channel(
     name: &'static str,
     title: &'static str,
@@ -121,8 +122,8 @@ const fn sleeping(connections: u32) -> Load {
     Load::Few { connections, between: Between::Sleeps }
 }
 
-/// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it always has
-/// work, so ten has no target.
+/// One of the workloads with few connections. With one and four connections the way a server waits matters; with ten it
+/// always has work, so ten has no target.
 const fn few(name: &'static str, title: &'static str, load: Load, runs: Runs) -> Workload {
     let targets = match load {
         Load::Few { connections: 1 | 4, between: Between::Spins } => THREE_TIMES_NGINX,
@@ -145,7 +146,7 @@ pub(crate) fn workloads() -> impl Iterator<Item = &'static Workload> {
     PLAIN_WORKLOADS.iter().chain(SECURE_WORKLOADS).chain(PROXY_WORKLOADS)
 }
 
-/// Those without TLS.
+/// The workloads without TLS.
 const PLAIN_WORKLOADS: &[Workload] = &[
     Workload {
         name: "a",

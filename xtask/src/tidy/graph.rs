@@ -106,7 +106,7 @@ const EDGES: &[(&str, &str, Use)] = &[
     // How authorities answer.
     ("velodrome-acme", "velodrome-tls", Use::Always),
     ("velodrome-acme", "velodrome-wire", Use::Always),
-    // What `limit.take` counts.
+    // `limit.take` counts in its table.
     ("velodrome-pages", "velodrome-quota", Use::Always),
     ("velodrome-server", "velodrome-quota", Use::Always),
     // What pages fetch.

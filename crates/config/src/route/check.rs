@@ -14,7 +14,7 @@ pub(super) fn all(table: &Table, problems: &mut Problems) {
     for (number, host) in (0..).zip(table.tables()) {
         let host_id = HostId(number);
         let ids = (host.first.0..host.files.0).map(RuleId);
-        // What a condition or a map decides is not certain for all requests.
+        // A route with a condition or a map does not take all requests of its paths.
         let is_certain = ids
             .clone()
             .filter_map(|id| table.rule(id))

@@ -1,4 +1,4 @@
-//! What a request is beyond its host, method, path and query.
+//! The parts of a request beyond its host, method, path and query.
 //!
 //! Owns the shape. `crate::when` compares it, and `$scheme` of redirects is from here.
 
@@ -8,7 +8,7 @@ use wire::http::head::Fields;
 
 use crate::Address;
 
-/// What conditions and redirects look at beyond host, method, path and query.
+/// The parts of a request that conditions and redirects look at, beyond host, method, path and query.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
     /// How the client came.

@@ -45,8 +45,8 @@ impl PlainHost {
         self.bytes.get(..self.size).unwrap_or_default()
     }
 
-    /// The host as a URL may name it, so that text behind it stays text behind it: a name, or an address (in brackets for
-    /// IPv6). `None` for anything else that RFC 3986 section 3.2.2 would allow.
+    /// The host as a URL may name it, so that text behind it stays text behind it: a name, or an address (in brackets
+    /// for IPv6). `None` for anything else that RFC 3986 section 3.2.2 would allow.
     pub(super) fn of_url(&self) -> Option<&str> {
         let text = str::from_utf8(self.as_bytes()).ok()?;
         let is_literal = text

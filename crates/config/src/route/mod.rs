@@ -50,7 +50,7 @@ pub struct RouteRequest<'a> {
     pub path: &'a str,
     /// Its query without the `?`, as received.
     pub query: Option<&'a str>,
-    /// What else conditions and redirects look at.
+    /// The other parts that conditions and redirects look at.
     pub circumstances: Circumstances<'a>,
 }
 
@@ -84,11 +84,11 @@ pub struct Found<'a> {
     pub https: &'a HostHttps,
     /// The Cache-Control of the route. For files it is in [`FileSettings`](crate::FileSettings), and this is `None`.
     pub cache_control: Option<&'a str>,
-    /// What the access log calls the route: its path, prefix or pattern; empty for the files of a host.
+    /// The name of the route in the access log: its path, prefix or pattern; empty for the files of a host.
     pub name: &'a str,
     /// Whether the request is in the access log.
     pub log: Logging,
-    /// Who may send such a request; empty for all.
+    /// The rules of access; empty lets all clients in.
     pub access: &'a [AccessRule],
     /// The largest body the request may have, in bytes.
     pub body_size: u64,

@@ -28,11 +28,11 @@ pub(super) struct Rule {
     /// The fields of route, host and server together.
     pub(super) headers: FieldList,
     pub(super) cache_control: Option<String>,
-    /// What the access log calls it.
+    /// Its name in the access log.
     pub(super) name: String,
     /// Whether its requests are in the access log.
     pub(super) log: Logging,
-    /// Who may send requests; empty for all.
+    /// The rules of access; empty lets all clients in.
     pub(super) access: Arc<[AccessRule]>,
     pub(super) body_size: u64,
     pub(super) form_size: u64,
@@ -119,7 +119,8 @@ impl Rule {
         self.methods.is_empty() && self.host.is_none() && self.conditions.is_empty() && !is_map
     }
 
-    /// Whether the rule takes a request; `host` is plain, and `path` is that of the request or what a rewrite made of it.
+    /// Whether the rule takes a request; `host` is plain, and `path` is that of the request or what a rewrite made of
+    /// it.
     #[inline]
     pub(super) fn judge(&self, host: &[u8], request: &RouteRequest<'_>, path: &str) -> Verdict {
         if self.host.as_ref().is_some_and(|name| !name.is_match(host)) {
@@ -153,7 +154,8 @@ impl Rule {
         Some(rewritten(to, Filling { path, captures: &captures }))
     }
 
-    /// The path, the start of its rest and the location, as the rule's action needs them. `None`: the location has no host.
+    /// The path, the start of its rest and the location, as the rule's action needs them. `None`: the location has no
+    /// host.
     #[inline]
     pub(super) fn paths_of_action<'a>(
         &'a self,

@@ -131,7 +131,7 @@ fn example() -> &'static str {
 }
 
 #[test]
-fn every_example_loads() {
+fn every_example_of_the_document_is_a_valid_configuration() {
     let examples =
         DOCUMENT.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     assert!(examples.map(config).count() >= 3);

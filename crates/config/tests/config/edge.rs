@@ -1,4 +1,4 @@
-//! Who may do what at the edge of the site: proxies, access, limits.
+//! The keys of proxies, access, limits and log fields.
 
 use wire::http::forwarded::ForwardingField;
 use wire::network::Peers;
@@ -13,7 +13,7 @@ use config::{
 use super::config;
 
 #[test]
-fn trusted_proxies_and_their_fields() {
+fn trusted_proxies_and_their_fields_are_read_from_lists() {
     let text =
         "trusted_proxies = [\"10.0.0.0/8\", \"unix\"]\ntrusted_fields = [\"x-forwarded-for\"]";
     let edge = config(text);
@@ -24,7 +24,7 @@ fn trusted_proxies_and_their_fields() {
 }
 
 #[test]
-fn rules_of_access_in_their_order() {
+fn rules_of_access_keep_the_order_of_the_file() {
     let text = "access = [{ deny = \"unix\" }, { allow = [\"10.0.0.0/8\", \"all\"], users = \"u\", realm = \"Staff\", \
         token = \"any\", certificate = [\"CN=Ada\"] }]\n[channels]\napi_keys = \"k\"\n\
         [[listener]]\naddress = \"0.0.0.0:443\"\ntls = { certificate = \"c\", key = \"k\" }\nclient_ca = \"ca\"\n\
@@ -49,7 +49,7 @@ fn rules_of_access_in_their_order() {
 }
 
 #[test]
-fn limits_of_every_kind() {
+fn limits_of_every_kind_are_read_with_their_keys() {
     let text = "[[limit]]\nname = \"a\"\nrequests = \"90/m\"\n[[limit]]\nname = \"b\"\nby = \"field:X-Key\"\n\
         bytes = \"1 MiB/h\"\nburst = \"2 KiB\"\n[[limit]]\nname = \"c\"\nby = \"cookie:s\"\nopen = 7\n\
         [[limit]]\nname = \"d\"\nby = \"user\"\nrequests = \"5/d\"\nburst = 9\ndelay = \"1s\"\n\
@@ -72,7 +72,7 @@ fn limits_of_every_kind() {
 }
 
 #[test]
-fn formats_and_fields_of_the_log() {
+fn formats_and_fields_of_a_log_line_are_read() {
     let log = |text: &str| config(&format!("[log]\n{text}\n")).log;
     assert_eq!(
         log("format = \"$peer $$ ${field:A-b}\"").format,

@@ -48,7 +48,7 @@ fn a_map_redirects_its_paths_and_leaves_the_others() {
 }
 
 #[test]
-fn rows_that_cannot_be_are_told_with_their_line() {
+fn wrong_rows_of_a_map_are_refused_with_their_line() {
     for (row, why) in [
         ("/a", "line 1: write `from,to` or `from,to,status`"),
         ("/a,/b,200", "line 1: the status `200` is not 301, 302, 303, 307 or 308"),

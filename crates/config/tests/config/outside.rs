@@ -13,7 +13,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// What the example of the documentation names.
+    /// The files and variables that the example of the documentation names.
     pub(crate) fn usual() -> Self {
         Self::default()
             .file("/base/redirects.csv", "from,to,status\n/old,/new,301\n")

@@ -21,7 +21,7 @@ fn the_paths_of_try_are_made_of_the_path() {
     assert_eq!(tries(list, "/a/b"), of(["/a/b", "/a/b.html", "/a/b/", "/index.html"]));
     assert_eq!(tries(list, "/a/"), of(["/a/", "/a/.html", "/a/", "/index.html"]));
     assert_eq!(tries(list, "/"), of(["/", "/.html", "/", "/index.html"]));
-    // What a request has can make no name for the directory above.
+    // No part of a request can name the directory above.
     assert_eq!(tries("[\"/x/.$path\", \"/x$path\"]", "/./a"), [None, None]);
     assert_eq!(tries("[\"/x/.$path\"]", "/a"), [Some("/x/./a".to_owned())].map(|_| None));
 }
@@ -41,7 +41,7 @@ fn one_file_answers_every_path_of_an_alias() {
 }
 
 #[test]
-fn what_try_and_alias_cannot_be_is_told() {
+fn wrong_values_of_try_and_alias_are_refused_with_the_mend() {
     let route = |files: &str| errors(&format!("[[route]]\npath = \"/a\"\nfiles = {{ {files} }}\n"));
     for (files, why) in [
         ("try = []", "`try` is empty; leave it out to look for the path itself"),

@@ -88,7 +88,7 @@ fn routes_behind_a_condition_are_reached_and_circles_through_one_are_not_certain
 }
 
 #[test]
-fn conditions_that_cannot_be_are_told() {
+fn wrong_conditions_are_refused_with_the_mend() {
     let route =
         |when: &str| errors(&format!("[[route]]\npath = \"/\"\nwhen = {{ {when} }}\njson = 1\n"));
     for (when, why) in [

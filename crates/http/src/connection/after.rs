@@ -1,4 +1,4 @@
-//! What follows an answer: the next request on the connection, a wait, or the end.
+//! The step after an answer: the next request on the connection, a wait, or the end.
 //!
 //! Owns how long a connection stays idle. Never answers.
 
@@ -12,7 +12,7 @@ use crate::limits;
 use crate::shared::Http;
 
 impl Connection {
-    /// What follows an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
+    /// The step after an answer: the next request, the end, or a wait. Of the available bytes, `consumed` were those of
     /// the request.
     #[inline(always)]
     pub(super) fn after_answer<A: Application>(
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// What follows an answer after which another request may come.
+    /// The step after an answer on a connection that stays open.
     #[inline(always)]
     pub(super) fn after_complete_answer<A: Application>(
         &mut self,
@@ -46,7 +46,7 @@ impl Connection {
         Progress { consumed, next: Next::Read }
     }
 
-    /// What follows an answer after which no request is read.
+    /// The step after the last answer of a connection.
     pub(super) fn after_last_answer(
         &mut self,
         next: Next,

@@ -130,7 +130,8 @@ impl Connection {
         Next::Read
     }
 
-    /// Handles received bytes: as many requests as they contain. Called from [`runtime::service::Service::on_input`] of its process.
+    /// Handles received bytes: as many requests as they contain. Called from [`runtime::service::Service::on_input`] of
+    /// its process.
     #[inline]
     pub fn on_input<A: Application>(
         &mut self,
@@ -216,7 +217,8 @@ impl Connection {
         }
     }
 
-    /// Takes a request whose client is known: answers it, or waits for its body. `head` and `rest` are the bytes received.
+    /// Takes a request whose client is known: answers it, or waits for its body. `head` and `rest` are the bytes
+    /// received.
     #[inline(always)]
     fn take_request<A: Application>(
         &mut self,
@@ -308,8 +310,8 @@ impl Connection {
         }
     }
 
-    /// Continues as before. A connection that does not read because its output is full must not read now either: it would park
-    /// again at once, be told again that the peer has ended, and so on forever.
+    /// Continues as before. A connection that does not read because its output is full must not read now either: it
+    /// would park again at once, be told again that the peer has ended, and so on forever.
     fn unchanged<M>(&self, context: &Context<'_, M>) -> Next {
         match self.phase {
             Phase::Over => Next::Finish,

@@ -29,7 +29,7 @@ pub(super) enum Encoder {
     Blocks,
 }
 
-/// What the head of an answer of another server says of itself.
+/// The fields of another server's answer that decide how it is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassedHead {
     /// The status.

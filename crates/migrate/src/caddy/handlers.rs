@@ -1,7 +1,7 @@
-//! What answers requests of a Caddyfile, as routes of ours.
+//! The directives of a Caddyfile that answer requests, as routes of ours.
 //!
-//! Owns the routes of a block, and of those in it. What guards a block in a way without counterpart closes its routes with
-//! 501.
+//! Owns the routes of a block, and of those in it. What guards a block in a way without counterpart closes its routes
+//! with 501.
 
 use super::answers::{address, answer, balance};
 use super::matcher::{Chosen, Matchers, within};
@@ -11,7 +11,7 @@ use super::tree::Directive;
 use crate::draft::{Action, Matcher, Route, Section};
 use crate::word::{list, quoted, table};
 
-/// What is said of a whole block.
+/// The directives that apply to a whole block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
     pub(super) root: Option<String>,

@@ -1,6 +1,7 @@
 //! Matchers of Caddy as those of our routes.
 //!
-//! Owns which parts of a matcher have a counterpart. One that has a part without is unknown: its route is closed or left out.
+//! Owns which parts of a matcher have a counterpart. One that has a part without is unknown: its route is closed or
+//! left out.
 
 use super::placeholders::is_plain;
 use super::tree::Directive;

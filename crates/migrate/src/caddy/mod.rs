@@ -1,7 +1,7 @@
 //! A Caddyfile, read into a draft.
 //!
-//! Owns global options, the addresses of sites, and which site is the default host. `site` reads what is in a site. Never
-//! prints.
+//! Owns global options, the addresses of sites, and which site is the default host. `site` reads what is in a site.
+//! Never prints.
 
 mod answers;
 mod handlers;

@@ -1,4 +1,5 @@
-//! The syntax of Caddyfiles: words, quotes, comments, lines that end a directive, blocks in braces, snippets and imports.
+//! The syntax of Caddyfiles: words, quotes, comments, lines that end a directive, blocks in braces, snippets and
+//! imports.
 //!
 //! Owns places: every directive knows its file and line. Never knows what a directive means.
 

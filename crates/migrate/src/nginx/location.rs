@@ -1,7 +1,7 @@
 //! The locations of a server of nginx as routes of ours.
 //!
-//! Owns what a location does, and the order of routes: nginx takes the longest prefix unless an expression fits, we take
-//! the first route. A location that guards something in a way without counterpart is closed with 501.
+//! Owns what a location does, and the order of routes: nginx takes the longest prefix unless an expression fits, we
+//! take the first route. A location that guards something in a way without counterpart is closed with 501.
 
 use super::answers::{answer, rewrite};
 use super::automatic::is_automatic;
@@ -56,7 +56,7 @@ const GUARDS: [&str; 19] = [
     "dav_methods",
 ];
 
-/// What is read of one location.
+/// The route that one location becomes.
 struct Reading<'r> {
     known: Known,
     own: Own,

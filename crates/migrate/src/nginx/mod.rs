@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, S
     Ok(reader.finish())
 }
 
-/// What has been read so far.
+/// The configuration as read so far.
 #[derive(Default)]
 struct Reader {
     top: Section,

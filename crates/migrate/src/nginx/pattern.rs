@@ -6,7 +6,7 @@
 use crate::draft::Matcher;
 use crate::limits::ALTERNATIVES_MAX;
 
-/// What a regular expression takes.
+/// The paths that a regular expression takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// Each of these matchers; their `$1` to `$9` are its groups.

@@ -1,7 +1,7 @@
 //! A server of nginx as a host of ours.
 //!
-//! Owns its names, listeners and the order of its routes, and how servers that only lead to encrypted connections join the
-//! others. `location` reads what is in it.
+//! Owns its names, listeners and the order of its routes, and how servers that only lead to encrypted connections join
+//! the others. `location` reads what is in it.
 
 use super::answers;
 use super::automatic::{is_automatic, is_guard};
@@ -164,7 +164,7 @@ impl Server {
         }
     }
 
-    /// What the whole server says of its files, fields, pages and access.
+    /// The directives of the whole server about files, fields, pages and access.
     fn own(&mut self, known: &Known) {
         if let Some(root) = &known.root {
             self.host.set("root", quoted(root));
@@ -216,7 +216,9 @@ fn ordered(mut ranked: Vec<Ranked>) -> impl Iterator<Item = Route> {
 
 /// Whether an action leads to the same address over an encrypted connection.
 fn secures(action: &Action) -> bool {
-    matches!(action, Action::Redirect { to, .. } if to.starts_with("https://$host") || to.starts_with("https://") && to.ends_with("$path$query"))
+    let Action::Redirect { to, .. } = action else { return false };
+    let keeps_path = to.starts_with("https://") && to.ends_with("$path$query");
+    keeps_path || to.starts_with("https://$host")
 }
 
 fn is_only_securing(first: &[Route], ranked: &[Ranked]) -> bool {

@@ -1,7 +1,7 @@
 //! Settings that inner blocks of nginx inherit from outer ones.
 //!
-//! Owns which these are, and that a block with one of its own does not add to the outer ones: that is how nginx inherits
-//! `add_header`, `allow` and `proxy_set_header`. Never makes a route.
+//! Owns which these are, and that a block with one of its own does not add to the outer ones: that is how nginx
+//! inherits `add_header`, `allow` and `proxy_set_header`. Never makes a route.
 
 use super::tree::Directive;
 use super::variables::is_plain;

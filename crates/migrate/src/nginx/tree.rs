@@ -192,7 +192,7 @@ pub(super) struct Includer<'f> {
     files: &'f dyn Files,
     count: usize,
     words: usize,
-    /// What could not be included.
+    /// The includes that could not be read.
     pub(super) notes: Vec<String>,
 }
 

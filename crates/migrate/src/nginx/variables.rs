@@ -2,7 +2,8 @@
 //!
 //! Owns which variables have a counterpart. Never decides where a text is used.
 
-/// A target of ours for a redirect; `None` if a variable has no counterpart. `captures` is how many of `$1` to `$9` there are.
+/// A target of ours for a redirect; `None` if a variable has no counterpart. `captures` is how many of `$1` to `$9`
+/// there are.
 pub(super) fn target(text: &str, name: Option<&str>, captures: usize) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What the directives of Caddy become.
+//! The directives of Caddy, and the configuration that they become.
 
 use migrate::{NoFiles, from_caddy};
 
@@ -11,7 +11,7 @@ fn made(text: &str) -> String {
 }
 
 #[test]
-fn a_site_is_taken_over() {
+fn a_site_of_caddy_becomes_a_configuration_that_does_the_same() {
     let text = made(SITE);
     let (config, table) = table(&text);
     let of = |path: &str| result(&table, "example.org", path);
@@ -74,7 +74,7 @@ fn handles_choose_the_longest_path_and_snippets_have_arguments() {
 }
 
 #[test]
-fn what_guards_a_block_never_becomes_open() {
+fn a_block_with_a_guard_that_has_no_counterpart_never_becomes_open() {
     for guard in [
         "forward_auth 127.0.0.1:9 {\n uri /auth\n}",
         "basic_auth {\n a b\n}",
@@ -90,7 +90,7 @@ fn what_guards_a_block_never_becomes_open() {
 }
 
 #[test]
-fn what_is_no_caddyfile_is_told_with_its_line() {
+fn a_text_that_is_no_caddyfile_is_refused_with_its_line() {
     for (text, expected) in [
         (":80 {\n respond 200\n", "Caddyfile:2: a block does not end"),
         (":80 {\n}\n}", "Caddyfile:3: there is a `}` too many"),

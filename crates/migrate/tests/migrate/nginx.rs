@@ -1,4 +1,4 @@
-//! What the directives of nginx become.
+//! The directives of nginx, and the configuration that they become.
 
 use migrate::{Files, NoFiles, from_nginx};
 
@@ -16,7 +16,7 @@ fn server(lines: &str) -> String {
 }
 
 #[test]
-fn a_site_is_taken_over() {
+fn a_site_of_nginx_becomes_a_configuration_that_does_the_same() {
     let text = made(SITE);
     let (config, table) = table(&text);
     let of = |path: &str| result(&table, "example.org", path);
@@ -36,7 +36,7 @@ fn a_site_is_taken_over() {
     }
     let api = of("/api/x");
     assert!(has_section("[[upstream]]") != api.starts_with("501"), "{api}");
-    // What asked for a password, or another server, never becomes open.
+    // A location that asked for a password, or another server, never becomes open.
     let files = result(&table, "files.example.org", "/secret");
     assert!(has_section("[[access]]") != files.starts_with("501"), "{files}");
     assert_eq!(result(&table, "old.example.org", "/x"), "501, a fixed answer of 0 bytes");
@@ -101,7 +101,7 @@ fn redirects_keep_what_their_variables_mean() {
         let (_, table) = table(&server(line));
         assert_eq!(result(&table, "x", path), expected, "{line}");
     }
-    // What would lead wherever a client wants, or has no counterpart, is closed.
+    // A redirect to wherever a client wants, and one without counterpart, become closed routes.
     for line in [
         "location ~ ^/u/(.*)$ { return 301 https://$1; }",
         "location /u/ { return 301 https://$host.$cookie_x/; }",
@@ -156,7 +156,7 @@ fn included_files_are_read_and_circles_end() {
 }
 
 #[test]
-fn what_is_no_configuration_is_told_with_its_line() {
+fn a_text_that_is_no_configuration_is_refused_with_its_line() {
     for (text, expected) in [
         ("http {\n server {\n}", "nginx.conf:3: a block does not end"),
         ("http { }\n}", "nginx.conf:2: there is a `}` too many"),

@@ -234,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_printed_for_nginx_is_valid(
+    fn every_output_for_nginx_is_a_valid_configuration(
         text in prop_oneof![
             text(NGINX, ";"),
             within(NGINX, ";", ("http { server { listen 80; server_name a;\n", "} server { server_name b; } }")),
@@ -247,7 +247,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_for_caddy_is_valid(
+    fn every_output_for_caddy_is_a_valid_configuration(
         text in prop_oneof![
             text(CADDY, ""),
             within(CADDY, "", ("example.org {\n", "}\n:80 {\n respond \"x\"\n}\n")),
@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_ends_the_program(text in "[ -~\n{};#\"'`$\\\\]{0,200}") {
+    fn no_text_makes_a_parser_panic(text in "[ -~\n{};#\"'`$\\\\]{0,200}") {
         for made in [from_nginx(&text, "n", &NoFiles), from_caddy(&text, "c", &NoFiles)].into_iter().flatten() {
             table(&made);
         }

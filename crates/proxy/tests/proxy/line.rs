@@ -22,7 +22,7 @@ fn release(upstream: &mut Upstream<u32>) -> Option<u32> {
 }
 
 #[test]
-fn first_come_first_served() {
+fn requests_in_line_are_called_in_their_order() {
     let mut one = full();
     for who in 1..=3 {
         assert_eq!(ask(&mut one, who), Choice::Full);
@@ -37,7 +37,7 @@ fn first_come_first_served() {
 }
 
 #[test]
-fn the_line_has_an_end() {
+fn a_full_line_refuses_the_next_request() {
     let mut one = full();
     for who in 1..=4 {
         assert_eq!(one.wait(who, 0), Ok(()));

@@ -1,11 +1,12 @@
-//! Whatever happens in whatever order: places are counted, somebody who can have a place gets one, the last server stays.
+//! Whatever happens in whatever order: places are counted, somebody who can have a place gets one, the last server
+//! stays.
 
 use proptest::prelude::*;
 use proxy::{Balance, Choice, Outcome, Readiness, ServerIndex, Standing, Upstream, Wish};
 
 use super::{SECOND, rules};
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Ask(u32),

@@ -135,7 +135,7 @@ fn a_delay_is_counted_and_a_refusal_is_not() {
 }
 
 #[test]
-fn what_was_used_unseen_is_owed() {
+fn uses_that_another_scheduler_learns_late_are_owed() {
     let (pace, mut meter, now_ns) = (pace(1000, 1000), Meter::new(64, 1), SECOND_NS);
     assert_eq!(meter.is_within(7, &pace, now_ns), Outcome::Allowed);
     meter.spend(7, (&pace, 5000), now_ns);

@@ -1,4 +1,4 @@
-//! Who may send requests: users with passwords, and what is known of passwords that were shown.
+//! Users with passwords: their files, and the passwords that clients have shown.
 //!
 //! Owns the files of users and the verification of a password. Never sees a request: `site/access` does.
 

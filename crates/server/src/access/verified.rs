@@ -1,4 +1,4 @@
-//! What a scheduler knows of passwords that were shown: those that were right lately, and those being verified.
+//! The passwords that clients have shown on a scheduler: those that were right lately, and those being verified.
 //!
 //! Owns the bounds of both. Never keeps a password: a digest with a secret of this process stands for a name and a
 //! password of one file, and for nothing that could be tried elsewhere.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::exposition::{head, line};
 use crate::site_tls::{Origin, Shown, SiteTls};
 
-/// What is known about certificates.
+/// The certificates of the server, as the control scheduler was told last.
 #[derive(Debug, Default)]
 pub(super) struct Certificates {
     tls: Arc<SiteTls>,
@@ -29,7 +29,7 @@ impl Certificates {
         self.orders = orders;
     }
 
-    /// Those that listeners show, at this time in seconds since 1970.
+    /// The certificates that listeners show, at this time in seconds since 1970.
     pub(super) fn shown(&self, now: u64) -> Vec<Value> {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
         let one = |shown: &Shown| {
@@ -51,7 +51,7 @@ impl Certificates {
         self.tls.shown().iter().map(one).collect()
     }
 
-    /// Those that the server orders, at this time.
+    /// The certificates that the server orders, at this time.
     pub(super) fn orders(&self, now: u64) -> Vec<Value> {
         let now = Moment::from_unix(i64::try_from(now).unwrap_or(i64::MAX));
         let one = |order: &CertificateStatus| {

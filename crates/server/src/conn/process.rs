@@ -232,7 +232,7 @@ impl Process {
             return Next::Finish;
         }
         if let Some(tunnelled) = tunnelled {
-            // What the server has sent with its head is there already.
+            // Bytes that the server sent together with its head have arrived already.
             site.proxies.run_again(context.id);
             *self = Self::Tunnel(Box::new(Tunnel::new(tunnelled)));
             return Next::Changed;

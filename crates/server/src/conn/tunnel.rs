@@ -36,7 +36,7 @@ impl Tunnel {
         let now_ns = context.now.monotonic_ns;
         let consumed = site.client.exchanges().send(self.0.exchange, input, now_ns);
         let next = self.pass(site, context);
-        // What the server does not take yet stays with the client.
+        // The client keeps the bytes that the server does not take yet.
         let next = if next == Next::Read && consumed < input.len() { Next::Park } else { next };
         Progress { consumed, next }
     }

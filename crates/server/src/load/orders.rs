@@ -1,6 +1,7 @@
 //! `[acme]` of a configuration as settings of those who order.
 //!
-//! Owns where the state is kept if the configuration does not say, and the files that the section names. Orders nothing.
+//! Owns where the state is kept if the configuration does not say, and the files that the section names. Orders
+//! nothing.
 
 use std::fmt;
 use std::io;
@@ -73,7 +74,7 @@ pub(super) fn settle(config: &mut Config) {
     }
 }
 
-/// What is to be ordered; `None`: no listener shows what would be.
+/// The settings of the orders; `None`: no listener shows ordered certificates.
 pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersError> {
     if !config.orders_certificates() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What the server keeps for itself is not served.
+//! Files and directories of the server itself are not served.
 //!
 //! Owns that rule, and where a path leads. Reads no content.
 

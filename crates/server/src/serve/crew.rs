@@ -33,7 +33,8 @@ pub(super) struct Wanted<'w> {
     pub(super) store: Option<&'w Store>,
 }
 
-/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer, store writer, main.
+/// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer,
+/// store writer, main.
 pub(super) struct Crew {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,

@@ -34,7 +34,7 @@ struct Running {
     news: Receiver<News>,
 }
 
-/// What the control thread of ACME says.
+/// News of the control thread of ACME.
 enum News {
     Certificate(IssuedCertificate),
     Answer(Answer, Confirmation),

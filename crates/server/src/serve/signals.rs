@@ -48,7 +48,7 @@ pub(super) struct Helpers {
     pub(super) control: usize,
 }
 
-/// What a reload replaces.
+/// The parts of a running server that a reload replaces.
 pub(super) struct Live {
     pub(super) data: Arc<SiteData>,
     pub(super) pages: LivePages,

@@ -1,6 +1,7 @@
-//! Who may have an answer: the rules of `access`, applied once to each request, before anything answers it.
+//! The rules of `access`, applied once to each request, before anything answers it.
 //!
-//! Owns the order of the rules, the credentials in a request, and the refusal. Never verifies a password: a helper does.
+//! Owns the order of the rules, the credentials in a request, and the refusal. Never verifies a password: a helper
+//! does.
 
 use config::route::Found;
 use config::{AccessRule, Admission, Clients, Names};
@@ -17,7 +18,7 @@ use crate::access::{Digest, PasswordCheck, Shown, Standing, Verdict};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
 use crate::message::Message;
 
-/// What the rules say of a request.
+/// The verdict of the rules on a request.
 #[derive(Debug)]
 pub(super) enum Judgement {
     /// It is let in, with the name of its user if it has shown one.

@@ -76,7 +76,7 @@ impl SiteData {
         })
     }
 
-    /// What the `try` of a rule finds: a step for each path, and the answer of the first that has one.
+    /// The search of `try`: a step for each path, and the answer of the first that has one.
     fn first_of(
         &self,
         rules: &config::FileSettings,

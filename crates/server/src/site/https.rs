@@ -25,7 +25,7 @@ impl Site {
         found.https.redirect && is_plain && !path.starts_with(CHALLENGES)
     }
 
-    /// What is answered before anything else is asked of a request: whether its client may come, and how often.
+    /// Answers that come before access and limits: those to authorities, and redirects to encrypted connections.
     pub(super) fn answer_before_access(
         &mut self,
         path: &str,

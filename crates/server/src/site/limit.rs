@@ -82,7 +82,7 @@ impl Site {
         Some(self.refuse(Status::TOO_MANY_REQUESTS, &fields, found, exchange, context))
     }
 
-    /// What is known of a request only at its end is counted then.
+    /// Bytes and open requests are counted when a request ends.
     fn charge_later(&mut self, limit: usize, key: u64, process: ProcessId) {
         let charge = match self.data.limits.get(limit).map(|limit| limit.rule) {
             Some(Rule::Open(_)) => Charge::Close(key),

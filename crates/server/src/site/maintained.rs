@@ -1,4 +1,4 @@
-//! What clients get while the site is maintained.
+//! The answer to clients while the site is maintained.
 //!
 //! Owns that answer, and who is served as ever. Never decides that it is maintained: `crate::maintenance` adds that up.
 

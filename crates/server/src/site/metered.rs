@@ -18,7 +18,7 @@ pub(super) enum Stage {
     User,
 }
 
-/// What is counted when a request ends.
+/// The counts that are made when a request ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Charge {
     /// One fewer is open of this key.
@@ -73,7 +73,7 @@ impl Metered {
         self.charges.entry(process).or_default().push(charge);
     }
 
-    /// What is counted of a request.
+    /// The counts of a request.
     pub(super) fn charges(&mut self, process: ProcessId) -> &mut [Charge] {
         self.charges.get_mut(&process).map_or(&mut [], Vec::as_mut_slice)
     }

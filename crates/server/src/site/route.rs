@@ -101,7 +101,7 @@ impl AnswerPlace {
         self.page = Some(page);
     }
 
-    /// That many paths of `try` are known to have no file.
+    /// Notes that so many paths of `try` have no file.
     pub(super) fn tried(&self) -> usize {
         self.tried
     }

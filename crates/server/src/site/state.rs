@@ -86,7 +86,7 @@ pub struct Site {
     pub(super) json_checks: JsonChecks,
     /// Pending orders of programs.
     pub(super) programs: Programs,
-    /// What clients and pages have used of the limits.
+    /// The uses of limits by clients and pages.
     pub(super) limiter: Rc<RefCell<Limiter>>,
     /// Requests that a limit delays, and what is counted when one ends.
     pub(super) metered: Metered,

@@ -17,8 +17,8 @@ use super::state::Site;
 use crate::message::Message;
 
 impl Site {
-    /// Answers with the first path that has something to answer with. A request that waits for the disk goes on where it was:
-    /// what a path had when it was looked at decides, so a request ends however the files change.
+    /// Answers with the first path that has something to answer with. A request that waits for the disk goes on where
+    /// it was: what a path had when it was looked at decides, so a request ends however the files change.
     pub(super) fn answer_first(
         &mut self,
         (rules, tries): (&FileSettings, &[Target]),
@@ -100,7 +100,7 @@ impl Site {
     }
 }
 
-/// What a path has.
+/// The kind of thing at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Nothing for a client, or a directory that was asked for without its slash.

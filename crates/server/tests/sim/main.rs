@@ -1,8 +1,8 @@
 //! The whole HTTP server in simulated worlds.
 //!
-//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are the programs that use the server,
-//! `expected` what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of seeds),
-//! `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `channel_worlds` (with
+//! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are the programs that use the
+//! server, `expected` what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of
+//! seeds), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `channel_worlds` (with
 //! `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts`, `panics` and
 //! `mux_worlds`, in which the same requests and those of `whole_site` come on streams (`mux`, `mux_frames`,
 //! `mux_client`, `mux_small`). A seed that fails is printed with the command that replays it, and stays in

@@ -1,4 +1,5 @@
-//! What proxies tell of a client: `Forwarded` (RFC 7239) and the older `X-Forwarded-For`, `-Proto` and `-Host`.
+//! The statements of proxies about a client: `Forwarded` (RFC 7239) and the older `X-Forwarded-For`, `-Proto` and
+//! `-Host`.
 //!
 //! Owns the syntax of these fields, and the walk from the last proxy back to the client. Everybody can send such
 //! fields: who may is an argument here, and a connection decides it.
@@ -39,7 +40,7 @@ impl ForwardingField {
     }
 }
 
-/// What is known of a client behind proxies.
+/// The client behind proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded<'b> {
     /// Its address, and its port if that is known, otherwise 0. `None`: no proxy told, so the peer is the client.
@@ -243,7 +244,7 @@ fn node(text: &[u8]) -> Option<SocketAddr> {
     is_somebody.then_some(SocketAddr::new(address, port))
 }
 
-/// What one proxy tells with `Forwarded`.
+/// The statement of one proxy in `Forwarded`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Element<'b> {
     node: Option<&'b [u8]>,
@@ -295,7 +296,8 @@ impl<'b> Elements<'b> {
         }
     }
 
-    /// A name, and a token or quoted text. Addresses with colons are accepted without quotes, as some proxies send them.
+    /// A name, and a token or quoted text. Addresses with colons are accepted without quotes, as some proxies send
+    /// them.
     fn pair(&mut self) -> Result<(&'b [u8], &'b [u8]), Malformed> {
         let (name, after) =
             self.rest.split_at_checked(scan::token(self.rest, 0)).ok_or(Malformed)?;

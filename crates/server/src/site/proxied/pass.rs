@@ -1,7 +1,7 @@
 //! The answer of a server, on its way to the client.
 //!
-//! Owns its order: interim heads, the head, parts of the body no faster than the client takes them, trailers, the end; and
-//! what the client gets if there is no answer.
+//! Owns its order: interim heads, the head, parts of the body no faster than the client takes them, trailers, the end;
+//! and what the client gets if there is no answer.
 
 use client::{Body, ExchangeId, Failure, Head, News};
 use config::route::Found;
@@ -22,7 +22,7 @@ use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
 
-/// What follows a piece of news.
+/// The step after a piece of news.
 enum Step {
     /// More news.
     On,
@@ -282,7 +282,7 @@ impl Site {
     }
 }
 
-/// What a server gets of a request without a body.
+/// The parcel of a request that has no body, or whose body was collected.
 fn parcel_of(
     request: &Request<'_>,
     found: &Found<'_>,

@@ -1,7 +1,7 @@
 //! The body of a request that is passed on, as it arrives.
 //!
-//! Owns that a server gets it piece by piece, and that the client is slowed down to what the server takes. A server that
-//! refuses a request before the end of its body is heard at once.
+//! Owns that a server gets it piece by piece, and that the client is slowed down to what the server takes. A server
+//! that refuses a request before the end of its body is heard at once.
 
 use std::rc::Rc;
 

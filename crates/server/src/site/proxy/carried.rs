@@ -31,7 +31,7 @@ pub(in crate::site) struct Carried {
     /// Heads of an answer that came before the end of the body.
     pub(in crate::site) early: VecDeque<Head>,
     pub(in crate::site) idempotence: Idempotence,
-    /// What became of it at the last server.
+    /// The failure at the last server, if there was one.
     pub(in crate::site) failed: Option<Refused>,
 }
 
@@ -89,7 +89,7 @@ pub(in crate::site) enum Refused {
     Request,
 }
 
-/// What is sent to a server, whichever it is.
+/// The request as any server of the upstream gets it.
 #[derive(Clone, Debug)]
 pub(in crate::site) struct Parcel {
     pub(in crate::site) method: &'static str,
@@ -102,7 +102,7 @@ pub(in crate::site) struct Parcel {
 #[derive(Debug)]
 pub(in crate::site) struct Upload {
     pub(in crate::site) parcel: Parcel,
-    /// What has arrived and was not taken by the exchange.
+    /// Bytes that have arrived and that the exchange has not taken.
     rest: Vec<u8>,
     /// Everything that has arrived, for another server; `None` once it is too much.
     replay: Option<Vec<u8>>,

@@ -29,13 +29,13 @@ pub(crate) struct Proxies {
     /// Tunnels whose output may have been sent at once, and that have more.
     again: Vec<ProcessId>,
     checks: Checks,
-    /// What the connection whose request was just answered changes to.
+    /// The tunnel that the connection becomes whose request was just answered.
     pub(in crate::site) tunnelled: Option<Tunnelled>,
     seed: u64,
 }
 
 impl Proxies {
-    /// Those of a configuration, before the scheduler starts.
+    /// The upstreams of a configuration, before the scheduler starts.
     pub(crate) fn new(data: &SiteData, seed: u64) -> Self {
         let mut proxies = Self { seed, ..Self::default() };
         proxies.load(data, 0);
@@ -47,7 +47,7 @@ impl Proxies {
         self.upstreams.load(data, self.seed, now_ns);
     }
 
-    /// What an operator has ordered. The server may have been removed meanwhile.
+    /// Obeys an operator. The server may have been removed meanwhile.
     pub(crate) fn obey(&mut self, order: &UpstreamOrder) {
         if let Some(live) = self.upstreams.named(&order.upstream)
             && let Some(live) = self.upstreams.get_mut(live)
@@ -56,7 +56,7 @@ impl Proxies {
         }
     }
 
-    /// What there is to know of the upstreams.
+    /// The state of the upstreams, for operators.
     pub(crate) fn report(&self, now_ns: u64) -> Vec<UpstreamReport> {
         self.upstreams.report(now_ns)
     }
@@ -163,7 +163,7 @@ impl Proxies {
         self.release(place);
     }
 
-    /// What the connection whose request was just answered changes to.
+    /// The tunnel that the connection becomes whose request was just answered.
     pub(crate) fn take_tunnelled(&mut self) -> Option<Tunnelled> {
         self.tunnelled.take()
     }

@@ -10,7 +10,7 @@ use runtime::slots::ProcessId;
 use super::carried::{Carried, Idempotence, Place, Refused, Stage};
 use super::desk::Proxies;
 
-/// What becomes of a request whose exchange has failed.
+/// The next step of a request whose exchange has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::site) enum Then {
     /// It is sent again, to another server.
@@ -98,8 +98,8 @@ impl Proxies {
     }
 }
 
-/// Whether a request does no harm if another server gets it too: the server cannot have seen it, or it is idempotent and
-/// the server did not say anything (RFC 9110 section 9.2.2).
+/// Whether a request does no harm if another server gets it too: the server cannot have seen it, or it is idempotent
+/// and the server did not say anything (RFC 9110 section 9.2.2).
 fn may_go_again(carried: &Carried, failure: Failure) -> bool {
     let is_unseen = matches!(
         failure,

@@ -23,7 +23,7 @@ pub(in crate::site) struct HopFields<'h> {
 }
 
 impl<'h> HopFields<'h> {
-    /// Those of a message with these fields.
+    /// The fields for one connection of a message with these fields.
     pub(in crate::site) fn of(fields: &Fields<'h, '_>) -> Self {
         let named =
             if fields.has("connection") { fields.all("connection").collect() } else { Vec::new() };

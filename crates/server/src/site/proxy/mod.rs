@@ -1,9 +1,9 @@
 //! Upstreams, and the requests on their way to their servers.
 //!
-//! `upstreams` has the upstreams of this scheduler, `carried` one request on its way, `desk` all of them. `dispatch` gives
-//! a request a server, `upload` hands on its body, `failing` says what a failure means. What is changed in heads is in
-//! `request_head` and `answer_head`. Which server is chosen is the decision of the crate `proxy`; the exchange with it
-//! belongs to `client`. The site's side is in `proxied`.
+//! `upstreams` has the upstreams of this scheduler, `carried` one request on its way, `desk` all of them. `dispatch`
+//! gives a request a server, `upload` hands on its body, `failing` says what a failure means. What is changed in heads
+//! is in `request_head` and `answer_head`. Which server is chosen is the decision of the crate `proxy`; the exchange
+//! with it belongs to `client`. The site's side is in `proxied`.
 
 pub(in crate::site) mod answer_head;
 pub(in crate::site) mod carried;

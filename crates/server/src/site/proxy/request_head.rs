@@ -10,7 +10,7 @@ use wire::http::head::{Target, Version};
 use super::hop::{HopFields, begins_like};
 use super::target::target_of;
 
-/// What this server calls itself in `Via` (RFC 9110 section 7.6.3).
+/// The name of this server in `Via` (RFC 9110 section 7.6.3).
 const PSEUDONYM: &str = "velodrome";
 
 /// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which

@@ -3,8 +3,8 @@
 //! Owns when a path is passed on byte for byte. It is unless it was rewritten, or has dot segments or empty segments:
 //! then the server gets the path by which the route was found, because it might read the other one differently.
 
-/// The target for a server: `path` is the decoded path, of which the bytes before `rest` are left out; `raw` is the path
-/// as it came.
+/// The target for a server: `path` is the decoded path, of which the bytes before `rest` are left out; `raw` is the
+/// path as it came.
 pub(in crate::site) fn target_of(
     raw: &str,
     query: Option<&str>,
@@ -26,7 +26,7 @@ pub(in crate::site) fn target_of(
     out
 }
 
-/// What follows the first `rest` decoded bytes of a path as it came; `None` if it is not this path.
+/// The part of a path as it came behind its first `rest` decoded bytes; `None` if it is not this path.
 fn raw_rest<'r>(raw: &'r str, path: &str, rest: usize) -> Option<&'r str> {
     let mut start = if rest == 0 { Some(0) } else { None };
     let (mut at, mut expected) = (0, path.bytes().enumerate());

@@ -85,7 +85,7 @@ impl Proxies {
 }
 
 impl Stage {
-    /// What it means for the body.
+    /// The consequence for the body.
     pub(in crate::site) fn intake(self) -> Intake {
         match self {
             Self::Sent => Intake::More,

@@ -97,7 +97,7 @@ impl Upstreams {
         self.live.get_mut(&id)
     }
 
-    /// What there is to know of the current ones, by name.
+    /// The state of the current ones, by name.
     pub(in crate::site) fn report(&self, now_ns: u64) -> Vec<UpstreamReport> {
         let live = self.by_name.values().filter_map(|id| self.live.get(id));
         let mut reports: Vec<UpstreamReport> = live.map(|live| live.report(now_ns)).collect();
@@ -175,7 +175,7 @@ impl Live {
         }
     }
 
-    /// What a request wants of its servers.
+    /// The wish of a request about its server.
     pub(in crate::site) fn wish_of(&self, request: &Request<'_>, path: &str) -> Wish {
         let key = match &self.config.balance {
             config::Balance::Hash(by) => key_of(by, request, path),
