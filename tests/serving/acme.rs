@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::pebble::Pebble;
+use crate::server::certificates::Authority;
 use crate::server::patience::until;
 use crate::server::{Plan, Server, configuration, errors_of};
 
@@ -64,20 +65,25 @@ fn a_name_gets_a_certificate_that_is_in_use_at_once_and_after_a_restart() {
 }
 
 #[test]
-fn a_reload_orders_for_a_new_name_and_a_client_that_connects_to_an_address_gets_its_own() {
+fn a_reload_orders_for_new_names_and_clients_that_connect_to_addresses_get_their_certificate() {
     const TEST: &str =
-        "a_reload_orders_for_a_new_name_and_a_client_that_connects_to_an_address_gets_its_own";
+        "a_reload_orders_for_new_names_and_clients_that_connect_to_addresses_get_their_certificate";
     let plan = Plan::new().file("a.txt", "a\n");
     let Some(pebble) = Pebble::start(&plan.directory, TEST) else { return };
-    let server = server_of(&pebble, plan, &format!("[\"{NAME}\"]"), "http-01");
+    let config = pebble.config(&format!("[\"{NAME}\"]"), "challenges = [\"http-01\"]");
+    let config = config.replace("address = \"127.0.0.1:", "address = \"0.0.0.0:");
+    let server = plan.config(&config).listen_as_configured(2).start();
     order(&server, NAME, is_issued);
-    let names = format!("[\"{NAME}\", \"127.0.0.1\"]");
-    server.directory().write("velodrome.toml", configuration(&pebble.config(&names, "")));
+    let names = format!("[\"{NAME}\", \"127.0.0.1\", \"127.0.0.2\"]");
+    let config =
+        pebble.config(&names, "").replace("address = \"127.0.0.1:", "address = \"0.0.0.0:");
+    server.directory().write("velodrome.toml", configuration(&config));
     assert!(server.ctl(&["reload"]).status.success());
-    let issued = order(&server, "127.0.0.1", is_issued);
+    let issued = order(&server, "127.0.0.1, 127.0.0.2", is_issued);
     assert_eq!(issued["days_left"], 5, "addresses have the profile of six days");
     let client = pebble.client();
-    for name in [NAME, "127.0.0.1"] {
+    // A client that connects to an address does not say to which: the certificate is for both.
+    for name in [NAME, "127.0.0.1", "127.0.0.2"] {
         let answer = client.get(secure(&pebble), name, "/a.txt").unwrap();
         assert!(answer.ends_with("\r\n\r\na\n"), "{name}: {answer}");
     }
@@ -98,6 +104,36 @@ fn an_authority_that_is_not_there_is_told_and_the_rest_of_the_site_is_served() {
     assert_eq!(client.get("/a.txt").unwrap().status, 200);
     // A token that nobody has asked for is a path as any other.
     assert_eq!(client.get("/.well-known/acme-challenge/abc").unwrap().status, 404);
+}
+
+#[test]
+fn a_reload_without_orders_ends_those_of_before_and_one_whose_orders_cannot_begin_is_refused() {
+    let listener = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = ";
+    let acme = format!(
+        "{listener}\"acme\"\n[acme]\nnames = [\"one.example.org\"]\n\
+         issuers = [\"https://127.0.0.1:1/dir\"]\n"
+    );
+    let files = format!("{listener}{{ certificate = \"own.pem\", key = \"own.key\" }}\n");
+    let plan = Plan::new().config(&acme).listen_as_configured(1);
+    Authority::in_directory(&plan.directory).issue(&plan.directory, "own", &["localhost"]);
+    let service = plan.directory.join("service");
+    std::fs::create_dir(&service).unwrap();
+    let server = plan.environment("STATE_DIRECTORY", service.to_str().unwrap()).start();
+    let reload = |config: &str| {
+        server.directory().write("velodrome.toml", configuration(config));
+        server.ctl(&["reload"]).status.success()
+    };
+    order(&server, NAME, |order| order["failures"] == 1);
+    assert!(reload(&files));
+    let orders = || server.ctl_json(&["status"])["certificate_orders"].as_array().map(Vec::len);
+    until("the end of the orders", || (orders() == Some(0)).then_some(()));
+    std::fs::remove_dir_all(service.join("acme")).unwrap();
+    std::fs::write(service.join("acme"), "").unwrap();
+    assert!(!reload(&acme));
+    let told = server.ctl_json(&["status"])["last_reload"]["problems"].to_string();
+    assert!(told.contains("certificates cannot be ordered: the state directory"), "{told}");
+    std::fs::remove_file(service.join("acme")).unwrap();
+    assert_eq!(orders(), Some(0));
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_configuration_in_a_pipe_is_refused() {
     let path = plan.directory.join("velodrome.toml");
     std::fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert_both_refuse(&plan, &["velodrome.toml", "it is a pipe"]);
+    assert_both_refuse(&plan, &["velodrome.toml", "it is not a regular file"]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use conformance::RequestKind;
+
 use crate::server::client::{End, field, head, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, configuration};
@@ -250,6 +252,21 @@ fn maintenance_is_switched_by_ctl_and_by_a_file() {
     std::fs::remove_file(server.directory().join("run/closed")).unwrap();
     until("its end", || (!is_closed()).then_some(()));
     assert_eq!(server.ctl(&["set", "maintenance", "maybe"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_request_that_waits_when_maintenance_begins_is_answered() {
+    let server = Plan::new()
+        .argument("--schedulers=1")
+        .config("[[channel]]\npattern = \"*\"\nhistory = 2\n")
+        .start();
+    let mut client = server.client();
+    client.send(head("GET", "/channels/news?wait=2", &[])).unwrap();
+    server.reaches("/channels/known", 1);
+    assert!(server.ctl(&["set", "maintenance", "on"]).status.success());
+    until("maintenance", || (server.get("/").status == 503).then_some(()));
+    assert_eq!(client.response(RequestKind::Other).unwrap().status, 200);
+    assert_eq!(client.get("/channels/news").unwrap().status, 503);
 }
 
 #[test]

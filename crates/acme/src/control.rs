@@ -16,6 +16,7 @@ use crate::ledger::{Failed, Ledger, Renewal};
 use crate::limits::{FOLLOWER_LOOK, LOOK, RENEWAL_LEFT_LEAST, RETRY_FIRST_S, WINDOW_ASKED_AGAIN_S};
 use crate::moment::{Moment, Share};
 use crate::names::Names;
+use crate::reports::Reports;
 use crate::schedule::{self, Facts, Plan, Turn, Window};
 use crate::settings::Settings;
 use crate::sink::{Event, IssuedCertificate, Severity, Sink};
@@ -34,10 +35,7 @@ pub(crate) struct Control {
     ledger: Ledger,
     /// The certificates in use, by key.
     kept: BTreeMap<String, Kept>,
-    /// Why the state directory could not be written last, so that it is told once.
-    not_stored: Option<String>,
-    /// Why the ledger could not be read last; none if it was read.
-    unreadable_ledger: Option<String>,
+    reports: Reports,
 }
 
 /// The name of the ledger in what is told.
@@ -71,8 +69,7 @@ impl Control {
             lock: None,
             ledger: Ledger::default(),
             kept: BTreeMap::new(),
-            not_stored: None,
-            unreadable_ledger: None,
+            reports: Reports::default(),
         };
         match control.state.lock() {
             Ok(lock) => {
@@ -81,7 +78,7 @@ impl Control {
                 control.sink.tell(event);
             }
             // With a full disk, for example: what is there is used, and the lock is asked for again at each look.
-            Err(error) => control.report_not_stored(&error),
+            Err(error) => control.reports.on_not_stored(&error, control.sink.as_mut()),
         }
         control.load();
         control.show();
@@ -104,13 +101,10 @@ impl Control {
             self.load();
             return Ok(FOLLOWER_LOOK);
         }
-        if self.unreadable_ledger.is_some() {
+        if self.reports.is_unreadable(LEDGER) {
             self.load();
-            return Ok(if self.unreadable_ledger.is_some() {
-                FOLLOWER_LOOK
-            } else {
-                Duration::ZERO
-            });
+            let still = self.reports.is_unreadable(LEDGER);
+            return Ok(if still { FOLLOWER_LOOK } else { Duration::ZERO });
         }
         self.line.forget_directories();
         self.ledger.on_time(clock::now());
@@ -143,7 +137,7 @@ impl Control {
             }
             Ok(None) => Role::Follows,
             Err(error) => {
-                self.report_not_stored(&error);
+                self.reports.on_not_stored(&error, self.sink.as_mut());
                 Role::Follows
             }
         }
@@ -168,33 +162,28 @@ impl Control {
         match read {
             Ok(ledger) => {
                 self.ledger = ledger;
-                self.unreadable_ledger = None;
+                self.reports.on_readable(LEDGER);
             }
-            Err(error) => {
-                let error = error.to_string();
-                if self.unreadable_ledger.as_ref() != Some(&error) {
-                    self.unreadable_ledger = Some(error.clone());
-                    self.unreadable(LEDGER.to_owned(), error);
-                }
-            }
+            Err(error) => self.on_unreadable(LEDGER.to_owned(), error.to_string()),
         }
     }
 
     fn load_certificate(&mut self, names: &Names) {
         let pem = match self.state.read(&Stored::Certificate(names.key())) {
             Ok(Some(pem)) => pem,
-            Ok(None) => return,
-            Err(error) => return self.unreadable(names.to_string(), error.to_string()),
+            Ok(None) => return self.reports.on_readable(&names.to_string()),
+            Err(error) => return self.on_unreadable(names.to_string(), error.to_string()),
         };
         if self.kept.get(names.key()).is_some_and(|kept| kept.pem() == pem) {
-            return;
+            return self.reports.on_readable(&names.to_string());
         }
         match Kept::read(pem, names) {
             Ok((kept, issued)) => {
+                self.reports.on_readable(&names.to_string());
                 self.sink.tell(Event::Loaded { names: names.clone(), not_after: kept.not_after() });
                 self.put_in_use(names, kept, issued);
             }
-            Err(error) => self.unreadable(names.to_string(), error.to_string()),
+            Err(error) => self.on_unreadable(names.to_string(), error.to_string()),
         }
     }
 
@@ -203,8 +192,8 @@ impl Control {
         self.sink.use_certificate(issued);
     }
 
-    fn unreadable(&mut self, what: String, error: String) {
-        self.sink.tell(Event::Unreadable { what, error });
+    fn on_unreadable(&mut self, what: String, error: String) {
+        self.reports.on_unreadable(what, error, self.sink.as_mut());
     }
 
     /// Writes the file of a certificate that is in use but not in the directory: an administrator removed it, or the
@@ -218,7 +207,7 @@ impl Control {
         let pem = kept.pem().to_vec();
         if self.state.read(&stored).ok().flatten().as_ref() != Some(&pem) {
             let written = self.state.write(&stored, &pem);
-            self.on_written(written);
+            self.reports.on_written(written, self.sink.as_mut());
         }
     }
 
@@ -320,7 +309,7 @@ impl Control {
         // The order is forgotten only when its certificate is safe: until then a restart gets it again.
         let stored = self.state.write(&Stored::Certificate(names.key()), &pem);
         let stored = stored.and_then(|()| self.state.remove(&Stored::Order(names.key())));
-        self.on_written(stored);
+        self.reports.on_written(stored, self.sink.as_mut());
         if self.plan(names).at <= clock::now() {
             // Without this the next look would order again, and again.
             return self.on_failed(names, directory, &Failure::Clock);
@@ -336,13 +325,16 @@ impl Control {
         let asked = self.line.noted().filter(|note| matches!(note.status, 429 | 503)).last();
         if let Some(seconds) = asked.and_then(|note| note.retry_after_s) {
             self.ledger.on_hold(&directory, seconds, now);
+        } else if matches!(failure, Failure::Agent(_)) {
+            // It is as far away for every other name.
+            self.ledger.on_hold(&directory, RETRY_FIRST_S, now);
         }
         if let Failure::NotStored(error) = failure {
             let record = self.ledger.record_mut(names);
             record.retry_at = Some(now.plus(RETRY_FIRST_S));
             record.error = Some(failure.line());
             self.show();
-            return self.report_not_stored(error);
+            return self.reports.on_not_stored(error, self.sink.as_mut());
         }
         let jitter = Share::from_bits(fastrand::u32(..));
         let failed = Failed { names: failure.failed_names(), error: failure.line(), jitter };
@@ -363,23 +355,7 @@ impl Control {
 
     fn write_ledger(&mut self) {
         let written = self.state.write(&Stored::Ledger, &self.ledger.bytes());
-        self.on_written(written);
-    }
-
-    fn on_written(&mut self, written: io::Result<()>) {
-        match written {
-            Ok(()) => self.not_stored = None,
-            Err(error) => self.report_not_stored(&error),
-        }
-    }
-
-    /// Tells that the directory cannot be written, once for each cause.
-    fn report_not_stored(&mut self, error: &io::Error) {
-        let error = error.to_string();
-        if self.not_stored.as_ref() != Some(&error) {
-            self.not_stored = Some(error.clone());
-            self.sink.tell(Event::NotStored { error });
-        }
+        self.reports.on_written(written, self.sink.as_mut());
     }
 
     fn show(&self) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -13,6 +14,7 @@ use crate::limits::STOP;
 use crate::provider::client_config;
 use crate::settings::{Settings, SettingsError};
 use crate::sink::Sink;
+use crate::state::make;
 use crate::status::{Board, CertificateStatus};
 
 /// A running control thread. It ends when this is dropped, without being waited for.
@@ -38,6 +40,17 @@ pub enum StartError {
     Thread(io::Error),
 }
 
+/// Does what of [`start`] can fail, except for the thread, and makes the state directory: for a server that wants to
+/// know before it ends what runs.
+///
+/// # Errors
+/// If the settings are wrong or the directory cannot be made.
+pub fn prepare(settings: &Settings) -> Result<(), StartError> {
+    settings.check().map_err(StartError::Settings)?;
+    client_config(&settings.roots).map_err(StartError::Root)?;
+    make(&settings.state).map_err(StartError::State)
+}
+
 /// Passes the certificates of the state directory on, and starts the control thread, which orders and renews. The
 /// certificates have been passed when this returns, so a server can listen with them.
 ///
@@ -61,9 +74,9 @@ pub fn start(settings: Settings, sink: Box<dyn Sink>) -> Result<Handle, StartErr
 }
 
 impl Handle {
-    /// The state of each certificate, as of the last look.
+    /// The state of each certificate, as of the last look. It is the same allocation until something has changed.
     #[must_use]
-    pub fn status(&self) -> Vec<CertificateStatus> {
+    pub fn status(&self) -> Arc<[CertificateStatus]> {
         self.board.read()
     }
 

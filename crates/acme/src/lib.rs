@@ -23,6 +23,7 @@ mod moment;
 mod names;
 mod proof;
 mod provider;
+mod reports;
 mod retry_after;
 pub mod schedule;
 mod settings;
@@ -31,7 +32,7 @@ mod state;
 mod status;
 mod validation;
 
-pub use handle::{Handle, StartError, start};
+pub use handle::{Handle, StartError, prepare, start};
 pub use moment::{Moment, Share};
 pub use names::{Name, NameError, Names, NamesError};
 pub use settings::{

@@ -124,8 +124,11 @@ pub const POLL_LAST: Duration = Duration::from_secs(10);
 /// process.
 pub const STOP: Duration = Duration::from_secs(1);
 
-/// Bytes of a file of the state directory that are read (1 MiB). A longer one is unreadable.
+/// Bytes of a file of the state directory, except for the ledger (1 MiB). A longer one is neither written nor read.
 pub const FILE_BYTES: u64 = 1 << 20;
+
+/// Bytes of the ledger (64 MiB). A longer one is neither written nor read, and nothing is ordered without it.
+pub const LEDGER_BYTES: u64 = 64 << 20;
 
 /// Bytes of an error that are kept as one line (300). The rest is cut off.
 pub const ERROR_BYTES: usize = 300;

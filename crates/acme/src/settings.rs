@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rustls_pki_types::CertificateDer;
 
-use crate::limits::{CERTIFICATES, ISSUERS};
+use crate::limits::{CERTIFICATES, ISSUERS, NAMES};
 use crate::names::{Name, Names};
 
 /// The directory of Let's Encrypt.
@@ -16,7 +16,7 @@ pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 /// Everything that `start` needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The certificates. One for each name is best: then a name that fails holds up no other.
+    /// The certificates. One for each name is best: then a name that fails holds up no other. Addresses share one.
     pub certificates: Vec<Names>,
     /// The issuers in the order in which they are asked; at least one.
     pub issuers: Vec<Issuer>,
@@ -110,6 +110,8 @@ pub enum SettingsError {
     Terms,
     /// No certificate, or more than [`CERTIFICATES`].
     Certificates,
+    /// More addresses than the names of one certificate.
+    Addresses,
     /// The same names twice.
     Twice(String),
     /// No issuer, or more than [`ISSUERS`].
@@ -121,13 +123,24 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Settings with Let's Encrypt as issuer and a certificate for each name, proved on port 80 or 443. The terms are
-    /// not agreed to.
-    #[must_use]
-    pub fn new(names: impl IntoIterator<Item = Name>, state: PathBuf) -> Self {
+    /// Settings with Let's Encrypt as issuer and a certificate for each name, proved on port 80 or 443. Addresses share
+    /// one: clients that connect to an address do not say to which (RFC 6066 section 3). The terms are not agreed to.
+    ///
+    /// # Errors
+    /// If there are more addresses than a certificate can have.
+    pub fn new(
+        names: impl IntoIterator<Item = Name>,
+        state: PathBuf,
+    ) -> Result<Self, SettingsError> {
+        let is_address = |name: &Name| matches!(name, Name::Address(_));
+        let (addresses, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_address);
         let one = |name| Names::new([name]).expect("one name is neither none nor too many");
-        Self {
-            certificates: names.into_iter().map(one).collect(),
+        let mut certificates: Vec<Names> = names.into_iter().map(one).collect();
+        if !addresses.is_empty() {
+            certificates.push(Names::new(addresses).map_err(|_| SettingsError::Addresses)?);
+        }
+        Ok(Self {
+            certificates,
             issuers: vec![Issuer { directory: LETS_ENCRYPT.to_owned(), external_account: None }],
             email: None,
             profile: None,
@@ -135,7 +148,7 @@ impl Settings {
             state,
             roots: Vec::new(),
             terms: Terms::NotAgreed,
-        }
+        })
     }
 
     /// Checks the settings without opening anything.
@@ -173,6 +186,10 @@ impl fmt::Display for SettingsError {
         match self {
             Self::Terms => out.write_str("the terms of the issuers are not agreed to"),
             Self::Certificates => write!(out, "there have to be 1 to {CERTIFICATES} certificates"),
+            Self::Addresses => write!(
+                out,
+                "there are more than {NAMES} addresses, which share a certificate; write names instead"
+            ),
             Self::Twice(key) => write!(out, "the names of {key} are there twice"),
             Self::Issuers => write!(out, "there have to be 1 to {ISSUERS} issuers"),
             Self::Directory(url) => write!(out, "the directory {url} does not begin with https://"),

@@ -188,7 +188,8 @@ pub enum Event {
         /// Its last second.
         not_after: Moment,
     },
-    /// A file of the state directory cannot be used; it is ordered anew.
+    /// A file of the state directory cannot be used. A certificate is ordered anew unless it is in use; without the
+    /// ledger nothing is ordered.
     Unreadable {
         /// The names of the certificate, or the name of the file.
         what: String,

@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::limits::FILE_BYTES;
+use crate::limits::{FILE_BYTES, LEDGER_BYTES};
 
 /// The folders in the directory.
 const FOLDERS: [&str; 3] = ["accounts", "certificates", "orders"];
@@ -58,6 +58,23 @@ impl Stored<'_> {
             Self::Order(key) => format!("orders/{key}.json"),
         }
     }
+
+    /// Bytes that it may have.
+    const fn most(&self) -> u64 {
+        match self {
+            Self::Ledger => LEDGER_BYTES,
+            Self::Account(_) | Self::Certificate(_) | Self::Order(_) => FILE_BYTES,
+        }
+    }
+
+    /// Refuses content that is too long.
+    fn check(&self, bytes: &[u8]) -> io::Result<()> {
+        if u64::try_from(bytes.len()).is_ok_and(|length| length <= self.most()) {
+            return Ok(());
+        }
+        let text = format!("{} has more than {} bytes", self.name(), self.most());
+        Err(io::Error::new(ErrorKind::InvalidData, text))
+    }
 }
 
 /// Makes the state directory and the folders in it if they are not there: for a server that may make none later. Only
@@ -97,11 +114,8 @@ impl State {
             Err(error) => return Err(error),
         };
         let mut bytes = Vec::new();
-        file.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
-        let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        if length > FILE_BYTES {
-            return Err(io::Error::new(ErrorKind::InvalidData, "the file is too long"));
-        }
+        file.take(stored.most() + 1).read_to_end(&mut bytes)?;
+        stored.check(&bytes)?;
         Ok(Some(bytes))
     }
 
@@ -110,8 +124,10 @@ impl State {
         fs::exists(self.path.join(stored.name())).unwrap_or(true)
     }
 
-    /// Replaces a file. Whatever happens, the whole old content or the whole new content is there afterwards.
+    /// Replaces a file. Whatever happens, the whole old content or the whole new content is there afterwards. Content
+    /// that could not be read again is refused.
     pub(crate) fn write(&self, stored: &Stored<'_>, bytes: &[u8]) -> io::Result<()> {
+        stored.check(bytes)?;
         let name = stored.name();
         let path = self.path.join(&name);
         let new = format!("{name}.new");
@@ -179,15 +195,21 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_long_is_not_read() {
+    fn a_file_that_is_too_long_is_neither_written_nor_read() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::open(folder.path()).unwrap();
-        let length = usize::try_from(FILE_BYTES).unwrap();
-        state.write(&Stored::Ledger, &vec![b' '; length]).unwrap();
-        assert_eq!(state.read(&Stored::Ledger).unwrap().unwrap().len(), length);
-        state.write(&Stored::Ledger, &vec![b' '; length + 1]).unwrap();
-        assert_eq!(state.read(&Stored::Ledger).unwrap_err().kind(), ErrorKind::InvalidData);
-        // Nothing is left of how it was written.
-        assert!(!folder.path().join("ledger.json.new").exists());
+        for stored in [Stored::Ledger, Stored::Certificate("a"), Stored::Order("a")] {
+            let length = usize::try_from(stored.most()).unwrap();
+            state.write(&stored, &vec![b' '; length]).unwrap();
+            assert_eq!(state.read(&stored).unwrap().unwrap().len(), length);
+            let refused = state.write(&stored, &vec![b' '; length + 1]).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidData);
+            // What was there is not replaced, and nothing is left of the attempt.
+            assert_eq!(state.read(&stored).unwrap().unwrap().len(), length);
+            let path = folder.path().join(stored.name());
+            assert!(!path.with_extension("new").exists());
+            fs::write(&path, vec![b' '; length + 1]).unwrap();
+            assert_eq!(state.read(&stored).unwrap_err().kind(), ErrorKind::InvalidData);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What is told about certificates: the state of each in a few numbers and one line.
 #![expect(
     clippy::disallowed_types,
-    reason = "written by the control thread and read by an administrator; held for a copy, never on a request"
+    reason = "written by the control thread and read by an administrator; held for a moment, never on a request"
 )]
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,14 +39,14 @@ impl CertificateStatus {
 /// The states of all certificates, shared between the control thread and callers of `Handle::status`. Clones are the
 /// same board.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Board(Arc<Mutex<Vec<CertificateStatus>>>);
+pub(crate) struct Board(Arc<Mutex<Arc<[CertificateStatus]>>>);
 
 impl Board {
-    pub(crate) fn show(&self, statuses: Vec<CertificateStatus>) {
+    pub(crate) fn show(&self, statuses: Arc<[CertificateStatus]>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = statuses;
     }
 
-    pub(crate) fn read(&self) -> Vec<CertificateStatus> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn read(&self) -> Arc<[CertificateStatus]> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

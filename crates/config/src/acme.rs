@@ -1,7 +1,7 @@
 //! `[acme]`: certificates that the server orders itself (RFC 8555).
 //!
 //! Owns the keys of that section, and that a listener shows what is ordered. Never contacts an authority; what a name
-//! may look like is checked by those who order.
+//! may look like is checked by `acme`.
 
 use std::path::{Path, PathBuf};
 
@@ -228,7 +228,7 @@ pub(super) static ACME: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("must be given"),
             change: Change::Reload,
-            text: "The names and addresses of the site. Each gets a certificate, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.",
+            text: "The names and addresses of the site. Each name gets a certificate, and all addresses (at most 100) get one, which is [ordered and renewed by the server](tls.md#certificates-by-itself) and shown by listeners with `tls = \"acme\"`. Without any `[[listener]]` there are four: ports 80 (plain) and 443 (encrypted) of all addresses. Whoever writes this section agrees to the terms of the issuers.",
         },
         Key {
             name: "email",
@@ -297,7 +297,7 @@ pub(super) static ACME: SectionKeys = SectionKeys {
             },
             absent: Absent::Default,
             change: Change::Reload,
-            text: "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which the log names once, and is the only one for wildcards.",
+            text: "How names are proved, the preferred way first; after a failure the next one is tried. `http-01` needs port 80 and `tls-alpn-01` port 443 to lead here. `dns-persist-01` needs a record in DNS, which is set once (the log shows it at each order), and is the only one for wildcards.",
         },
         Key {
             name: "state",

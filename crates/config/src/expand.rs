@@ -4,16 +4,18 @@
 //! text is used.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Outside;
+use super::secret::Secret;
 use super::wording::shown;
+use crate::limits::SECRET_SIZE_MAX;
 
 /// A text whose variables were put in.
 pub(super) struct Expanded {
     pub(super) text: String,
-    /// The files of secrets that are in it.
-    pub(super) secrets: Vec<PathBuf>,
+    /// The secrets that are in it.
+    pub(super) secrets: Vec<Secret>,
 }
 
 /// The text with its variables put in; `None` if it has none. Files are relative to `base`.
@@ -49,19 +51,19 @@ fn value(
     name: &str,
     base: &Path,
     outside: &dyn Outside,
-    secrets: &mut Vec<PathBuf>,
+    secrets: &mut Vec<Secret>,
 ) -> Result<Cow<'static, str>, String> {
     if let Some(path) = name.strip_prefix("file:") {
         if path.is_empty() || path.contains('\0') {
             return Err("write the path of a file behind `file:`".to_owned());
         }
         let path = base.join(path);
-        let text = outside.text(&path);
+        let text = outside.text(&path, SECRET_SIZE_MAX);
         let text = text.map_err(|why| format!("the file `{}`: {why}", path.display()))?;
-        secrets.push(path);
         // Editors end a file with a line break, which is no part of the secret.
         let text =
             text.strip_suffix('\n').map_or(&*text, |text| text.strip_suffix('\r').unwrap_or(text));
+        secrets.push(Secret { file: path, text: text.to_owned() });
         return Ok(Cow::Owned(text.to_owned()));
     }
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

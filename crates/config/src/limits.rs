@@ -129,6 +129,9 @@ pub const APP_DIRECTORY: &str = "app";
 
 // ---- Bounds of the values of keys ----
 
+/// 64 KiB of a file that `${file:PATH}` puts into a text; a longer one is refused.
+pub const SECRET_SIZE_MAX: usize = 64 * 1024;
+
 /// 1 MiB of `velodrome.toml`; a longer file is refused before it is read as TOML.
 pub const CONFIG_SIZE_MAX: usize = 1024 * 1024;
 /// 256 files included by one configuration; with more it is refused.

@@ -30,7 +30,10 @@ pub(super) fn load(
             rule.rows = Arc::clone(known);
             continue;
         }
-        let read = text_of(outside, &rule.file).and_then(|text| RedirectMap::parse(&text));
+        let read = outside
+            .text(&rule.file, MAP_SIZE_MAX)
+            .map_err(|why| vec![why])
+            .and_then(|text| RedirectMap::parse(&text));
         match read {
             Ok(rows) => rule.rows = Arc::new(rows),
             Err(whys) => {
@@ -65,7 +68,11 @@ fn countries(
     problems: &mut Problems,
 ) -> Option<Arc<Countries>> {
     let file = config.countries.as_ref()?;
-    match text_of(outside, file).and_then(|text| Countries::parse(&text)) {
+    match outside
+        .text(file, MAP_SIZE_MAX)
+        .map_err(|why| vec![why])
+        .and_then(|text| Countries::parse(&text))
+    {
         Ok(countries) => Some(Arc::new(countries)),
         Err(whys) => {
             let place = top.item("countries").map(|item| problems.place(item.offset));
@@ -89,12 +96,4 @@ fn give_countries(route: &mut Route, countries: Option<&Arc<Countries>>, problem
             }
         }
     }
-}
-
-fn text_of(outside: &dyn Outside, file: &Path) -> Result<String, Vec<String>> {
-    let text = outside.text(file).map_err(|why| vec![why])?;
-    if text.len() > MAP_SIZE_MAX {
-        return Err(vec![format!("it is longer than {MAP_SIZE_MAX} bytes")]);
-    }
-    Ok(text)
 }

@@ -15,7 +15,7 @@ use wire::{
 use super::{
     AccessRule, AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, Condition,
     DatabaseRules, FileNames, FileSettings, Glob, HostName, Https, Limits, Log, Logging,
-    Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota,
+    Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota, Secrets,
     SiteProcess, StoreSettings, Target, Tls, Upstream,
 };
 use crate::limits;
@@ -27,6 +27,8 @@ pub struct Config {
     pub files: FileNames,
     /// The other files whose texts are part of it: included ones, and secrets.
     pub parts: Vec<PartFile>,
+    /// The texts that come from files of secrets: no message shows them.
+    pub secrets: Secrets,
     /// How many schedulers run; `None` for one per core this process may use.
     pub schedulers: Option<NonZeroUsize>,
     /// Whether each scheduler's thread is bound to one core.
@@ -97,6 +99,7 @@ impl Config {
         Self {
             files: FileNames::of_main(file_name),
             parts: Vec::new(),
+            secrets: Secrets::default(),
             schedulers: None,
             pin: true,
             user: None,

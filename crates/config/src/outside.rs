@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 /// The files and variables that a configuration may name.
 pub trait Outside {
-    /// The text of a file.
+    /// The text of a regular file of at most so many bytes.
     ///
     /// # Errors
     /// Why it cannot be read, in words.
-    fn text(&self, file: &Path) -> Result<String, String>;
+    fn text(&self, file: &Path, most: usize) -> Result<String, String>;
 
     /// The names of the files in a directory, in any order.
     ///
@@ -27,7 +27,7 @@ pub trait Outside {
 pub struct Nothing;
 
 impl Outside for Nothing {
-    fn text(&self, _: &Path) -> Result<String, String> {
+    fn text(&self, _: &Path, _: usize) -> Result<String, String> {
         Err("no other file can be read here".to_owned())
     }
 

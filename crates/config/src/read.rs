@@ -22,7 +22,8 @@ use super::processes;
 use super::proxy_route;
 use super::quotas;
 use super::section::Section;
-use super::sources::{self, Secrets, Sources};
+use super::settle::Settling;
+use super::sources::{self, Sources};
 use super::store::{self, STORE};
 use super::top_keys::TOP;
 use super::upstream_keys;
@@ -51,14 +52,11 @@ pub(super) fn config(
     let document = parse(text, 0, &mut problems);
     let mut sources = Sources::new(base, outside);
     sources.read_included(&document, &mut problems);
-    let mut secrets = Secrets(Vec::new());
-    let mut settle = |table, at, problems: &mut _| {
-        sources::settle(table, (at, base), outside, &mut secrets, problems)
-    };
-    let mut document = settle(document, 0, &mut problems);
+    let mut settling = Settling::new(base, outside);
+    let mut document = settling.file(document, 0, &mut problems);
     for (text, at) in sources.included() {
         let table = parse(text, at, &mut problems);
-        let table = settle(table, at, &mut problems);
+        let table = settling.file(table, at, &mut problems);
         sources::add(&mut document, table, &mut problems);
     }
     // The parser guesses the rest of an invalid text, so further problems would mislead.
@@ -67,8 +65,11 @@ pub(super) fn config(
     }
     let top = Section::new(&TOP, &document, 0, keys::unknown, &mut problems);
     let mut config = read_top(&top, file_name, base, overrides, &mut problems);
-    let secrets = secrets.0.into_iter().map(|path| PartFile { what: "file of a secret", path });
-    config.parts = sources.parts.iter().cloned().chain(secrets).collect();
+    let secrets = settling.into_secrets();
+    let of_secret = |path: &Path| PartFile { what: "file of a secret", path: path.to_path_buf() };
+    let parts = sources.parts.iter().cloned().chain(secrets.files().map(of_secret));
+    config.parts = parts.collect();
+    config.secrets = secrets;
     config.files = problems.names().clone();
     maps::load(&top, &mut config, outside, &mut problems);
     check_admin(&top, &config.listeners, &config.admin, &mut problems);

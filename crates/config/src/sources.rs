@@ -17,9 +17,6 @@ use crate::limits::{CONFIG_SIZE_MAX, INCLUDED_SIZE_MAX, INCLUDES_MAX};
 /// The key of the main file that names others.
 const INCLUDE: &str = "include";
 
-/// The key whose text has variables of another kind.
-const FORMAT: &str = "format";
-
 /// A file whose text has become part of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartFile {
@@ -64,7 +61,19 @@ impl<'o> Sources<'o> {
                 problems.at(at, "`include` must be a text, or an array of them");
                 continue;
             };
-            match self.matching(text) {
+            let expanded = match expand(text, self.directory, self.outside) {
+                Ok(Some(expanded)) if expanded.secrets.is_empty() => expanded.text,
+                Ok(None) => text.to_string(),
+                Ok(Some(_)) => {
+                    problems.at(at, "the path of an included file is no secret");
+                    continue;
+                }
+                Err(why) => {
+                    problems.at(at, why);
+                    continue;
+                }
+            };
+            match self.matching(&expanded) {
                 Ok(paths) => paths.into_iter().for_each(|path| self.include(path, at, problems)),
                 Err(why) => {
                     problems.at(at, format!("`include` cannot be \"{}\": {why}", shown(text)));
@@ -107,22 +116,14 @@ impl<'o> Sources<'o> {
             return problems.at(at, format!("`{name}` is included twice"));
         }
         if self.included.len() == INCLUDES_MAX {
-            if self.parts.len() == INCLUDES_MAX {
-                problems.at(at, format!("more than {INCLUDES_MAX} files are included"));
-            }
-            return;
+            return problems.at(at, format!("more than {INCLUDES_MAX} files are included"));
         }
-        let text = match self.outside.text(&path) {
+        let size: usize = self.included.iter().map(|source| source.text.len()).sum();
+        let most = CONFIG_SIZE_MAX.min(INCLUDED_SIZE_MAX.saturating_sub(size));
+        let text = match self.outside.text(&path, most) {
             Ok(text) => text,
             Err(why) => return problems.at(at, format!("cannot include `{name}`: {why}")),
         };
-        let size: usize = self.included.iter().map(|source| source.text.len()).sum();
-        if text.len() > CONFIG_SIZE_MAX || size + text.len() > INCLUDED_SIZE_MAX {
-            let why = format!(
-                "it is longer than {CONFIG_SIZE_MAX} bytes, or all are longer than {INCLUDED_SIZE_MAX}"
-            );
-            return problems.at(at, format!("cannot include `{name}`: {why}"));
-        }
         let inner = path.strip_prefix(self.directory).unwrap_or(&path).to_path_buf();
         let base = problems.add_file(&inner, &text);
         self.included.push(Source { text, base });
@@ -133,73 +134,6 @@ impl<'o> Sources<'o> {
     pub(super) fn included(&self) -> impl Iterator<Item = (&str, usize)> {
         self.included.iter().map(|source| (source.text.as_str(), source.base))
     }
-}
-
-/// Files that were read to put their texts in.
-pub(super) struct Secrets(pub(super) Vec<PathBuf>);
-
-/// Moves the positions of a file's table to where the file begins, and puts in the variables of its texts.
-pub(super) fn settle<'t>(
-    table: DeTable<'t>,
-    (base, directory): (usize, &Path),
-    outside: &dyn Outside,
-    secrets: &mut Secrets,
-    problems: &mut Problems,
-) -> DeTable<'t> {
-    let mut settled = DeTable::new();
-    for (key, value) in table {
-        let span = key.span();
-        let key = Spanned::new(span.start + base..span.end + base, key.into_inner());
-        // The format of a log line has variables of its own.
-        let value = match value.get_ref() {
-            DeValue::String(_) if *key.get_ref() == FORMAT => {
-                let span = value.span();
-                Spanned::new(span.start + base..span.end + base, value.into_inner())
-            }
-            _ => settle_value(value, (base, directory), outside, secrets, problems),
-        };
-        settled.insert(key, value);
-    }
-    settled
-}
-
-fn settle_value<'t>(
-    value: Spanned<DeValue<'t>>,
-    (base, directory): (usize, &Path),
-    outside: &dyn Outside,
-    secrets: &mut Secrets,
-    problems: &mut Problems,
-) -> Spanned<DeValue<'t>> {
-    let span = value.span();
-    let span = span.start + base..span.end + base;
-    let value = match value.into_inner() {
-        DeValue::Table(table) => {
-            DeValue::Table(settle(table, (base, directory), outside, secrets, problems))
-        }
-        DeValue::Array(list) => {
-            let mut settled = toml::de::DeArray::new();
-            for value in list {
-                settled.push(settle_value(value, (base, directory), outside, secrets, problems));
-            }
-            DeValue::Array(settled)
-        }
-        DeValue::String(text) => match expand(&text, directory, outside) {
-            Ok(None) => DeValue::String(text),
-            Ok(Some(expanded)) => {
-                if !expanded.secrets.is_empty() {
-                    problems.keep_secret(span.start);
-                    secrets.0.extend(expanded.secrets);
-                }
-                DeValue::String(expanded.text.into())
-            }
-            Err(why) => {
-                problems.at(span.start, why);
-                DeValue::String(text)
-            }
-        },
-        other => other,
-    };
-    Spanned::new(span, value)
 }
 
 /// Adds the table of an included file.

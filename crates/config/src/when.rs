@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use toml::de::DeValue;
 use wire::http::target::query_pairs;
-use wire::limits::QUERY_PAIRS_MAXIMUM;
 use wire::network::Network;
 
 use super::countries::{Countries, Country};
@@ -171,8 +170,9 @@ impl Condition {
                 )
             }
             Self::Query { name, wanted } => {
+                // All of them: a condition that keeps requests out must see each. The head's bytes are bounded.
                 let query = request.query.unwrap_or_default().as_bytes();
-                let pairs = query_pairs(query, QUERY_PAIRS_MAXIMUM);
+                let pairs = query_pairs(query, usize::MAX);
                 wanted.accepts(
                     pairs
                         .filter_map(|(known, value)| (*known == *name.as_bytes()).then_some(value)),

@@ -1,42 +1,40 @@
 //! The certificates that authorities have issued, and the answers to their questions: a value that is replaced as a
 //! whole.
 //!
-//! Owns which certificates are in use for the configured names. Orders nothing; listeners and `site` read it.
+//! Owns which certificates are in use for the configured names. Orders nothing; listeners and `site` read it. A clone
+//! shares its parts until one of them changes.
 
-use acme::{Answer, Name};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acme::{Answer, Name, Names};
 use tls::{Challenge, Identity};
 
 /// The certificates and challenges of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Issued {
-    certificates: Vec<(String, Identity)>,
-    challenges: Vec<Challenge>,
-    answers: Vec<HttpAnswer>,
-}
-
-/// The answer to an authority that asks on port 80 (RFC 8555 section 8.3).
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct HttpAnswer {
-    token: String,
-    body: String,
+    /// By each of their names.
+    certificates: Arc<BTreeMap<Name, Identity>>,
+    challenges: Arc<Vec<Challenge>>,
+    /// Answers to an authority that asks on port 80, by token (RFC 8555 section 8.3).
+    answers: Arc<BTreeMap<String, String>>,
 }
 
 impl Issued {
-    /// Uses a certificate for a name, instead of the one before.
-    pub fn insert(&mut self, name: String, identity: Identity) {
-        self.certificates.retain(|(known, _)| *known != name);
-        self.certificates.push((name, identity));
+    /// Uses a certificate for its names, instead of those before.
+    pub fn insert(&mut self, names: &Names, identity: &Identity) {
+        let of_names = names.iter().map(|name| (name.clone(), identity.clone()));
+        Arc::make_mut(&mut self.certificates).extend(of_names);
     }
 
-    /// The certificates for these names, as the configuration writes them, in their order.
+    /// The certificates for these names, as the configuration writes them, in their order. One for several names that
+    /// follow each other is there once.
     pub fn for_names(&self, names: &[String]) -> Vec<Identity> {
         let names = names.iter().filter_map(|name| Name::parse(name).ok());
-        let of_name = |name: Name| {
-            let name = name.to_string();
-            let found = self.certificates.iter().find(|(known, _)| *known == name);
-            found.map(|(_, identity)| identity.clone())
-        };
-        names.filter_map(of_name).collect()
+        let mut found: Vec<Identity> =
+            names.filter_map(|name| self.certificates.get(&name).cloned()).collect();
+        found.dedup_by_key(|identity| identity.certificate().fingerprint);
+        found
     }
 
     /// The certificates that authorities ask for.
@@ -51,10 +49,11 @@ impl Issued {
     pub fn answer(&mut self, answer: Answer) -> Result<(), tls::ChallengeError> {
         match answer {
             Answer::Http01 { token, key_authorization, .. } => {
-                self.answers.push(HttpAnswer { token, body: key_authorization });
+                Arc::make_mut(&mut self.answers).insert(token, key_authorization);
             }
             Answer::TlsAlpn01 { server_name, certificate, key } => {
-                self.challenges.push(Challenge::new(&server_name, certificate, key)?);
+                let challenge = Challenge::new(&server_name, certificate, key)?;
+                Arc::make_mut(&mut self.challenges).push(challenge);
             }
         }
         Ok(())
@@ -63,21 +62,35 @@ impl Issued {
     /// Answers this no longer.
     pub fn withdraw(&mut self, answer: &Answer) {
         match answer {
-            Answer::Http01 { token, .. } => self.answers.retain(|one| one.token != *token),
+            Answer::Http01 { token, .. } => {
+                Arc::make_mut(&mut self.answers).remove(token);
+            }
             Answer::TlsAlpn01 { server_name, .. } => {
-                self.challenges.retain(|one| one.server_name() != server_name);
+                let challenges = Arc::make_mut(&mut self.challenges);
+                challenges.retain(|one| one.server_name() != server_name);
             }
         }
     }
 
+    /// Answers no authority any more.
+    pub fn withdraw_all(&mut self) {
+        self.challenges = Arc::default();
+        self.answers = Arc::default();
+    }
+
     /// Whether authorities are answered on port 80 now.
-    pub fn is_asked(&self) -> bool {
+    pub fn has_http_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
     /// The body for a token of an authority.
     pub fn answer_to(&self, token: &str) -> Option<&str> {
-        let found = self.answers.iter().find(|one| one.token == token);
-        found.map(|one| one.body.as_str())
+        self.answers.get(token).map(String::as_str)
+    }
+
+    /// Whether listeners show the same with the other one: certificates and challenges of handshakes.
+    pub fn shows_the_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.certificates, &other.certificates)
+            && Arc::ptr_eq(&self.challenges, &other.challenges)
     }
 }

@@ -12,6 +12,7 @@ pub use pages::limits::*;
 // The defaults of the configuration are the defaults of the HTTP library.
 const _: () = {
     assert!(RESP_PIPELINE_SIZE > wire::limits::RESP_COMMAND_SIZE + runtime::limits::INBOX_BYTES);
+    assert!(ACME_NAMES == acme::limits::CERTIFICATES && ACME_ISSUERS == acme::limits::ISSUERS);
     assert!(client::limits::URL_BYTES == script::limits::URL_SIZE);
     assert!(client::limits::HOST_NAME_BYTES == config::limits::HOST_NAME_SIZE_MAX);
     assert!(config::limits::BODY_SIZE == http::limits::BODY_SIZE);
@@ -352,6 +353,9 @@ pub const RESP_REPLY_SIZE: usize = 32 * 1024 * 1024;
 /// Processes that wait for room with the writer and are admitted at once. Each may have one order, so this many of the
 /// largest may exceed the limit.
 pub const STORE_ADMITTED: usize = 8;
+
+/// 4 KiB for the file with the key of an account at an issuer of certificates; a longer one is refused.
+pub const ACCOUNT_KEY_SIZE: usize = 4096;
 
 /// 4 MiB for a file of users; a longer one is refused when the configuration is read.
 pub const USERS_FILE_SIZE: u64 = 4 * 1024 * 1024;

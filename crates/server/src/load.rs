@@ -15,9 +15,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides};
+use config::{
+    AppDirectory, AppPresence, Config, ConfigErrors, FILE_NAME, FileNames, Overrides, Secrets,
+};
 use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
+use sys::regular_file;
 
 use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
@@ -27,7 +30,7 @@ use self::served::{look_at_served, place_of};
 use self::taken::Taken;
 use crate::access::{UserFiles, UsersError};
 use crate::channel_keys::{ChannelKeys, KeysError};
-use crate::limits::APP_MAIN;
+use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
 use crate::upstream_tls::{UpstreamConnectors, UpstreamTlsError};
@@ -46,6 +49,8 @@ pub struct Source {
 /// Why there is no site.
 #[derive(Debug)]
 pub enum LoadError {
+    /// Another error, in words: without the secret of the configuration that it has shown.
+    Hidden(String),
     /// The directory cannot be served.
     Directory {
         /// Its path.
@@ -205,6 +210,7 @@ impl fmt::Display for LoadError {
             Self::Pages(error) => error.fmt(formatter),
             Self::Tls(error) => error.fmt(formatter),
             Self::Orders(error) => error.fmt(formatter),
+            Self::Hidden(text) => formatter.write_str(text),
         }
     }
 }
@@ -212,6 +218,13 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
+    /// The same if it shows none of these secrets.
+    fn without(self, secrets: &Secrets) -> Self {
+        let text = self.to_string();
+        let hidden = secrets.hidden_in(&text);
+        if hidden == text { self } else { Self::Hidden(hidden) }
+    }
+
     /// Whether a file exists but could not be opened.
     pub fn is_permission(&self) -> bool {
         match self {
@@ -244,7 +257,18 @@ impl Source {
         before: Before<'_>,
     ) -> Result<SiteData, LoadError> {
         look_at_directory(&self.directory)?;
-        let mut config = self.read()?;
+        let config = self.read()?;
+        let secrets = config.secrets.clone();
+        self.load_config(config, tls, generation, before).map_err(|error| error.without(&secrets))
+    }
+
+    fn load_config(
+        &self,
+        mut config: Config,
+        tls: &SiteTls,
+        generation: u64,
+        before: Before<'_>,
+    ) -> Result<SiteData, LoadError> {
         own::settle(&mut config)?;
         orders::settle(&mut config);
         let mut data = SiteData::compile(config, generation).map_err(LoadError::Config)?;
@@ -307,7 +331,7 @@ impl Source {
             return Config::without_file(&base, &self.overrides).map_err(LoadError::Config);
         };
         let refused = |error| LoadError::File { path: path.clone(), error };
-        let text = disk::read_text(&path).map_err(refused)?;
+        let text = regular_file::text(&path, CONFIG_SIZE_MAX).map_err(refused)?;
         let base = absolute(
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         );

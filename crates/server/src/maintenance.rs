@@ -23,12 +23,12 @@ pub enum Switch {
 
 /// The state of both switches: one that is on is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Orders {
+pub(crate) struct Switches {
     operator: Switch,
     file: Switch,
 }
 
-impl Orders {
+impl Switches {
     /// A source says something new.
     pub(crate) fn set(&mut self, source: Source, switch: Switch) {
         match source {

@@ -4,38 +4,46 @@
 //! Owns which files are read, and the keys of tickets, which outlive a reload. Runs on the main thread, where it may
 //! block. Knows no connection.
 
+use ahash::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use config::{Address, Certificates, ClientCertificates, Config, Listener, Protocol};
 use tls::{
-    Acceptor, AcceptorError, Certificate, ClientAuthorities, Identity, IdentityError, PemError,
-    SelfSignedError, Tickets,
+    Acceptor, AcceptorError, Certificate, ClientAuthorities, Flaw, Identity, IdentityError,
+    PemError, SelfSignedError, Tickets,
 };
 
 use crate::issued::Issued;
 use crate::limits::SELF_SIGNED_NAMES;
 
-/// The encryption of all listeners.
-#[derive(Debug)]
+/// The encryption of all listeners. By default none encrypts.
+#[derive(Clone, Debug, Default)]
 pub struct SiteTls {
     /// By configured listener; `None`: it is plain.
-    acceptors: Vec<Option<Acceptor>>,
+    offers: Vec<Option<Offer>>,
+    /// Each once.
     shown: Vec<Shown>,
+    /// Those of `shown`.
+    fingerprints: HashSet<[u8; 32]>,
     https_port: Option<u16>,
     kept: Kept,
 }
 
+/// What a listener offers, and what it is made of: other certificates come in without a file being read again.
+#[derive(Clone, Debug)]
+struct Offer {
+    acceptor: Acceptor,
+    clients: tls::ClientCertificates,
+    tickets: Tickets,
+}
+
 /// A certificate that is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Shown {
     /// Where it came from.
-    pub origin: Origin,
-    /// What it says.
-    pub certificate: Certificate,
-    /// What is not right about it, though it can be used.
-    pub flaws: Vec<String>,
+    origin: Origin,
+    identity: Identity,
 }
 
 /// Where a certificate came from.
@@ -59,17 +67,32 @@ impl Shown {
             Origin::Order => "ordered".to_owned(),
         };
         let days = self.days_left(i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX));
-        format!("{names} by {}, {days} days left ({place})", self.certificate.issuer)
+        format!("{names} by {}, {days} days left ({place})", self.certificate().issuer)
+    }
+
+    /// Where it came from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What it says.
+    pub fn certificate(&self) -> &Certificate {
+        self.identity.certificate()
+    }
+
+    /// What is not right about it, though it can be used.
+    pub fn flaws(&self) -> &[Flaw] {
+        self.identity.flaws()
     }
 
     /// The host names and addresses that it is for.
     pub fn names(&self) -> &[String] {
-        &self.certificate.names
+        &self.certificate().names
     }
 
     /// Whole days until its end, at this time in seconds since 1970; negative behind it.
     pub fn days_left(&self, now: i64) -> i64 {
-        self.certificate.not_after.saturating_sub(now).div_euclid(24 * 3600)
+        self.certificate().not_after.saturating_sub(now).div_euclid(24 * 3600)
     }
 }
 
@@ -78,7 +101,7 @@ impl Shown {
 struct Kept {
     tickets: Option<Tickets>,
     self_signed: Option<Identity>,
-    issued: Arc<Issued>,
+    issued: Issued,
 }
 
 /// Why listeners cannot encrypt.
@@ -110,13 +133,6 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-impl Default for SiteTls {
-    /// No listener encrypts.
-    fn default() -> Self {
-        Self { acceptors: Vec::new(), shown: Vec::new(), https_port: None, kept: Kept::default() }
-    }
-}
-
 impl SiteTls {
     /// Reads the certificates of all listeners. What outlives a reload is taken from the one before.
     ///
@@ -131,36 +147,15 @@ impl SiteTls {
         };
         let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
         for listener in &config.listeners {
-            let acceptor = loaded
-                .acceptor_of(listener, config)
-                .map_err(|why| TlsError { listener: listener.address.to_string(), why })?;
-            loaded.acceptors.push(acceptor);
+            let offer = loaded.offer_of(listener, config).map_err(|why| refused(listener, why))?;
+            loaded.offers.push(offer);
         }
         Ok(loaded)
     }
 
-    fn acceptor_of(
-        &mut self,
-        listener: &Listener,
-        config: &Config,
-    ) -> Result<Option<Acceptor>, Why> {
+    fn offer_of(&mut self, listener: &Listener, config: &Config) -> Result<Option<Offer>, Why> {
         let Some(tls) = &listener.tls else { return Ok(None) };
-        let identities = match &tls.certificates {
-            Certificates::Files(files) => {
-                let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
-                let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
-                for (file, identity) in files.iter().zip(&read) {
-                    self.show(Origin::File(file.certificate.clone()), identity);
-                }
-                read
-            }
-            Certificates::SelfSigned => vec![self.self_signed(config)?],
-            Certificates::Acme => {
-                let ordered = self.kept.issued.for_names(&config.acme.names);
-                ordered.iter().for_each(|identity| self.show(Origin::Order, identity));
-                ordered
-            }
-        };
+        let identities = self.identities_of(&tls.certificates, config)?;
         let authorities = |path: &Path| ClientAuthorities::read(path).map_err(Why::Authorities);
         let clients = match &tls.clients {
             ClientCertificates::Ignored => tls::ClientCertificates::Ignored,
@@ -168,10 +163,6 @@ impl SiteTls {
             ClientCertificates::Required(path) => {
                 tls::ClientCertificates::Required(authorities(path)?)
             }
-        };
-        let protocols: &[&str] = match listener.protocol {
-            Protocol::Http => &["http/1.1"],
-            Protocol::Resp => &[],
         };
         // A resumed session shows no certificate again: a ticket of another listener, or of other authorities, must not
         // open this one.
@@ -187,8 +178,34 @@ impl SiteTls {
                 tls::Certificates::Fixed(&identities)
             }
         };
-        let acceptor = Acceptor::new(shown, protocols, &clients, &tickets);
-        acceptor.map(Some).map_err(Why::Acceptor)
+        let acceptor = Acceptor::new(shown, protocols_of(listener), &clients, &tickets);
+        Ok(Some(Offer { acceptor: acceptor.map_err(Why::Acceptor)?, clients, tickets }))
+    }
+
+    fn identities_of(
+        &mut self,
+        certificates: &Certificates,
+        config: &Config,
+    ) -> Result<Vec<Identity>, Why> {
+        match certificates {
+            Certificates::Files(files) => {
+                let read = files.iter().map(|file| Identity::read(&file.certificate, &file.key));
+                let read = read.collect::<Result<Vec<_>, _>>().map_err(Why::Identity)?;
+                for (file, identity) in files.iter().zip(&read) {
+                    self.show(Origin::File(file.certificate.clone()), identity);
+                }
+                Ok(read)
+            }
+            Certificates::SelfSigned => Ok(vec![self.self_signed(config)?]),
+            Certificates::Acme => Ok(self.ordered(config)),
+        }
+    }
+
+    /// The certificates that authorities have issued for the configured names. They are shown from now on.
+    fn ordered(&mut self, config: &Config) -> Vec<Identity> {
+        let ordered = self.kept.issued.for_names(&config.acme.names);
+        ordered.iter().for_each(|identity| self.show(Origin::Order, identity));
+        ordered
     }
 
     fn tickets(&mut self) -> Result<Tickets, Why> {
@@ -215,36 +232,39 @@ impl SiteTls {
     }
 
     fn show(&mut self, origin: Origin, identity: &Identity) {
-        let certificate = identity.certificate().clone();
-        if self.shown.iter().any(|shown| shown.certificate == certificate) {
-            return;
+        if self.fingerprints.insert(identity.certificate().fingerprint) {
+            self.shown.push(Shown { origin, identity: identity.clone() });
         }
-        let flaws = identity.flaws().iter().map(ToString::to_string).collect();
-        self.shown.push(Shown { origin, certificate, flaws });
     }
 
-    /// The same with other certificates from authorities. Files are not read again.
-    ///
-    /// # Errors
-    /// If the library refuses them.
-    pub fn with_issued(&self, config: &Config, issued: &Arc<Issued>) -> Result<Self, TlsError> {
-        let kept = Kept { issued: Arc::clone(issued), ..self.kept.clone() };
-        let shown = self.shown.iter().filter(|one| one.origin != Origin::Order).cloned().collect();
-        let acceptors = self.acceptors.clone();
-        let mut changed = Self { acceptors, shown, https_port: self.https_port, kept };
-        for (place, listener) in config.listeners.iter().enumerate() {
-            let is_acme = |tls: &config::Tls| matches!(tls.certificates, Certificates::Acme);
-            if !listener.tls.as_ref().is_some_and(is_acme) {
+    /// The same with other certificates from authorities, and what could not be changed: a listener whose new
+    /// certificates the library refuses goes on with its old ones. No file is read again.
+    pub fn with_issued(&self, config: &Config, issued: Issued) -> (Self, Option<TlsError>) {
+        let mut changed = self.clone();
+        let shows_the_same = changed.kept.issued.shows_the_same(&issued);
+        changed.kept.issued = issued;
+        if shows_the_same {
+            return (changed, None);
+        }
+        changed.shown.retain(|one| one.origin != Origin::Order);
+        changed.fingerprints =
+            changed.shown.iter().map(|one| one.certificate().fingerprint).collect();
+        let identities = changed.ordered(config);
+        let shown = tls::Certificates::Ordered(&identities, changed.kept.issued.challenges());
+        let mut error = None;
+        for (offer, listener) in changed.offers.iter_mut().zip(&config.listeners) {
+            let is_acme = |tls: &config::Tls| tls.certificates == Certificates::Acme;
+            let Some(offer) = offer.as_mut().filter(|_| listener.tls.as_ref().is_some_and(is_acme))
+            else {
                 continue;
-            }
-            let acceptor = changed
-                .acceptor_of(listener, config)
-                .map_err(|why| TlsError { listener: listener.address.to_string(), why })?;
-            if let Some(known) = changed.acceptors.get_mut(place) {
-                *known = acceptor;
+            };
+            let protocols = protocols_of(listener);
+            match Acceptor::new(shown, protocols, &offer.clients, &offer.tickets) {
+                Ok(acceptor) => offer.acceptor = acceptor,
+                Err(why) => error = Some(refused(listener, Why::Acceptor(why))),
             }
         }
-        Ok(changed)
+        (changed, error)
     }
 
     /// The certificates that authorities have issued, and the answers to their challenges.
@@ -255,7 +275,7 @@ impl SiteTls {
     /// What a configured listener offers; `None`: it is plain.
     #[inline]
     pub fn acceptor(&self, listener: usize) -> Option<&Acceptor> {
-        self.acceptors.get(listener)?.as_ref()
+        self.offers.get(listener)?.as_ref().map(|offer| &offer.acceptor)
     }
 
     /// The port of the first listener of HTTP that encrypts; `None`: there is none, or the port is not known.
@@ -265,16 +285,16 @@ impl SiteTls {
 
     /// Whether no listener encrypts.
     pub fn is_empty(&self) -> bool {
-        self.acceptors.iter().all(Option::is_none)
+        self.offers.iter().all(Option::is_none)
     }
 
     /// What is wrong with certificates that can be used: those that have expired, and chains that clients refuse.
     pub fn problems(&self) -> Vec<String> {
         let now = i64::try_from(sys::clock::realtime().0).unwrap_or(i64::MAX);
         let of_one = |shown: &Shown| {
-            let expired = shown.certificate.not_after < now;
+            let expired = shown.certificate().not_after < now;
             let expired = expired.then(|| "it has expired: clients refuse it".to_owned());
-            let flaws = shown.flaws.iter().cloned().chain(expired);
+            let flaws = shown.flaws().iter().map(ToString::to_string).chain(expired);
             flaws.map(|flaw| format!("certificate of {}: {flaw}", shown.summary())).collect()
         };
         self.shown.iter().flat_map::<Vec<_>, _>(of_one).collect()
@@ -283,6 +303,18 @@ impl SiteTls {
     /// The certificates that are shown.
     pub fn shown(&self) -> &[Shown] {
         &self.shown
+    }
+}
+
+fn refused(listener: &Listener, why: Why) -> TlsError {
+    TlsError { listener: listener.address.to_string(), why }
+}
+
+/// What the protocol of a listener is called in a handshake (RFC 7301).
+fn protocols_of(listener: &Listener) -> &'static [&'static str] {
+    match listener.protocol {
+        Protocol::Http => &["http/1.1"],
+        Protocol::Resp => &[],
     }
 }
 
@@ -319,4 +351,59 @@ fn own_names(config: &Config) -> Vec<String> {
     names.dedup();
     names.truncate(SELF_SIGNED_NAMES);
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use acme::{Name, Names};
+    use config::Overrides;
+
+    use super::*;
+
+    fn issued_for(names: &[&str]) -> (Names, Identity) {
+        let parsed = names.iter().map(|name| Name::parse(name).unwrap());
+        (Names::new(parsed).unwrap(), tls::self_signed(names).unwrap())
+    }
+
+    fn shown_names(tls: &SiteTls) -> Vec<&[String]> {
+        tls.shown().iter().map(Shown::names).collect()
+    }
+
+    #[test]
+    fn issued_certificates_are_shown_also_when_a_file_of_the_listener_has_been_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = rcgen::KeyPair::generate().unwrap();
+        let authority = rcgen::CertificateParams::default().self_signed(&key).unwrap();
+        let file = folder.path().join("clients.pem");
+        std::fs::write(&file, authority.pem()).unwrap();
+        let text = "[[listener]]\naddress = \"127.0.0.1:0\"\n\
+                    tls = \"acme\"\nclient_ca = \"clients.pem\"\n\
+                    [acme]\nnames = [\"one.example.org\", \"two.example.org\"]\n";
+        let config = Config::from_text(text, "test", folder.path(), &Overrides::default()).unwrap();
+        let mut tls = SiteTls::load(&config, &SiteTls::default()).unwrap();
+        std::fs::write(&file, "cut").unwrap();
+        for name in ["one.example.org", "two.example.org"] {
+            let (names, identity) = issued_for(&[name]);
+            let mut issued = tls.issued().clone();
+            issued.insert(&names, &identity);
+            let (changed, error) = tls.with_issued(&config, issued);
+            assert!(error.is_none(), "{error:?}");
+            tls = changed;
+        }
+        assert_eq!(shown_names(&tls), [["one.example.org"], ["two.example.org"]]);
+    }
+
+    #[test]
+    fn one_certificate_for_several_names_is_shown_once_and_replaced_name_by_name() {
+        let addresses = ["192.0.2.1".to_owned(), "192.0.2.2".to_owned()];
+        let mut issued = Issued::default();
+        let (both, identity) = issued_for(&["192.0.2.1", "192.0.2.2"]);
+        issued.insert(&both, &identity);
+        assert_eq!(issued.for_names(&addresses).len(), 1);
+        let (first, identity) = issued_for(&["192.0.2.1"]);
+        issued.insert(&first, &identity);
+        let found = issued.for_names(&addresses);
+        let names: Vec<_> = found.iter().map(|one| one.certificate().names.len()).collect();
+        assert_eq!(names, [1, 2]);
+    }
 }

@@ -22,6 +22,7 @@ pub mod log_file;
 pub mod lost_page;
 pub mod netlink;
 pub mod pollset;
+pub mod regular_file;
 pub mod ring;
 pub mod sampling;
 pub mod signal;

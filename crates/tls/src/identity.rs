@@ -14,11 +14,14 @@ use crate::certificate::{Certificate, Malformed};
 use crate::pem::{PemError, read_certificates, read_key};
 use crate::provider::provider;
 
-/// A certificate with its chain and its key.
+/// A certificate with its chain and its key. Clones share it: ten thousand of them are listed again at each change.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct Identity(Arc<Pair>);
+
+#[derive(Debug)]
+struct Pair {
     key: Arc<CertifiedKey>,
-    private: Arc<PrivateKeyDer<'static>>,
+    private: PrivateKeyDer<'static>,
     facts: Certificate,
     /// What is not right about it, though it can be used.
     flaws: Vec<Flaw>,
@@ -129,31 +132,31 @@ impl Identity {
         let Some(own) = facts.into_iter().next() else {
             return Err(IdentityError::Pem(PemError::NoCertificate(certificate.to_path_buf())));
         };
-        Ok(Self { key: Arc::new(pair), private: Arc::new(private), facts: own, flaws })
+        Ok(Self(Arc::new(Pair { key: Arc::new(pair), private, facts: own, flaws })))
     }
 
     /// What the certificate says.
     pub fn certificate(&self) -> &Certificate {
-        &self.facts
+        &self.0.facts
     }
 
     /// What is not right about it, though it can be used.
     pub fn flaws(&self) -> &[Flaw] {
-        &self.flaws
+        &self.0.flaws
     }
 
     /// Whether its signatures take so long that they are worth another thread: RSA.
     pub(crate) fn is_slow(&self) -> bool {
-        self.key.key.algorithm() == SignatureAlgorithm::RSA
+        self.0.key.key.algorithm() == SignatureAlgorithm::RSA
     }
 
     /// The key, for a client that shows the certificate.
     pub(crate) fn private_key(&self) -> PrivateKeyDer<'static> {
-        self.private.clone_key()
+        self.0.private.clone_key()
     }
 
     pub(crate) fn key(&self) -> &Arc<CertifiedKey> {
-        &self.key
+        &self.0.key
     }
 }
 

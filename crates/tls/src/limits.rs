@@ -1,5 +1,10 @@
 //! Every limit of TLS: name, number and consequence.
 
+/// Bytes of a file with certificates or a key: a bundle of all public authorities has 250 KB.
+///
+/// Consequence: a longer one is refused with its name.
+pub const PEM_BYTES: usize = 4 * 1024 * 1024;
+
 /// Plain bytes of a full record (RFC 8446 section 5.1).
 pub const RECORD_BYTES: usize = 16 * 1024;
 

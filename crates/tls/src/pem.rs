@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::limits::PEM_BYTES;
+
 /// Why a PEM file cannot be used.
 #[derive(Debug)]
 pub enum PemError {
@@ -57,7 +59,8 @@ fn is_encrypted(text: &[u8]) -> bool {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, PemError> {
-    std::fs::read(path).map_err(|error| PemError::Read(path.to_path_buf(), error))
+    sys::regular_file::bytes(path, PEM_BYTES)
+        .map_err(|error| PemError::Read(path.to_path_buf(), error))
 }
 
 impl std::fmt::Display for PemError {

@@ -54,6 +54,8 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-pages", "velodrome-tls", Use::Always),
     // Encryption is a transport of the runtime.
     ("velodrome-tls", "velodrome-runtime", Use::Always),
+    // Certificates and keys are regular files of a bounded length.
+    ("velodrome-tls", "velodrome-sys", Use::Always),
     // Which server of an upstream gets a request.
     ("velodrome-server", "velodrome-proxy", Use::Always),
     // Listeners that encrypt.

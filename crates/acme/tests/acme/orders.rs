@@ -24,7 +24,7 @@ fn a_certificate_is_ordered_used_and_kept() {
     assert_eq!(certificate.facts.names, [NAME]);
     assert_eq!(certificate.facts, Certificate::read(&certificate.chain[0]).unwrap());
     server.next_issued();
-    let status = server.handle.status().remove(0);
+    let status = server.handle.status()[0].clone();
     let end = Moment::from_unix(certificate.facts.not_after);
     assert_eq!(status.not_after, Some(end));
     assert_eq!((status.failures, status.last_error), (0, None));
@@ -63,7 +63,7 @@ fn restarts_without_success_do_not_ask_again_before_it_is_time() {
     for _ in 0..20 {
         let server = Server::start(settings_of(&fake, state.path()));
         server.next_event(|event| (*event == Event::Leads).then_some(()));
-        let status = server.handle.status().remove(0);
+        let status = server.handle.status()[0].clone();
         assert_eq!(status.failures, 1);
         assert!(status.last_error.unwrap().contains("accountDoesNotExist"));
         server.stop();
@@ -168,6 +168,24 @@ fn two_servers_with_one_state_order_once() {
 }
 
 #[test]
+fn a_server_that_follows_tells_once_of_a_certificate_that_it_cannot_read() {
+    let (fake, state) = world();
+    let first = Server::start(settings_of(&fake, state.path()));
+    first.next_issued();
+    fs::write(only_file(state.path(), "certificates"), "broken").unwrap();
+    let second = Server::start(settings_of(&fake, state.path()));
+    second.next_event(|event| matches!(event, Event::Unreadable { .. }).then_some(()));
+    // It reads the directory again before it leads.
+    first.stop();
+    second.handle.look_now();
+    second.next_event(|event| {
+        assert!(!matches!(event, Event::Unreadable { .. }), "{event}");
+        (*event == Event::Leads).then_some(())
+    });
+    second.stop();
+}
+
+#[test]
 fn an_order_is_continued_after_a_restart() {
     let (fake, state) = world();
     fake.trouble(Trouble::SilentDownload);
@@ -229,7 +247,7 @@ fn an_authority_that_asks_to_be_left_alone_is_and_the_next_issuer_is_asked() {
     fake.trouble(Trouble::RateLimited(7_200));
     let server = Server::start(settings_of(&fake, state.path()));
     assert!(server.next_failure().contains("rateLimited"));
-    let status = server.handle.status().remove(0);
+    let status = server.handle.status()[0].clone();
     assert!(
         status.next_attempt.unwrap().after(Moment::from(std::time::UNIX_EPOCH)) > Duration::ZERO
     );

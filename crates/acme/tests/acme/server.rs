@@ -256,7 +256,7 @@ pub(crate) fn settings(
         issuers: vec![Issuer { directory: directory.to_owned(), external_account: None }],
         roots: vec![root.clone()],
         terms: Terms::Agreed,
-        ..Settings::new([], state.to_owned())
+        ..Settings::new([], state.to_owned()).unwrap()
     }
 }
 

@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{iter, thread};
+
+use acme::{Name, Names};
 
 use crate::directory::{NAME, settings_of, world};
 use crate::server::{OwnCertificate, Server, listener, settings};
@@ -30,6 +32,25 @@ fn an_authority_that_is_not_trusted_or_not_there_is_told() {
     ));
     let error = server.next_failure();
     assert!(error.contains("does not accept connections"), "{error}");
+    server.stop();
+}
+
+#[test]
+fn an_authority_that_is_not_there_is_asked_once_and_not_once_for_each_name() {
+    let (closed, port) = listener();
+    drop(closed);
+    let state = tempfile::tempdir().unwrap();
+    let own = OwnCertificate::new();
+    let directory = format!("https://127.0.0.1:{port}/");
+    let mut settings = settings(&[NAME], state.path(), &directory, &own.certificate);
+    settings.certificates.push(Names::new([Name::parse("two.example.org").unwrap()]).unwrap());
+    let server = Server::start(settings);
+    server.next_failure();
+    let [first, second] = &*server.handle.status() else { panic!("two certificates") };
+    assert_eq!((first.failures, second.failures), (1, 0));
+    // At least half a minute later: the other one waits as long as the first one has to.
+    let now = acme::Moment::from_unix(unix_seconds());
+    assert!(second.next_attempt.is_some_and(|at| at.since(now) > 30), "{second:?}");
     server.stop();
 }
 
@@ -65,4 +86,9 @@ fn an_authority_that_sends_a_byte_at_a_time_does_not_hold_the_end_up() {
         }
     });
     server.stop_for_good();
+}
+
+fn unix_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_secs()).unwrap()
 }

@@ -100,7 +100,7 @@ fn too_many_and_too_long_files_are_refused() {
     let told_of = |disk: &Disk| told("include = \"d/*.toml\"\n", disk);
     assert_eq!(told_of(&many), "velodrome.toml:1:11: more than 256 files are included");
     let long = Disk::default().file("/base/d/a.toml", "#".repeat(1024 * 1024 + 1));
-    assert!(told_of(&long).contains("cannot include `/base/d/a.toml`: it is longer than"));
+    assert!(told_of(&long).contains("cannot include `/base/d/a.toml`: longer than 1048576"));
 }
 
 #[test]
@@ -125,11 +125,19 @@ fn variables_and_files_are_put_into_texts() {
         let config = read_within(&route("/a", text), &disk).unwrap();
         assert_eq!(bodies(&config), [expected], "{text}");
     }
-    // Also in lists, in tables in braces, and in JSON.
-    let text = "[[route]]\npath = \"/${NAME}\"\njson = { a = [\"${NAME}\"] }\n";
+    // Also in lists, in tables in braces, and in JSON, whatever the keys are called.
+    let text =
+        "[[route]]\npath = \"/${NAME}\"\njson = { a = [\"${NAME}\"], format = \"${NAME}\" }\n";
     let config = read_within(text, &disk).unwrap();
     let RouteAction::Json(json) = &config.default_host.routes[0].action else { panic!() };
-    assert_eq!(json, "{\"a\":[\"ann\"]}");
+    assert_eq!(json, "{\"a\":[\"ann\"],\"format\":\"ann\"}");
+    // And in the names of included files, but no secret.
+    let included =
+        Disk::default().variable("D", "conf").file("/base/conf/a.toml", route("/a", "a"));
+    let config = read_within("include = \"${D}/*.toml\"\n", &included).unwrap();
+    assert_eq!(bodies(&config), ["a"]);
+    let secret = told("include = \"${file:key}\"\n", &disk);
+    assert!(secret.contains("the path of an included file is no secret"), "{secret}");
     for (text, expected) in [
         ("${NONE}", "the variable `NONE` is not set; set it, or write `$${` for a plain `${`"),
         ("${", "`${` without a `}`"),
@@ -166,4 +174,10 @@ fn secrets_are_not_shown() {
     }
     let told = told("[log]\nlevel = \"${OPEN}\"\n", &disk);
     assert!(told.contains("s3cret"), "a variable is shown: {told}");
+    // Nor by messages that others make of the configuration, also if they shorten it.
+    let long = "k".repeat(100);
+    let disk = disk.file("/base/long", format!("{long}\n"));
+    let config = read_within(&route("/a", "${file:key}${file:long}"), &disk).unwrap();
+    let hidden = config.secrets.hidden_in(&format!("s3cret, {long} or {}…", &long[..80]));
+    assert_eq!(hidden, "(a secret), (a secret) or (a secret)…");
 }

@@ -35,8 +35,9 @@ impl Table {
 }
 
 impl Outside for Table {
-    fn text(&self, file: &Path) -> Result<String, String> {
-        self.files.get(file).cloned().ok_or_else(|| "no such file".to_owned())
+    fn text(&self, file: &Path, most: usize) -> Result<String, String> {
+        let text = self.files.get(file).ok_or_else(|| "no such file".to_owned())?;
+        if text.len() > most { Err(format!("longer than {most}")) } else { Ok(text.clone()) }
     }
 
     fn names(&self, directory: &Path) -> Result<Vec<PathBuf>, String> {

@@ -33,19 +33,19 @@ impl Certificates {
     pub(super) fn shown(&self, now: u64) -> Vec<Value> {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
         let one = |shown: &Shown| {
-            let (origin, file) = match &shown.origin {
+            let (origin, file) = match shown.origin() {
                 Origin::File(path) => ("file", Some(path.display().to_string())),
                 Origin::Start => ("start", None),
                 Origin::Order => ("order", None),
             };
             json!({
                 "names": shown.names(),
-                "issuer": shown.certificate.issuer,
+                "issuer": shown.certificate().issuer,
                 "days_left": shown.days_left(now),
                 "origin": origin,
                 "file": file,
-                "fingerprint": shown.certificate.fingerprint_text(),
-                "problems": shown.flaws,
+                "fingerprint": shown.certificate().fingerprint_text(),
+                "problems": shown.flaws().iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
         };
         self.tls.shown().iter().map(one).collect()
@@ -72,9 +72,9 @@ impl Certificates {
     pub(super) fn write(&self, out: &mut String) {
         let one = |shown: &Shown| {
             let names = shown.names().join(",");
-            let fingerprint = shown.certificate.fingerprint_text();
+            let fingerprint = shown.certificate().fingerprint_text();
             let labels = format!("names=\"{names}\",fingerprint=\"{fingerprint}\"");
-            (labels, shown.certificate.not_after as f64)
+            (labels, shown.certificate().not_after as f64)
         };
         gauge(
             out,

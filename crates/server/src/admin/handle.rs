@@ -14,7 +14,7 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
-use crate::maintenance::{Orders, Source, Switch};
+use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
@@ -46,7 +46,7 @@ pub struct Admin {
     pages: Arc<PagesRead>,
     certificates: Certificates,
     phase: Phase,
-    maintenance: Orders,
+    maintenance: Switches,
     has_control: HasControl,
 }
 
@@ -72,7 +72,7 @@ impl Admin {
             pages: Arc::default(),
             certificates: Certificates::default(),
             phase: Phase::Serving,
-            maintenance: Orders::default(),
+            maintenance: Switches::default(),
             has_control,
         }
     }

@@ -14,7 +14,7 @@ use super::numbers::{
     KILLS, LABELLED, Labelled, Number, of_engines, of_page, of_scheduler, together,
 };
 use super::round::Round;
-use crate::maintenance::Orders;
+use crate::maintenance::Switches;
 use crate::message::{PagesRead, ReloadReport, SchedulerReport};
 use crate::upstream_report;
 
@@ -22,7 +22,7 @@ use crate::upstream_report;
 pub(super) struct Known<'a> {
     pub(super) facts: &'a Facts,
     pub(super) phase: Phase,
-    pub(super) maintenance: Orders,
+    pub(super) maintenance: Switches,
     pub(super) reload: &'a ReloadReport,
     pub(super) pages: &'a PagesRead,
     pub(super) certificates: &'a Certificates,

@@ -1,4 +1,4 @@
-//! `[acme]` of a configuration as settings of those who order.
+//! `[acme]` of a configuration as settings of `acme`, which orders.
 //!
 //! Owns where the state is kept if the configuration does not say, and the files that the section names. Orders
 //! nothing.
@@ -15,8 +15,11 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use config::{AcmeChallenge, AcmeIssuer, AcmeSettings, Address, Config, Listener};
 use sys::credentials::is_root;
+use sys::regular_file;
 use sys::socket::has_ipv6;
 use tls::PemError;
+
+use crate::limits::ACCOUNT_KEY_SIZE;
 
 /// The state of a server that belongs to the machine.
 const OF_MACHINE: &str = "/var/lib/velodrome";
@@ -63,7 +66,7 @@ impl fmt::Display for OrdersError {
 
 impl std::error::Error for OrdersError {}
 
-/// Leaves out listeners that nobody has written down, of a family of addresses that this machine does not have.
+/// Leaves out default listeners of a family of addresses that this machine does not have.
 pub(super) fn settle(config: &mut Config) {
     let is_default =
         |one: &Listener| one.place.is_none() && one.address == Address::Tcp(EVERYWHERE);
@@ -97,7 +100,7 @@ pub(super) fn settings_of(config: &Config) -> Result<Option<Settings>, OrdersErr
             None => Vec::new(),
         },
         terms: Terms::Agreed,
-        ..Settings::new(names, state)
+        ..Settings::new(names, state).map_err(OrdersError::Settings)?
     };
     settings.check().map_err(OrdersError::Settings)?;
     Ok(Some(settings))
@@ -116,7 +119,7 @@ fn issuer(issuer: &AcmeIssuer) -> Result<Issuer, OrdersError> {
 }
 
 fn read_key(path: &Path) -> io::Result<Vec<u8>> {
-    let text = std::fs::read_to_string(path)?;
+    let text = regular_file::text(path, ACCOUNT_KEY_SIZE)?;
     let text = text.trim().trim_end_matches('=');
     BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("it is not base64url: {error}"))

@@ -2,6 +2,7 @@
 //!
 //! Owns when the files are looked at, and what was told. Broken files never replace working ones.
 
+use ahash::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::issued::Issued;
 use crate::limits::{CERTIFICATE_LOOK, CERTIFICATE_SOON};
 use crate::message::{ToControl, ToScheduler};
 use crate::site_data::SiteData;
-use crate::site_tls::{Shown, SiteTls, files_of};
+use crate::site_tls::{Origin, Shown, SiteTls, files_of};
 
 /// The certificates in force, and the files they came from.
 pub(super) struct Certificates {
@@ -25,7 +26,8 @@ pub(super) struct Certificates {
     /// The files have changed, and may go on changing: they are read when they have been the same twice.
     has_changed: bool,
     looked_ns: u64,
-    told: Vec<(Shown, Nearness)>,
+    /// What was told of the end of a certificate, by its fingerprint.
+    told: HashMap<[u8; 32], Nearness>,
 }
 
 /// What tells that a file was replaced or written, also with an old time or the same length.
@@ -59,7 +61,7 @@ impl Certificates {
             files: Vec::new(),
             has_changed: false,
             looked_ns: monotonic_ns(),
-            told: Vec::new(),
+            told: HashMap::default(),
         };
         certificates.adopt(data, post);
         certificates
@@ -102,7 +104,8 @@ impl Certificates {
         match SiteTls::load(&data.config, &self.current) {
             Ok(read) => {
                 self.replace(read, &[], post);
-                for shown in self.current.shown() {
+                let is_file = |shown: &&Shown| matches!(shown.origin(), Origin::File(_));
+                for shown in self.current.shown().iter().filter(is_file) {
                     let line = format_args!("certificate read again: {}", shown.summary());
                     diagnostic::write(Level::Info, line);
                 }
@@ -118,21 +121,20 @@ impl Certificates {
     pub(super) fn on_issued(
         &mut self,
         data: &SiteData,
-        issued: &Arc<Issued>,
-        confirmations: Vec<Confirmation>,
+        issued: Issued,
+        mut confirmations: Vec<Confirmation>,
         post: &mut Post,
     ) {
-        match self.current.with_issued(&data.config, issued) {
-            Ok(changed) => {
-                self.replace(changed, &confirmations, post);
-                // These shares are the main thread's own.
-                confirmations.into_iter().for_each(Confirmation::in_force);
-            }
-            Err(error) => diagnostic::write(
-                Level::Error,
-                format_args!("certificates of authorities are not used: {error}"),
-            ),
+        let (changed, error) = self.current.with_issued(&data.config, issued);
+        if let Some(error) = error {
+            let line = format_args!("certificates of authorities are not used: {error}");
+            diagnostic::write(Level::Error, line);
+            // Dropped: an authority must not be told that it may ask.
+            confirmations.clear();
         }
+        self.replace(changed, &confirmations, post);
+        // These shares are the main thread's own.
+        confirmations.into_iter().for_each(Confirmation::in_force);
     }
 
     fn replace(&mut self, tls: SiteTls, confirmations: &[Confirmation], post: &mut Post) {
@@ -149,17 +151,16 @@ impl Certificates {
     fn tell_of_ends(&mut self) {
         let now = sys::clock::realtime().0;
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        self.told.retain(|(told, _)| self.current.shown().contains(told));
+        let mut told = HashMap::default();
         for shown in self.current.shown() {
-            let nearness = nearness_of(shown, now);
-            let before = self.told.iter_mut().find(|(told, _)| told == shown);
-            let known = before.as_ref().map_or(Nearness::Far, |(_, known)| *known);
-            if nearness <= known {
-                continue;
+            let fingerprint = shown.certificate().fingerprint;
+            let known = self.told.get(&fingerprint).copied().unwrap_or(Nearness::Far);
+            let nearness = nearness_of(shown, now).max(known);
+            if nearness > Nearness::Far {
+                told.insert(fingerprint, nearness);
             }
-            match before {
-                Some((_, known)) => *known = nearness,
-                None => self.told.push((shown.clone(), nearness)),
+            if nearness == known {
+                continue;
             }
             let (level, what) = match nearness {
                 Nearness::Over => (Level::Error, "has expired: clients refuse it"),
@@ -167,12 +168,14 @@ impl Certificates {
             };
             diagnostic::write(level, format_args!("a certificate {what}: {}", shown.summary()));
         }
+        self.told = told;
     }
 }
 
 fn nearness_of(shown: &Shown, now: i64) -> Nearness {
-    let life = shown.certificate.not_after.saturating_sub(shown.certificate.not_before);
-    let left = shown.certificate.not_after.saturating_sub(now);
+    let certificate = shown.certificate();
+    let life = certificate.not_after.saturating_sub(certificate.not_before);
+    let left = certificate.not_after.saturating_sub(now);
     let soon = i64::try_from(CERTIFICATE_SOON.as_secs()).unwrap_or(i64::MAX);
     match left {
         ..0 => Nearness::Over,

@@ -71,8 +71,8 @@ pub use requirements::check;
 /// Everything that prevents the start, with its place and the fix.
 pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
     // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
-    let orders = [Signal::Hangup, Signal::User1, Signal::User2];
-    sys::signal::block(&orders.into_iter().collect());
+    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
+    sys::signal::block(&deferred.into_iter().collect());
     sys::signal::ignore_broken_pipe();
     sys::signal::ignore_file_size();
     sys::lost_page::report().map_err(ServeError::Signals)?;

@@ -24,8 +24,7 @@ use crate::site_data::SiteData;
 /// The orders of a server.
 pub(super) struct Orders {
     running: Option<Running>,
-    issued: Arc<Issued>,
-    told: Vec<CertificateStatus>,
+    told: Arc<[CertificateStatus]>,
 }
 
 struct Running {
@@ -82,7 +81,7 @@ impl Orders {
         certificates: &mut Certificates,
         post: &mut Post,
     ) -> Result<Self, ServeError> {
-        let mut orders = Self { running: None, issued: Arc::default(), told: Vec::new() };
+        let mut orders = Self { running: None, told: Arc::default() };
         if let Some(settings) = &data.orders {
             let state = settings.state.clone();
             let refused = |error| ServeError::Orders { state, error };
@@ -92,6 +91,14 @@ impl Orders {
         Ok(orders)
     }
 
+    /// Finds out whether the orders of a configuration could begin, before it comes into force.
+    pub(super) fn prepare(&self, data: &SiteData) -> Result<(), StartError> {
+        match &data.orders {
+            Some(settings) if !self.runs_with(settings) => acme::prepare(settings),
+            _ => Ok(()),
+        }
+    }
+
     /// A configuration has come into force.
     pub(super) fn adopt(
         &mut self,
@@ -99,17 +106,22 @@ impl Orders {
         certificates: &mut Certificates,
         post: &mut Post,
     ) {
-        let is_same = match (&self.running, &data.orders) {
-            (Some(running), Some(settings)) => running.settings == *settings,
-            (None, None) => true,
-            _ => false,
-        };
-        if is_same {
-            return;
+        match &data.orders {
+            Some(settings) if self.runs_with(settings) => return,
+            None if self.running.is_none() => return,
+            _ => {}
         }
         // It gives the lock of the state directory back before another one asks for it.
         if let Some(running) = self.running.take() {
-            running.handle.stop();
+            let Running { handle, news, .. } = running;
+            handle.stop();
+            let mut issued = certificates.current().issued().clone();
+            for one in news.try_iter() {
+                // Nobody waits for a confirmation any more.
+                let _never = take(&mut issued, one);
+            }
+            issued.withdraw_all();
+            certificates.on_issued(data, issued, Vec::new(), post);
         }
         if let Some(settings) = &data.orders {
             match Running::start(settings.clone()) {
@@ -123,6 +135,15 @@ impl Orders {
         self.look(data, certificates, post);
     }
 
+    /// Nothing is ordered from now on: the server ends. What is under way goes on after the next start.
+    pub(super) fn end(&mut self) {
+        self.running = None;
+    }
+
+    fn runs_with(&self, settings: &Settings) -> bool {
+        self.running.as_ref().is_some_and(|running| running.settings == *settings)
+    }
+
     /// Takes news of the control thread, and passes them on.
     pub(super) fn look(
         &mut self,
@@ -130,20 +151,20 @@ impl Orders {
         certificates: &mut Certificates,
         post: &mut Post,
     ) {
-        let Some(running) = &self.running else { return };
-        let mut confirmations = Vec::new();
-        let news: Vec<News> = running.news.try_iter().collect();
-        let status = running.handle.status();
-        if !news.is_empty() {
-            let issued = Arc::make_mut(&mut self.issued);
-            for one in news {
-                confirmations.extend(take(issued, one));
+        let mut status = Arc::default();
+        if let Some(running) = &self.running {
+            let news: Vec<News> = running.news.try_iter().collect();
+            // Read after the news: what it says is in force when it is told.
+            status = running.handle.status();
+            if !news.is_empty() {
+                let mut issued = certificates.current().issued().clone();
+                let taken = news.into_iter().filter_map(|one| take(&mut issued, one)).collect();
+                certificates.on_issued(data, issued, taken, post);
             }
-            certificates.on_issued(data, &self.issued, confirmations, post);
         }
-        if status != self.told {
+        if !Arc::ptr_eq(&status, &self.told) && status != self.told {
             self.told = status;
-            post.tell_control(ToControl::Orders(self.told.as_slice().into()));
+            post.tell_control(ToControl::Orders(Arc::clone(&self.told)));
         }
     }
 }
@@ -160,13 +181,13 @@ impl Running {
 fn take(issued: &mut Issued, news: News) -> Option<Confirmation> {
     match news {
         News::Certificate(certificate) => {
-            let name = certificate.names.to_string();
-            let label = PathBuf::from(&name);
-            match Identity::of(certificate.chain, certificate.key, (&label, &label)) {
-                Ok(identity) => issued.insert(name, identity),
+            let IssuedCertificate { names, chain, key, .. } = certificate;
+            let label = PathBuf::from(names.to_string());
+            match Identity::of(chain, key, (&label, &label)) {
+                Ok(identity) => issued.insert(&names, &identity),
                 Err(error) => diagnostic::write(
                     Level::Error,
-                    format_args!("the certificate for {name} cannot be used: {error}"),
+                    format_args!("the certificate for {names} cannot be used: {error}"),
                 ),
             }
             None

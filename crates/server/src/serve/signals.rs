@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acme::StartError;
 use runtime::clock::{milliseconds, nanoseconds};
 use runtime::diagnostic::{self, Level};
 
@@ -109,7 +110,14 @@ pub(super) fn run(
         }
     }
     notify::tell(State::Stopping);
+    live.orders.end();
     drain((&live.data, live.pages.sets()), &mut post, (launched, watch), control, helpers)
+}
+
+fn orders_refused(error: StartError) -> String {
+    format!(
+        "certificates cannot be ordered: {error}; a directory that the server did not have at the start needs a restart"
+    )
 }
 
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
@@ -126,6 +134,7 @@ fn reload(
             let fixed: Vec<String> = config::needs_restart(&data.config, &new.config)
                 .iter()
                 .map(|key| format!("`{key}` cannot change while the server runs; restart it"))
+                .chain(orders.prepare(&new).err().map(orders_refused))
                 .collect();
             if fixed.is_empty() {
                 *data = Arc::new(new);

@@ -167,8 +167,8 @@ impl Site {
             let asked = Asked::by(found);
             return self.answer_with_page(page, asked, found, exchange, context);
         }
-        if self.is_maintained_for(exchange) {
-            return self.refuse_maintained(found, exchange, context);
+        if let Some(answer) = self.refuse_maintained(found, exchange, context) {
+            return answer;
         }
         if !self.data.rulebook.is_empty()
             && let Some(answer) = client::answer(path, exchange)

@@ -35,7 +35,7 @@ use super::proxy::Proxies;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
 use crate::access::Passwords;
-use crate::maintenance::Orders;
+use crate::maintenance::Switches;
 use crate::message::{FoundFile, Message};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -66,7 +66,7 @@ impl Site {
             waiting: Waiting::default(),
             error_pages: ErrorPages::new(),
             root_of_rule: Vec::new(),
-            maintenance: Orders::default(),
+            maintenance: Switches::default(),
             path: Vec::new(),
             unique,
             warmed: Vec::new(),

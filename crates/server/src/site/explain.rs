@@ -57,6 +57,9 @@ impl SiteData {
             _ => None,
         };
         explanation.result = result.unwrap_or(explanation.result);
+        let hide = |text: &mut String| *text = self.config.secrets.hidden_in(text);
+        explanation.steps.iter_mut().for_each(hide);
+        hide(&mut explanation.result);
         explanation
     }
 

@@ -39,7 +39,7 @@ impl Site {
     /// Answers an authority that checks whether a name leads here (RFC 8555 section 8.3), if one is expected.
     fn answer_authority(&mut self, path: &str, exchange: &mut Exchange<'_, '_>) -> Option<Answer> {
         let issued = self.tls.issued();
-        if !issued.is_asked() || exchange.reply.is_begun() {
+        if !issued.has_http_answers() || exchange.reply.is_begun() {
             return None;
         }
         let body = issued.answer_to(path.strip_prefix(CHALLENGES)?)?;

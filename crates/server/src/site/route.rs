@@ -35,6 +35,16 @@ pub(super) struct AnswerPlace {
     admission: Admission,
     /// The limits that have counted it.
     metered: Option<Stage>,
+    service: Service,
+}
+
+/// Whether maintenance can still refuse a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Service {
+    #[default]
+    Open,
+    /// Its answer has begun to be made, which may have changed something.
+    Begun,
 }
 
 /// Whether the rules of access have let a request in.
@@ -76,6 +86,16 @@ impl AnswerPlace {
     /// Whether they have.
     pub(super) fn is_metered(&self, stage: Stage) -> bool {
         self.metered >= Some(stage)
+    }
+
+    /// Its answer begins to be made. It is finished though maintenance begins meanwhile.
+    pub(super) fn begin_service(&mut self) {
+        self.service = Service::Begun;
+    }
+
+    /// Whether its answer has begun to be made.
+    pub(super) fn is_service_begun(&self) -> bool {
+        self.service == Service::Begun
     }
 
     /// The rules of access let the request in. They are not asked again, whatever the next configuration says.

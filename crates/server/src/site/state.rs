@@ -33,7 +33,7 @@ use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::limits;
-use crate::maintenance::Orders;
+use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
 use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
@@ -56,7 +56,7 @@ pub struct Site {
     /// The root of each rule, found once.
     pub(super) root_of_rule: Vec<(RuleId, files::RootIndex)>,
     /// Whether the site is maintained.
-    pub(super) maintenance: Orders,
+    pub(super) maintenance: Switches,
     /// The buffer for decoded paths.
     pub(super) path: Vec<u8>,
     pub(super) unique: u128,

@@ -1,0 +1,54 @@
+//! What is wrong with the state directory, told once for each cause: it is looked at again and again.
+//!
+//! Owns what was told last. Reads and writes no file.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::sink::{Event, Sink};
+
+/// What was told about the state directory.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    /// Why it could not be written last.
+    not_stored: Option<String>,
+    /// Why a file could not be used when it was read last, by what it is called in the log.
+    unreadable: BTreeMap<String, String>,
+}
+
+impl Reports {
+    /// Something was written, or could not be.
+    pub(crate) fn on_written(&mut self, written: io::Result<()>, sink: &mut dyn Sink) {
+        match written {
+            Ok(()) => self.not_stored = None,
+            Err(error) => self.on_not_stored(&error, sink),
+        }
+    }
+
+    /// The directory cannot be written.
+    pub(crate) fn on_not_stored(&mut self, error: &io::Error, sink: &mut dyn Sink) {
+        let error = error.to_string();
+        if self.not_stored.as_ref() != Some(&error) {
+            self.not_stored = Some(error.clone());
+            sink.tell(Event::NotStored { error });
+        }
+    }
+
+    /// A file was read, or is not there.
+    pub(crate) fn on_readable(&mut self, what: &str) {
+        self.unreadable.remove(what);
+    }
+
+    /// A file cannot be used.
+    pub(crate) fn on_unreadable(&mut self, what: String, error: String, sink: &mut dyn Sink) {
+        if self.unreadable.get(&what) != Some(&error) {
+            self.unreadable.insert(what.clone(), error.clone());
+            sink.tell(Event::Unreadable { what, error });
+        }
+    }
+
+    /// Whether a file could not be used when it was read last.
+    pub(crate) fn is_unreadable(&self, what: &str) -> bool {
+        self.unreadable.contains_key(what)
+    }
+}
