@@ -231,6 +231,39 @@ fn bodies_of_those_who_are_refused_are_not_stored() {
     );
 }
 
+/// A wrong password costs nothing later, also if its error page is looked up, or the body of its form is refused.
+#[test]
+fn wrong_passwords_close_the_door_to_nobody() {
+    let access = "access = [{ users = \"run/users.txt\" }]\n[error_pages]\n401 = \"/401.html\"\n";
+    let more = "[files]\ncache_size = \"0 B\"\n[pages]\nuploads = \"run/up\"\n\
+        [[limit]]\nname = \"forms\"\nrequests = \"1/d\"\npaths = [\"/up\"]\n";
+    let plan = plan(access, more).argument("--schedulers=1");
+    std::fs::create_dir(plan.directory.join("run/up")).unwrap();
+    let server = plan
+        .file("up.page.txt", "<% for _, file in ipairs(request.files) do file:save('x.bin') end %>")
+        .start();
+    for number in 0..20 {
+        let refused = with_basic(&server, "/a.txt", "ada", &format!("wrong {number}"));
+        assert_eq!((refused.status, text(&refused)), (401, "who are you"), "{number}");
+    }
+    let part =
+        "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\nx\r\n--b--\r\n";
+    for number in 0..20 {
+        let (length, shown) = (part.len().to_string(), basic("ada", &format!("no {number}")));
+        let fields = [
+            ("Content-Type", "multipart/form-data; boundary=b"),
+            ("Content-Length", &*length),
+            ("Authorization", &*shown),
+        ];
+        let mut client = server.client();
+        client.send(head("POST", "/up", &fields)).unwrap();
+        let _sent = client.send(part);
+        let answer = client.response(RequestKind::of_method(Some("POST"))).unwrap();
+        assert_eq!(answer.status, if number == 0 { 401 } else { 429 });
+    }
+    assert_eq!(with_basic(&server, "/a.txt", "ada", "secret").status, 200);
+}
+
 #[test]
 fn a_reload_reads_the_users_again() {
     let server = plan("access = [{ users = \"run/users.txt\" }]", "").start();

@@ -145,3 +145,20 @@ fn a_body_that_is_too_large_for_a_page_is_refused_as_its_host_has_it() {
         }
     }
 }
+
+#[test]
+fn a_page_that_is_too_long_for_the_cache_is_sent_as_well() {
+    let page = format!("<p>{}", "long ".repeat(20_000));
+    for size in ["32 KiB", "0 B"] {
+        let config =
+            format!("[error_pages]\n404 = \"/404.html\"\n[files]\ncache_file_size = \"{size}\"\n");
+        let server = Plan::new().config(&config).file("404.html", &page).start();
+        for _ in 0..3 {
+            let response = server.get("/none");
+            assert_eq!((response.status, text(&response) == page), (404, true), "{size}");
+            assert_eq!(field(&response, "Content-Type"), "text/html; charset=utf-8");
+        }
+        let head = server.request("HEAD", "/none", &[]);
+        assert_eq!((head.status, field(&head, "Content-Length")), (404, &*page.len().to_string()));
+    }
+}

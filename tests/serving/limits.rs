@@ -9,7 +9,7 @@ use conformance::{RequestKind, Response};
 
 use crate::server::client::{Client, field, head, text};
 use crate::server::patience::until;
-use crate::server::{Plan, Server};
+use crate::server::{Plan, Server, configuration};
 
 const TRUSTED: &str = "trusted_proxies = [\"127.0.0.1\"]\n";
 
@@ -105,6 +105,9 @@ fn users_have_limits_of_their_own_and_addresses_protect_passwords() {
     assert_eq!(statuses(&server, "/a.txt", &[], 2), [401, 401], "no user yet");
     let key = [("Authorization", "Bearer 0123456789abcdef0123456789abcdef")];
     assert_eq!(statuses(&server, "/a.txt", &key, 2), [200, 429]);
+    // A key has no user: it counts for its address, and one client does not use up that of all others.
+    let elsewhere = [key[0], ("X-Forwarded-For", "192.0.2.1")];
+    assert_eq!(statuses(&server, "/a.txt", &elsewhere, 2), [200, 429]);
     assert_eq!(statuses(&server, "/a.txt", &[], 2), [401, 429], "five of the address are used");
 }
 
@@ -113,10 +116,62 @@ fn only_paths_and_methods_of_a_limit_count() {
     let limit = "[[limit]]\nname = \"some\"\nrequests = \"1/d\"\npaths = [\"/x/**\", \"/a.txt\"]\nmethods = [\"GET\", \"POST\"]\n";
     let server = start(limit, 1);
     assert_eq!(statuses(&server, "/b.txt", &[], 3), [200; 3]);
+    assert_eq!(server.request("OPTIONS", "/a.txt", &[]).status, 204);
+    // GET includes HEAD, as in routes.
     assert_eq!(server.request("HEAD", "/a.txt", &[]).status, 200);
-    assert_eq!(statuses(&server, "/a.txt", &[], 2), [200, 429]);
+    assert_eq!(statuses(&server, "/a.txt", &[], 2), [429, 429]);
     assert_eq!(statuses(&server, "/x/y", &[], 1), [429]);
-    assert_eq!(server.request("HEAD", "/a.txt", &[]).status, 200);
+    assert_eq!(server.request("OPTIONS", "/a.txt", &[]).status, 204);
+}
+
+#[test]
+fn a_request_that_one_limit_refuses_is_counted_by_none() {
+    let limits = "[[limit]]\nname = \"all\"\nrequests = \"1/d\"\nburst = 5\n\
+        [[limit]]\nname = \"b\"\nrequests = \"1/d\"\npaths = [\"/b.txt\"]\n";
+    let server = start(limits, 1);
+    assert_eq!(statuses(&server, "/b.txt", &[], 4), [200, 429, 429, 429]);
+    assert_eq!(statuses(&server, "/a.txt", &[], 5), [200, 200, 200, 200, 429]);
+}
+
+#[test]
+fn a_body_of_a_refused_request_is_not_asked_for() {
+    let server = start("[[limit]]\nname = \"one\"\nrequests = \"1/d\"\n", 1);
+    assert_eq!(server.get("/a.txt").status, 200);
+    let mut client = server.client();
+    let fields = [("Content-Length", "10"), ("Expect", "100-continue")];
+    client.send(head("POST", "/take", &fields)).unwrap();
+    let (answer, _) = client.rest().unwrap();
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 429 "), "{answer}");
+}
+
+#[test]
+fn dropped_requests_have_ended() {
+    let config =
+        "[[limit]]\nname = \"open\"\nopen = 2\n[[route]]\nprefix = \"/scan\"\ndrop = true\n";
+    let server = start(config, 1);
+    for _ in 0..5 {
+        let mut client = server.client();
+        client.send(head("GET", "/scan/x", &[])).unwrap();
+        assert_eq!(client.rest().unwrap().0, b"");
+    }
+    assert_eq!(statuses(&server, "/a.txt", &[], 3), [200; 3]);
+}
+
+#[test]
+fn a_limit_that_a_reload_adds_limits_every_client() {
+    let server = start("", 1);
+    assert_eq!(server.get("/a.txt").status, 200);
+    let limit = "[[limit]]\nname = \"all\"\nrequests = \"1/d\"\n";
+    server.directory().write("velodrome.toml", configuration(&format!("{TRUSTED}{limit}")));
+    assert!(server.ctl(&["reload"]).status.success());
+    let mut client = server.client();
+    for expected in [200, 429] {
+        for number in 1..=12 {
+            let response = from(&mut client, "/a.txt", &format!("192.0.2.{number}"));
+            assert_eq!(response.status, expected, "{number}");
+        }
+    }
 }
 
 #[test]

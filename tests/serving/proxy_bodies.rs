@@ -12,7 +12,10 @@ use crate::server::upstreams::{OK, all_to, by_hand, connect, get, next, read_to,
 #[test]
 fn a_body_is_passed_on_as_it_arrives() {
     let (address, connections) = by_hand();
-    let server = start(&all_to(&[address], ""));
+    // Limits, and access that is given by the head, are no reason to collect a body.
+    let before = "access = [{ allow = \"127.0.0.1\" }]\n[[limit]]\nname = \"many\"\nrequests = \"99/s\"\n\
+        [[limit]]\nname = \"else\"\nrequests = \"1/d\"\npaths = [\"/else\"]\n";
+    let server = start(&format!("{before}{}", all_to(&[address], "")));
     for (framing, first, second, heard) in [
         ("Content-Length: 6", "abc", "def", "abc"),
         (

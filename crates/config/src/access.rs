@@ -128,7 +128,7 @@ pub(super) static ACCESS: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("no certificate"),
             change: Change::Reload,
-            text: "The connection needs a certificate of a client that `client_ca` of its listener has issued; see [`request.tls`](pages.md) for its subject and fingerprint as text.",
+            text: "The connection needs a certificate of a client that `client_ca` of its listener has issued; a subject is written as `openssl x509 -noout -subject -nameopt RFC2253` prints it (RFC 4514): `\"CN=Ada,O=Staff\"`. All of it counts.",
         },
     ],
     shared: &[],
@@ -165,7 +165,7 @@ fn read_rule(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opt
     let file = section.read("users", problems, |item| path(item, base));
     let realm = section.read("realm", problems, realm);
     let token = section.read("token", problems, names);
-    let certificate = section.read("certificate", problems, names);
+    let certificate = section.read("certificate", problems, subjects);
     if section.has("realm") && !section.has("users") {
         problems.at(section.offset, "`realm` without `users` has no effect");
     }
@@ -214,6 +214,20 @@ fn names(item: &Item<'_>) -> Result<Names, String> {
         Some("any") => Ok(Names::Any),
         Some(text) => Err(cannot_be(item, text, "write \"any\", or a list of names")),
         None => one_or_more(item, word).map(Names::These),
+    }
+}
+
+/// Subjects and fingerprints of certificates. A subject is compared as a text, so it has to be in the one form.
+fn subjects(item: &Item<'_>) -> Result<Names, String> {
+    let names = names(item)?;
+    let has_blank = |name: &&String| name.contains('=') && name.contains(", ");
+    match &names {
+        Names::These(list) if let Some(name) = list.iter().find(has_blank) => {
+            let why = "write a subject without blanks behind its commas, as `openssl x509 -noout -subject \
+                       -nameopt RFC2253` prints it";
+            Err(cannot_be(item, name, why))
+        }
+        _ => Ok(names),
     }
 }
 

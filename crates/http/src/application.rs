@@ -100,6 +100,18 @@ pub enum Answer {
     Cut,
 }
 
+impl Answer {
+    /// Whether the request has ended: nothing is asked about it again.
+    #[inline]
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Done | Self::Upgrade | Self::Drop | Self::Cut => true,
+            Self::Wait | Self::Part => false,
+        }
+    }
+}
+
 /// Whether a client that has ended its output still wants the answer.
 ///
 /// Returned by [`Application::on_peer_finished`]; the example of [`Answer`] has one.

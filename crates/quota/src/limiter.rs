@@ -50,7 +50,10 @@ pub struct LimitCounts {
 pub struct Limiter {
     limits: Arc<[Limit]>,
     counts: Vec<LimitCounts>,
+    /// Without any limit so far, it has room for nothing.
     meter: Meter,
+    /// The keys and the schedulers that it is made for.
+    room: (usize, usize),
     hasher: RandomState,
 }
 
@@ -61,13 +64,18 @@ impl Limiter {
         Self {
             limits: Arc::from([]),
             counts: Vec::new(),
-            meter: Meter::new(keys, schedulers),
+            meter: Meter::new(1, schedulers),
+            room: (keys, schedulers),
             hasher: RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 0),
         }
     }
 
-    /// Other limits are in force.
+    /// Other limits are in force. The first ones make the room for keys: a server without limits has none.
     pub fn set_limits(&mut self, limits: Arc<[Limit]>) {
+        let (keys, schedulers) = self.room;
+        if !self.meter.has_room_for(keys) && !limits.is_empty() {
+            self.meter = Meter::new(keys, schedulers);
+        }
         let counts = |limit: &Limit| {
             let known = self.counts.iter().find(|counts| counts.name == limit.name);
             let new = || LimitCounts { name: Arc::clone(&limit.name), ..LimitCounts::default() };
@@ -112,6 +120,24 @@ impl Limiter {
         };
         self.count(limit, outcome);
         outcome
+    }
+
+    /// What [`take`](Self::take) would say. Nothing is used or counted.
+    pub fn look(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
+        let Some(Limit { rule, patience, .. }) = self.limits.get(limit) else {
+            return Outcome::Allowed;
+        };
+        match rule {
+            Rule::Uses(pace) => self.meter.look(key, pace, now_ns, *patience),
+            Rule::Amounts(pace) => self.meter.is_within(key, pace, now_ns),
+            Rule::Open(most) if self.meter.has_place(key, *most) => Outcome::Allowed,
+            Rule::Open(_) => Outcome::Refused(Duration::from_secs(1)),
+        }
+    }
+
+    /// A use was refused that [`look`](Self::look) has looked at.
+    pub fn count_refusal(&mut self, limit: usize, wait: Duration) {
+        self.count(limit, Outcome::Refused(wait));
     }
 
     /// The same for pages, which do not wait, and close nothing.

@@ -55,6 +55,23 @@ impl Meter {
         Self { rates, open, news: News::default(), telling }
     }
 
+    /// Whether it was made for this many keys.
+    #[must_use]
+    pub fn has_room_for(&self, keys: usize) -> bool {
+        self.rates.has_room_for(keys)
+    }
+
+    /// What a use of one unit would lead to.
+    pub fn look(&mut self, key: u64, pace: &Pace, now_ns: u64, patience: Duration) -> Outcome {
+        let mut until_ns = self.rates.known(key).map_or(0, |until_ns| *until_ns);
+        pace.take(&mut until_ns, 1, now_ns, patience)
+    }
+
+    /// Whether one more of at most `most` of a key may be opened.
+    pub fn has_place(&mut self, key: u64, most: u64) -> bool {
+        self.open.known(key).map_or(0, |count| *count) < most
+    }
+
     /// Uses units of a key.
     pub fn take(
         &mut self,

@@ -36,6 +36,12 @@ impl Table {
         Self { lines: vec![Line::default(); lines], replaced: 0 }
     }
 
+    /// Whether it has room for at least this many keys.
+    #[must_use]
+    pub fn has_room_for(&self, keys: usize) -> bool {
+        self.lines.len() * KEYS_IN_LINE >= keys.min(KEYS_MAX)
+    }
+
     /// Bytes of memory.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -373,6 +373,9 @@ pub const ARGON2_PASSES_MAX: u32 = 16;
 pub const PASSWORD_CHECKS: usize = 256;
 /// 8 of these for one address (IPv6: one /64), so that a client that guesses delays others little; then 503.
 pub const PASSWORD_CHECKS_PER_CLIENT: usize = 8;
+/// 10 s of waiting for the helper, by how long checks take lately; further requests that show a password are answered
+/// with 503 at once, instead of after their deadline.
+pub const PASSWORD_WAIT: Duration = Duration::from_secs(10);
 /// 4,096 names with passwords that were right are known per scheduler, 100 bytes each; beyond that the oldest is
 /// verified again.
 pub const PASSWORDS_KNOWN: usize = 4096;

@@ -17,7 +17,7 @@ use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
 
-use crate::access::{Digest, PasswordCheck, Verdict};
+use crate::access::{Checked, PasswordCheck};
 use crate::handshakes::Failures;
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
@@ -55,7 +55,7 @@ pub enum ToScheduler {
     /// From a file helper: the region is in memory, or cannot be read.
     Warmed(ProcessId, Warmed),
     /// From the password helper: whether a password is right that the request of a process shows.
-    Password(ProcessId, Digest, Verdict),
+    Password(Checked),
     /// From a name helper: the addresses of a host.
     Resolved(Looked),
     /// From an upload helper: the result of an order.

@@ -19,7 +19,7 @@ impl Handle<Message> for PasswordHelper {
         mailbox: &mut Mailbox<Message>,
     ) -> Onward {
         let Message::PasswordHelper(check) = message else { return Onward::Wait };
-        let answer = ToScheduler::Password(check.process, check.digest, check.carry_out());
+        let answer = ToScheduler::Password(check.carry_out());
         // If there is no receiver, a request that waits for it reaches its answer deadline.
         let _nobody_turns = send_patiently(mailbox, from, answer.into());
         Onward::Wait

@@ -81,7 +81,8 @@ impl Peer {
 
 impl From<SocketAddr> for Peer {
     fn from(address: SocketAddr) -> Self {
-        Peer { address: address.ip(), port: address.port() }
+        // A socket for both families shows clients of IPv4 as mapped addresses: they are the same clients.
+        Peer { address: address.ip().to_canonical(), port: address.port() }
     }
 }
 

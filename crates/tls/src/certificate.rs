@@ -21,7 +21,7 @@ use der::{Element, Reader};
 /// What a certificate says (RFC 5280 section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The subject, as `CN=example.org, O=...`; often empty.
+    /// The subject as RFC 4514 writes it, `CN=example.org,O=...`; often empty. Different names have different texts.
     pub subject: String,
     /// The issuer, in the same form.
     pub issuer: String,

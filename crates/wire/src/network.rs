@@ -113,6 +113,15 @@ impl Network {
         }
     }
 
+    /// A network of IPv4-mapped addresses (RFC 4291 section 2.5.5.2) as the one of IPv4 that it means.
+    fn unmapped(self) -> Self {
+        let address = self.address.to_canonical();
+        match self.bits.checked_sub(96) {
+            Some(bits) if self.address.is_ipv6() && address.is_ipv4() => Self { address, bits },
+            _ => self,
+        }
+    }
+
     /// The network with the bits after the prefix cleared.
     fn masked(self) -> Self {
         let address = match self.address {
@@ -155,7 +164,7 @@ impl FromStr for Network {
                     .ok_or(NetworkError::TooManyBits(bits_max))?
             }
         };
-        let network = Self { address, bits };
+        let network = Self { address, bits }.unmapped();
         let masked = network.masked();
         if masked == network { Ok(network) } else { Err(NetworkError::HostBits(masked)) }
     }

@@ -106,7 +106,14 @@ pub(crate) fn paths_of(config: &Config) -> impl Iterator<Item = &Path> {
     let lists = hosts.flat_map(|host| {
         host.access.iter().chain(host.routes.iter().filter_map(|route| route.access.as_ref()))
     });
-    lists.flatten().filter_map(|rule| match rule {
+    paths_in(lists.flatten())
+}
+
+/// The files of users that some rules name.
+pub(crate) fn paths_in<'r>(
+    rules: impl IntoIterator<Item = &'r AccessRule>,
+) -> impl Iterator<Item = &'r Path> {
+    rules.into_iter().filter_map(|rule| match rule {
         AccessRule::Admit(admission) => admission.users.as_ref().map(|users| &*users.path),
         AccessRule::Deny(_) => None,
     })
@@ -149,7 +156,9 @@ impl UserFile {
                 name: name.to_owned(),
                 fault,
             })?;
-            other.get_or_insert_with(|| hash.clone());
+            if other.as_ref().is_none_or(|known: &Hash| known.cost() < hash.cost()) {
+                other = Some(hash.clone());
+            }
             if hashes.insert(Box::from(name), hash).is_some() {
                 return Err(Fault::Twice { line, name: name.to_owned() });
             }
@@ -171,6 +180,14 @@ impl UserFile {
                 false
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl UserFile {
+    /// The file with this text.
+    pub(super) fn of_test(text: &str) -> Self {
+        Self::of_text(text, (1, 0)).unwrap()
     }
 }
 

@@ -7,7 +7,7 @@ mod file;
 mod hash;
 mod verified;
 
-pub use check::{Digest, PasswordCheck, Verdict};
-pub(crate) use file::paths_of;
+pub use check::{Checked, PasswordCheck};
 pub use file::{UserFiles, UsersError};
+pub(crate) use file::{paths_in, paths_of};
 pub(crate) use verified::{Passwords, Shown, Standing};

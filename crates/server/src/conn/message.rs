@@ -30,8 +30,8 @@ impl Connections {
             ToScheduler::Warmed(process, Warmed::Failed(Failure::Exhausted | Failure::Storage)) => {
                 context.command(Command::Close(process));
             }
-            ToScheduler::Password(process, digest, verdict) => {
-                site.on_password((process, digest, verdict), context);
+            ToScheduler::Password(checked) => {
+                site.on_password(checked, context);
             }
             ToScheduler::Used(news) => site.on_used(&news, context),
             ToScheduler::Reload(data) => {

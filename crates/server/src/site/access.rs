@@ -7,14 +7,13 @@ use config::route::Found;
 use config::{AccessRule, Admission, Clients, Names};
 use http::{Answer, AnswerContext, FieldList, Request};
 use runtime::service::{Command, ServiceContext};
-use runtime::slots::ProcessId;
 use tls::Certificate;
 use wire::http::status::Status;
 use wire::http::target;
 
 use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
 use super::state::Site;
-use crate::access::{Digest, PasswordCheck, Shown, Standing, Verdict};
+use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
 use crate::message::Message;
 
@@ -126,12 +125,7 @@ impl Site {
                 Some(self.refuse(status, &try_again_soon(), found, exchange, context))
             }
             Judgement::Refused(refusal) => {
-                let answer =
-                    self.refuse(refusal.status(), &refusal.fields(), found, exchange, context);
-                if answer != Answer::Wait {
-                    self.passwords.forget(context.id);
-                }
-                Some(answer)
+                Some(self.refuse(refusal.status(), &refusal.fields(), found, exchange, context))
             }
         }
     }
@@ -239,11 +233,11 @@ impl Site {
     /// The helper has verified a password.
     pub(crate) fn on_password(
         &mut self,
-        (process, digest, verdict): (ProcessId, Digest, Verdict),
+        checked: Checked,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        self.passwords.learn(process, digest, verdict, context.now.monotonic_ms());
-        context.command(Command::Resume(process));
+        self.passwords.learn(checked, context.now.monotonic_ms());
+        context.command(Command::Resume(checked.process));
     }
 
     fn send_password(
@@ -253,22 +247,12 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> bool {
         let Some(helper) = self.helpers.passwords else { return false };
-        let digest = check.digest;
+        self.passwords.begin(&check, request.peer.address);
         let sent = context.mail.send_part(helper, check).is_ok();
-        if sent {
-            self.passwords.begin(context.id, request.peer.address, digest);
+        if !sent {
+            self.passwords.begin_not();
         }
         sent
-    }
-
-    /// Before a body arrives: whether it need be read. It need not if the request is certainly refused.
-    pub(super) fn may_send_body(
-        &self,
-        request: &Request<'_>,
-        context: &AnswerContext<'_, Message>,
-    ) -> bool {
-        let judged = self.with_rules(request, |rules| self.judge(rules, request, context));
-        !matches!(judged, Some(Judgement::Refused(_)))
     }
 
     /// A body begins to arrive that is handed over in pieces. Its password is verified meanwhile, so that the body of a
@@ -278,11 +262,13 @@ impl Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) {
-        if !self.data.table.asks_for_access() {
-            return;
-        }
-        let judged = self.with_rules(request, |rules| self.judge(rules, request, context));
-        if let Some(Judgement::Unknown(check)) = judged {
+        // Of several files one verdict says little, and the body would be lost.
+        let judged = self.with_rules(request, |rules| {
+            let mut files = paths_in(rules);
+            let first = files.next();
+            files.all(|file| Some(file) == first).then(|| self.judge(rules, request, context))
+        });
+        if let Some(Some(Judgement::Unknown(check))) = judged {
             // If the helper has no room, the request is refused when its body has come.
             let _sent = self.send_password(check, request, context);
         }

@@ -32,10 +32,11 @@ impl Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if reply.is_begun()
-            && let Some(answer) = pack::go_on(&mut self.packer, context.id, reply)
-        {
-            return answer;
+        if reply.is_begun() {
+            self.note_begun(context);
+            if let Some(answer) = pack::go_on(&mut self.packer, context.id, reply) {
+                return answer;
+            }
         }
         if reply.is_begun()
             && !self.is_page_underway(context.id)
@@ -65,6 +66,19 @@ impl Site {
         };
         self.path = scratch;
         answer
+    }
+
+    /// Tells the access log about a request whose answer is sent in parts: of the last one as well as of the first.
+    fn note_begun(&self, context: &mut AnswerContext<'_, Message>) {
+        if !context.notes.are_wanted() {
+            return;
+        }
+        if let Some(kept) = context.take_kept::<Kept>() {
+            if kept.is_of(&self.data) {
+                note(&kept.route(&self.data), kept.user(), context.notes);
+            }
+            context.keep(kept);
+        }
     }
 
     /// Answers a request whose route was just found.
@@ -120,9 +134,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if context.notes.are_wanted() {
-            note_route(found, context.notes);
-        }
+        note(found, exchange.place.user(), context.notes);
         if exchange.place.is_proxied() {
             return self.answer_proxied(found, exchange, context);
         }
@@ -139,7 +151,7 @@ impl Site {
         if let Some(answer) = self.let_in(found, exchange, context) {
             return answer;
         }
-        note_user(exchange, context.notes);
+        note(found, exchange.place.user(), context.notes);
         if let Some(answer) = self.meter(path, Stage::User, found, exchange, context) {
             return answer;
         }
@@ -249,16 +261,14 @@ impl Site {
     }
 }
 
-/// Notes the user for the access log.
-#[inline]
-fn note_user(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
-    if let Some(user) = exchange.place.user().filter(|_| notes.are_wanted()) {
+/// Tells the access log which route answers, and whom.
+fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
+    if !notes.are_wanted() {
+        return;
+    }
+    if let Some(user) = user {
         user.clone_into(&mut notes.user);
     }
-}
-
-/// Tells the access log which route answers.
-fn note_route(found: &Found<'_>, notes: &mut Notes) {
     match found.log {
         Logging::On => found.name.clone_into(&mut notes.route),
         Logging::Off => notes.omit_line(),

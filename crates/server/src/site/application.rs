@@ -208,6 +208,18 @@ impl Site {
         self.end_turn_of_limits(context);
     }
 
+    /// A request has ended, with whatever answer, or its client has: gives back what was taken for it.
+    #[inline]
+    fn end_request(&mut self, process: ProcessId) {
+        if !self.uploads.is_empty() {
+            self.uploads.finish(process);
+        }
+        self.passwords.forget(process);
+        if !self.metered.is_empty() {
+            self.end_metered(process);
+        }
+    }
+
     /// The scheduler has ended.
     pub(crate) fn leave(&mut self) {
         if let Some(runner) = self.runner.take() {
@@ -224,11 +236,7 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
-        if self.data.table.asks_for_access() && !self.may_send_body(request, context) {
-            return BodyPolicy::Ignore;
-        }
-        let policy = self.channel_body_policy(request).or_else(|| self.record_body_policy(request));
-        policy.unwrap_or_else(|| self.body_policy_of(request, context))
+        self.plan_body(request, context)
     }
 
     fn begin_body(
@@ -236,7 +244,9 @@ impl Application for Site {
         request: &Request<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Intake {
-        self.begin_password(request, context);
+        if self.data.table.asks_for_access() {
+            self.begin_password(request, context);
+        }
         self.begin_proxied_body(request, context)
             .unwrap_or_else(|| self.begin_form(request, context))
     }
@@ -269,12 +279,10 @@ impl Application for Site {
     ) -> Answer {
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {
-            self.count_answer(answer, request, reply, context);
+            self.count_answer(request, reply, context);
         }
-        // An answer that was cut has ended too, and so has a request whose connection changes its protocol.
-        let is_over = matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade);
-        if !self.uploads.is_empty() && is_over {
-            self.uploads.finish(context.id);
+        if answer.is_over() {
+            self.end_request(context.id);
         }
         answer
     }
@@ -294,16 +302,12 @@ impl Application for Site {
     }
 
     fn on_gone(&mut self, process: ProcessId) {
-        self.uploads.finish(process);
+        self.end_request(process);
         self.proxies.forget(process, self.client.exchanges());
         self.packer.forget(process);
         self.channels.forget(process);
         self.json_checks.forget(process);
         self.programs.forget(process);
-        self.passwords.forget(process);
-        if !self.metered.is_empty() {
-            self.end_metered(process);
-        }
         if let Some(store) = &mut self.store {
             store.forget(process);
         }

@@ -13,7 +13,7 @@ use files::representation::Body;
 use files::{Form, error_page, form_of, policy};
 use files::{Key, RootIndex};
 use http::{Answer, AnswerContext, FieldList, Fields, Reply};
-use runtime::output::SharedBytes;
+use runtime::output::{FileName, FileRegion, SharedBytes};
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
@@ -22,8 +22,19 @@ use super::look::NotNow;
 use super::state::Site;
 use crate::message::Message;
 
-/// A cached page: its media type and bytes.
-type Page = (Arc<str>, Arc<[u8]>);
+/// A configured page that can be sent now.
+#[derive(Debug)]
+struct Page {
+    media_type: Arc<str>,
+    body: PageBody,
+}
+
+#[derive(Debug)]
+enum PageBody {
+    Memory(Arc<[u8]>),
+    /// A file, which is not opened for HEAD.
+    File(Option<FileRegion>, u64),
+}
 
 impl Site {
     /// Answers with an error: its fields, and a page.
@@ -35,19 +46,29 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let page = self.configured_page(status, found, context);
-        if page == Err(Answer::Wait) {
+        let page = self.configured_page(status, found, exchange, context);
+        if matches!(page, Err(Answer::Wait)) {
             exchange.place.refuse_later(status, fields.clone());
         }
         match page {
-            Ok(Some((media_type, bytes))) => {
+            Ok(Some(Page { media_type, body })) => {
                 exchange.reply.begin(status);
                 exchange.reply.fields(fields.fields());
                 exchange.configured_fields_beside(fields.fields());
                 let _valid = exchange.reply.field("Content-Type", media_type.as_bytes());
-                exchange.reply.end_head_with_length(bytes.len() as u64);
-                let (end, bytes) = (bytes.len(), bytes.into());
-                exchange.reply.body_shared(SharedBytes { bytes, start: 0, end });
+                match body {
+                    PageBody::Memory(bytes) => {
+                        exchange.reply.end_head_with_length(bytes.len() as u64);
+                        let (end, bytes) = (bytes.len(), bytes.into());
+                        exchange.reply.body_shared(SharedBytes { bytes, start: 0, end });
+                    }
+                    PageBody::File(region, length) => {
+                        exchange.reply.end_head_with_length(length);
+                        if let Some(region) = region {
+                            exchange.reply.body_file(region);
+                        }
+                    }
+                }
                 Answer::Done
             }
             Ok(None) => self.page_with_fields(status, fields, exchange),
@@ -60,6 +81,7 @@ impl Site {
         &mut self,
         status: Status,
         found: &Found<'_>,
+        exchange: &Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Result<Option<Page>, Answer> {
         let data = Rc::clone(&self.data);
@@ -76,11 +98,24 @@ impl Site {
             Err(NotNow::Busy) => return Ok(None),
         };
         let Content::File(file) = entry.content() else { return Ok(None) };
-        let identity = file.representations.first();
-        Ok(identity.and_then(|page| match &page.body {
-            Body::Memory(bytes) => Some((Arc::clone(&page.media_type), Arc::clone(bytes))),
-            Body::Large(_) => None,
-        }))
+        let Some(identity) = file.representations.first() else { return Ok(None) };
+        let media_type = Arc::clone(&identity.media_type);
+        let body = match &identity.body {
+            Body::Memory(bytes) => PageBody::Memory(Arc::clone(bytes)),
+            Body::Large(large) if !exchange.reply.sends_body() => {
+                PageBody::File(None, large.metadata.size)
+            }
+            Body::Large(large) => match self.open_large(key, large, context) {
+                Ok(file) => {
+                    let name = FileName { root, relative: Arc::clone(&large.relative) };
+                    let length = large.metadata.size;
+                    PageBody::File(Some(FileRegion { file, name, offset: 0, length }), length)
+                }
+                Err(NotNow::Wait) => return Err(Answer::Wait),
+                Err(NotNow::Busy) => return Ok(None),
+            },
+        };
+        Ok(Some(Page { media_type, body }))
     }
 
     /// Redirects the client, with a page for clients that do not follow.

@@ -13,9 +13,8 @@ use pages::SetIndex;
 use pages::uploads::{Files, Report};
 use runtime::service::ServiceContext;
 use wire::http::multipart::{Boundary, MultipartError};
-use wire::http::target;
 
-use super::exchange::{PATH_RULES, route_request};
+use super::head_judgement::HeadJudgement;
 use super::room::{BodyKind, Room};
 use super::route::{AnswerPlace, Kept};
 use super::state::Site;
@@ -23,31 +22,20 @@ use crate::message::Message;
 use crate::origin::is_forged;
 
 impl Site {
-    /// The body of a request is collected for a page, up to the limit of its route. The route is kept for the answer.
+    /// The body of a request is collected for a page, up to the limit of its route.
     pub(super) fn body_policy_of(
         &mut self,
+        (path, found): (&str, &Found<'_>),
         request: &Request<'_>,
-        context: &mut AnswerContext<'_, Message>,
+        judged: HeadJudgement,
+        place: &mut AnswerPlace,
     ) -> BodyPolicy {
-        if self.runner.is_none() && self.data.config.upstreams.is_empty() {
-            return BodyPolicy::Ignore;
-        }
-        let (path, query) = request.head.split_target();
-        let mut scratch = Vec::new();
-        let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
-            return BodyPolicy::Ignore;
-        };
-        let data = Rc::clone(&self.data);
-        let found = data.table.find(&route_request(request, path, query, &data));
-        if let Some(policy) = self.proxied_body_policy(path, &found, request) {
-            context.keep(Kept::new(path, found, AnswerPlace::default(), data.generation));
+        if let Some(policy) = self.proxied_body_policy(path, found, judged) {
             return policy;
         }
-        let room = self.room_at(&found, request);
-        let policy = room.as_ref().map_or(BodyPolicy::Ignore, |room| {
-            room.policy(self.kind_of(request), request.head.framing)
-        });
-        context.keep(Kept::new(path, found, AnswerPlace::with_body(room), data.generation));
+        let Some(room) = self.room_at(found, request) else { return BodyPolicy::Ignore };
+        let policy = room.policy(self.kind_of(request), request.head.framing);
+        place.make_room(room);
         policy
     }
 

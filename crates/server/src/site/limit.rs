@@ -17,8 +17,20 @@ use wire::http::status::Status;
 
 use super::exchange::Exchange;
 use super::metered::{Charge, Stage};
+use super::route::AnswerPlace;
 use super::state::Site;
 use crate::message::Message;
+
+/// What the limits say to a request.
+#[derive(Debug)]
+pub(super) enum Metering {
+    /// It may go on.
+    LetIn,
+    /// It is resumed later.
+    Delayed,
+    /// It is refused with these fields.
+    Refused(FieldList),
+}
 
 impl Site {
     /// Counts a request, and refuses or delays it if a limit says so. `None`: it may go on.
@@ -40,46 +52,71 @@ impl Site {
         if exchange.place.is_metered(stage) || exchange.reply.is_begun() {
             return None;
         }
-        exchange.place.note_metered(stage);
-        self.meter_by_all(path, stage, found, exchange, context)
+        match self.count_use(path, stage, (exchange.request, &mut exchange.place), context) {
+            Metering::LetIn => None,
+            Metering::Delayed => Some(Answer::Wait),
+            Metering::Refused(fields) => {
+                let status = Status::TOO_MANY_REQUESTS;
+                Some(self.refuse(status, &fields, found, exchange, context))
+            }
+        }
     }
 
+    /// Applies all limits of a stage. A request that one of them refuses is counted by none.
     #[inline(never)]
-    fn meter_by_all(
+    pub(super) fn count_use(
         &mut self,
         path: &str,
         stage: Stage,
-        found: &Found<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Option<Answer> {
+        (request, place): (&Request<'_>, &mut AnswerPlace),
+        context: &AnswerContext<'_, Message>,
+    ) -> Metering {
+        if self.data.limits.is_empty() {
+            return Metering::LetIn;
+        }
+        place.note_metered(stage);
         let data = Rc::clone(&self.data);
-        let mut longest = Duration::ZERO;
-        for (index, quota) in data.config.quotas.iter().enumerate() {
-            if stage_of(quota) != Some(stage) || !counts(quota, path, exchange.request.method()) {
-                continue;
-            }
-            let key = self.key_of(index, quota, path, exchange);
-            let now_ns = context.now.monotonic_ns;
-            let outcome = self.limiter.borrow_mut().take(index, key, now_ns);
-            match outcome {
-                Outcome::Allowed => self.charge_later(index, key, context.id),
-                Outcome::After(wait) => longest = longest.max(wait),
-                Outcome::Refused(wait) => {
-                    return Some(self.refuse_by(index, wait, found, exchange, context));
+        let of_stage = |quota: &&Quota| {
+            stage_of(quota) == Some(stage) && counts(quota, path, request.method())
+        };
+        let quotas = || data.config.quotas.iter().enumerate().filter(|(_, quota)| of_stage(quota));
+        let now_ns = context.now.monotonic_ns;
+        if quotas().nth(1).is_some() {
+            for (limit, quota) in quotas() {
+                let key = self.key_of(limit, quota, path, (request, place));
+                let mut limiter = self.limiter.borrow_mut();
+                if let Outcome::Refused(wait) = limiter.look(limit, key, now_ns) {
+                    limiter.count_refusal(limit, wait);
+                    return Metering::Refused(self.fields_of_refusal(limit, wait));
                 }
             }
         }
-        if longest.is_zero() {
-            return None;
+        let mut longest = Duration::ZERO;
+        for (limit, quota) in quotas() {
+            let key = self.key_of(limit, quota, path, (request, place));
+            let outcome = self.limiter.borrow_mut().take(limit, key, now_ns);
+            match outcome {
+                Outcome::Allowed => self.charge_later(limit, key, context.id),
+                Outcome::After(wait) => longest = longest.max(wait),
+                Outcome::Refused(wait) => {
+                    return Metering::Refused(self.fields_of_refusal(limit, wait));
+                }
+            }
         }
-        let wait_ms = u64::try_from(longest.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        self.delay(longest, context)
+    }
+
+    /// Lets a request wait.
+    fn delay(&mut self, time: Duration, context: &AnswerContext<'_, Message>) -> Metering {
+        if time.is_zero() {
+            return Metering::LetIn;
+        }
+        let wait_ms = u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
         let due_ms = context.now.monotonic_ms().saturating_add(wait_ms);
         if self.metered.delay(context.id, due_ms) {
-            return Some(Answer::Wait);
+            return Metering::Delayed;
         }
-        let fields = FieldList::of(&[("Retry-After", "1")]);
-        Some(self.refuse(Status::TOO_MANY_REQUESTS, &fields, found, exchange, context))
+        Metering::Refused(FieldList::of(&[("Retry-After", "1")]))
     }
 
     /// Bytes and open requests are counted when a request ends.
@@ -94,13 +131,22 @@ impl Site {
         self.metered.charge(process, charge);
     }
 
-    fn key_of(&self, limit: usize, quota: &Quota, path: &str, exchange: &Exchange<'_, '_>) -> u64 {
-        let request = exchange.request;
+    fn key_of(
+        &self,
+        limit: usize,
+        quota: &Quota,
+        path: &str,
+        (request, place): (&Request<'_>, &AnswerPlace),
+    ) -> u64 {
         let limiter = self.limiter.borrow();
         let by_address = || limiter.key(limit, ("address", network_of(request.peer.address)));
         match &quota.by {
             QuotaKey::Address | QuotaKey::Pages => by_address(),
-            QuotaKey::User => limiter.key(limit, ("user", exchange.place.user())),
+            // A request without a user, such as one with an API key, counts for its address.
+            QuotaKey::User => match place.user() {
+                Some(user) => limiter.key(limit, ("user", user)),
+                None => by_address(),
+            },
             QuotaKey::Path => limiter.key(limit, ("path", path)),
             QuotaKey::Field(name) => match request.field(name) {
                 Some(value) => limiter.key(limit, ("value", value)),
@@ -113,23 +159,14 @@ impl Site {
         }
     }
 
-    fn refuse_by(
-        &mut self,
-        limit: usize,
-        wait: Duration,
-        found: &Found<'_>,
-        exchange: &mut Exchange<'_, '_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
+    fn fields_of_refusal(&self, limit: usize, wait: Duration) -> FieldList {
         let limit = self.data.limits.get(limit);
-        let fields = limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait));
-        self.refuse(Status::TOO_MANY_REQUESTS, &fields, found, exchange, context)
+        limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait))
     }
 
     /// A request was answered, or a part of it: counts its bytes.
     pub(super) fn count_answer(
         &mut self,
-        answer: Answer,
         request: &Request<'_>,
         reply: &Reply<'_>,
         context: &AnswerContext<'_, Message>,
@@ -149,9 +186,6 @@ impl Site {
                     *counted = bytes;
                 }
             }
-        }
-        if matches!(answer, Answer::Done | Answer::Cut | Answer::Upgrade) {
-            self.end_metered(process);
         }
     }
 
@@ -216,7 +250,10 @@ fn stage_of(quota: &Quota) -> Option<Stage> {
 
 /// Whether a limit counts such a request.
 fn counts(quota: &Quota, path: &str, method: Method) -> bool {
-    let is_one = quota.methods.is_empty() || quota.methods.contains(&method);
+    // GET includes HEAD, as in routes.
+    let meant = if method == Method::Head { Method::Get } else { method };
+    let is_one =
+        quota.methods.is_empty() || [method, meant].iter().any(|one| quota.methods.contains(one));
     is_one && (quota.paths.is_empty() || quota.paths.iter().any(|glob| glob.is_match(path)))
 }
 

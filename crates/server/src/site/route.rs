@@ -74,8 +74,8 @@ struct Refusal {
 
 impl AnswerPlace {
     /// Before an answer: a body arrives, with this room.
-    pub(super) fn with_body(room: Option<Room>) -> Self {
-        Self { room, ..Self::default() }
+    pub(super) fn make_room(&mut self, room: Room) {
+        self.room = Some(room);
     }
 
     /// The limits of this stage have counted it.
@@ -193,6 +193,11 @@ impl Kept {
     /// The answer has come this far.
     pub(super) fn set_place(&mut self, place: AnswerPlace) {
         self.place = place;
+    }
+
+    /// The user whom the rules of access have let in.
+    pub(super) fn user(&self) -> Option<&str> {
+        self.place.user()
     }
 
     /// A server of an upstream answers.

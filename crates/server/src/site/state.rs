@@ -232,10 +232,7 @@ impl Site {
 
 /// The limits of a configuration, nothing of which is used.
 pub(super) fn new_limiter(data: &SiteData, schedulers: u16, seed: u64) -> Rc<RefCell<Limiter>> {
-    let keys = match data.limits.is_empty() {
-        true => 1,
-        false => usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX),
-    };
+    let keys = usize::try_from(data.config.limits.limit_keys).unwrap_or(usize::MAX);
     let mut limiter = Limiter::new(keys, usize::from(schedulers), seed);
     limiter.set_limits(Arc::clone(&data.limits));
     Rc::new(RefCell::new(limiter))

@@ -43,6 +43,11 @@ impl<'b> Reader<'b> {
         self.rest.is_empty()
     }
 
+    /// What was not read yet.
+    pub(super) const fn rest(&self) -> &'b [u8] {
+        self.rest
+    }
+
     /// Nothing may follow.
     pub(super) fn end(&self) -> Result<(), Malformed> {
         if self.is_empty() { Ok(()) } else { Err(Malformed) }

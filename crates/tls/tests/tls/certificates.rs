@@ -1,7 +1,7 @@
 //! Certificates read as data, compared with what another library was told to write into them.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue, IsCa, Issuer, KeyPair,
     SerialNumber, date_time_ymd,
 };
 use tls::{Certificate, Malformed};
@@ -32,7 +32,7 @@ fn the_fields_of_a_certificate_are_read() {
     let read = Certificate::read(&bytes).unwrap();
     assert_eq!(read.names, ["example.org", "*.example.org", "192.0.2.7", "2001:db8::1"]);
     assert_eq!(read.subject, "CN=example.org");
-    assert_eq!(read.issuer, "O=Example Trust, CN=R1?forged");
+    assert_eq!(read.issuer, r"CN=R1\0aforged,O=Example Trust");
     // The first is a UTCTime, the second, after 2049, a GeneralizedTime (RFC 5280 section 4.1.2.5).
     assert_eq!(read.not_before, 1_795_737_600, "2026-11-27");
     assert_eq!(read.not_after, 2_561_155_200, "2051-02-28");
@@ -40,6 +40,40 @@ fn the_fields_of_a_certificate_are_read() {
     assert_eq!(read.authority_key.as_deref(), Some(&[0xc0, 0xff, 0xee][..]));
     use sha2::Digest;
     assert_eq!(read.fingerprint[..], sha2::Sha256::digest(&bytes)[..]);
+}
+
+/// The subject of a certificate with these attributes.
+fn subject(attributes: &[(DnType, DnValue)]) -> String {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name = DistinguishedName::new();
+    for (kind, value) in attributes {
+        params.distinguished_name.push(kind.clone(), value.clone());
+    }
+    let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+    Certificate::read(certificate.der()).unwrap().subject
+}
+
+#[test]
+fn names_are_written_as_rfc_4514_says_and_different_ones_differ() {
+    let utf8 = |text: &str| DnValue::Utf8String(text.to_owned());
+    let staff = [(DnType::CommonName, utf8("Ada")), (DnType::OrganizationName, utf8("Staff"))];
+    assert_eq!(subject(&staff), "O=Staff,CN=Ada");
+    for (value, written) in [
+        ("Ada,O=Staff", r"CN=Ada\,O=Staff"),
+        ("a+b;c<d>e\"f\\g", r#"CN=a\+b\;c\<d\>e\"f\\g"#),
+        (" a ", r"CN=\ a\ "),
+        ("#a#", r"CN=\#a#"),
+        ("a b", "CN=a b"),
+        ("\u{fc}\n", "CN=\u{fc}\\0a"),
+    ] {
+        assert_eq!(subject(&[(DnType::CommonName, utf8(value))]), written, "{value:?}");
+    }
+    // RFC 4514 section 2.4: what has no short name is there with its number and its bytes.
+    let mail = DnType::CustomDnType(vec![1, 2, 840, 113_549, 1, 9, 1]);
+    let with_mail = [(DnType::CommonName, utf8("Ada")), (mail, utf8("a@b"))];
+    assert_eq!(subject(&with_mail), "1.2.840.113549.1.9.1=#0c03614062,CN=Ada");
+    let wide = DnValue::BmpString("Ada".try_into().unwrap());
+    assert_eq!(subject(&[(DnType::CommonName, wide)]), "CN=#1e06004100640061");
 }
 
 #[test]

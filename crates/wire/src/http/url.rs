@@ -22,6 +22,17 @@ pub enum Scheme {
     Https,
 }
 
+impl Scheme {
+    /// Its name, as in `X-Forwarded-Proto`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}
+
 /// Removes the scheme, which is case-insensitive (RFC 3986 section 3.1).
 #[must_use]
 pub fn scheme(url: &[u8]) -> Option<(Scheme, &[u8])> {

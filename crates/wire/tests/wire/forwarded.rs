@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use wire::http::fields::FieldList;
 use wire::http::forwarded::{self, Forwarded, ForwardingField, Malformed};
 use wire::http::url::Scheme;
+use wire::network::Network;
 
 fn trusted(address: IpAddr) -> bool {
     let is_of =
@@ -278,4 +279,21 @@ fn no_bytes_make_up_a_client() {
             }
         }
     }
+}
+
+#[test]
+fn a_network_of_mapped_addresses_is_the_one_of_ipv4() {
+    let parse = |text: &str| text.parse::<Network>();
+    for (text, meant) in [
+        ("::ffff:127.0.0.1", "127.0.0.1/32"),
+        ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+        ("::ffff:0:0/96", "0.0.0.0/0"),
+    ] {
+        let network = parse(text).unwrap();
+        assert_eq!(network.to_string(), meant);
+        assert!(network.contains(network.first()), "{text}");
+    }
+    assert!(parse("::ffff:10.0.0.1/104").is_err());
+    // Fewer bits are a network of IPv6.
+    assert_eq!(parse("::/0").unwrap().to_string(), "::/0");
 }

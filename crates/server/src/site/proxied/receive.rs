@@ -12,6 +12,7 @@ use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
 use super::super::client as browser_client;
+use super::super::head_judgement::HeadJudgement;
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
 };
@@ -27,17 +28,19 @@ impl Site {
         &self,
         path: &str,
         found: &Found<'_>,
-        request: &Request<'_>,
+        judged: HeadJudgement,
     ) -> Option<BodyPolicy> {
         let Ok(RouteAction::Proxy(_)) = found.action else { return None };
-        let is_of_channels = !self.data.rulebook.is_empty() && browser_client::has(path);
-        if is_of_channels || Self::leads_to_https(path, found, request) {
+        if !self.data.rulebook.is_empty() && browser_client::has(path) {
             return Some(BodyPolicy::Ignore);
         }
-        // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
-        let is_judged = !found.access.is_empty() || self.limits_or_maintains();
         let limit = found.body_size;
-        Some(if is_judged { BodyPolicy::Collect { limit } } else { BodyPolicy::Stream { limit } })
+        Some(match judged {
+            HeadJudgement::Refused => BodyPolicy::Ignore,
+            HeadJudgement::LetIn => BodyPolicy::Stream { limit },
+            // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
+            HeadJudgement::Open => BodyPolicy::Collect { limit },
+        })
     }
 
     /// The body of a request begins to arrive. `None`: it is not passed on.

@@ -68,7 +68,7 @@ fn tell_of_client(
     head: &mut HeadWriter,
 ) -> Result<(), Failure> {
     let address = request.peer.address.to_string();
-    let proto = if request.secured.is_some() { "https" } else { "http" };
+    let proto = request.scheme().as_str();
     let host = request.host().unwrap_or_default();
     let node = if address.contains(':') { format!("\"[{address}]\"") } else { address.clone() };
     // RFC 7239 section 4. A host has no quotation mark or backslash in it.

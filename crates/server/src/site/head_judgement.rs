@@ -1,0 +1,102 @@
+//! What is decided about a request when its head has come, so that the body of one that is refused is not read.
+//!
+//! Owns the order: a redirect to https, the limits of clients, access, the limits of users, maintenance. It is that of
+//! `answer`, which does what this leaves open. Never answers.
+
+use std::rc::Rc;
+
+use config::route::Found;
+use http::{AnswerContext, BodyPolicy, Request};
+use wire::http::status::Status;
+use wire::http::target;
+
+use super::access::Judgement;
+use super::exchange::{PATH_RULES, route_request};
+use super::limit::Metering;
+use super::maintained::try_later;
+use super::metered::Stage;
+use super::route::{AnswerPlace, Kept};
+use super::state::Site;
+use crate::message::Message;
+
+/// What is known of a request by its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadJudgement {
+    /// It is answered without its body.
+    Refused,
+    /// Nothing refuses it any more.
+    LetIn,
+    /// A password has to be verified, or the request waits for a limit.
+    Open,
+}
+
+impl Site {
+    /// How the body of a request is handled. Its route and what was decided are kept for the answer.
+    pub(super) fn plan_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> BodyPolicy {
+        let (path, query) = request.head.split_target();
+        let mut scratch = Vec::new();
+        let Ok(path) = target::resolve_with(path, PATH_RULES, &mut scratch) else {
+            return BodyPolicy::Ignore;
+        };
+        let data = Rc::clone(&self.data);
+        let found = data.table.find(&route_request(request, path, query, &data));
+        let mut place = AnswerPlace::default();
+        let policy = match self.judge_head(path, &found, request, &mut place, context) {
+            HeadJudgement::Refused => BodyPolicy::Ignore,
+            judged => {
+                let of_channel = self.channel_body_policy(request);
+                let known = of_channel.or_else(|| self.record_body_policy(request));
+                known.unwrap_or_else(|| {
+                    self.body_policy_of((path, &found), request, judged, &mut place)
+                })
+            }
+        };
+        context.keep(Kept::new(path, found, place, data.generation));
+        policy
+    }
+
+    /// Judges a request with a body by its head. What was counted or decided is noted in its place.
+    fn judge_head(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        request: &Request<'_>,
+        place: &mut AnswerPlace,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> HeadJudgement {
+        if Self::leads_to_https(path, found, request) {
+            return HeadJudgement::Refused;
+        }
+        let mut judged = HeadJudgement::LetIn;
+        for stage in [Stage::Client, Stage::User] {
+            match self.count_use(path, stage, (request, place), context) {
+                Metering::LetIn => {}
+                Metering::Delayed => judged = HeadJudgement::Open,
+                Metering::Refused(fields) => {
+                    place.refuse_later(Status::TOO_MANY_REQUESTS, fields);
+                    return HeadJudgement::Refused;
+                }
+            }
+            if stage == Stage::Client && !found.access.is_empty() {
+                match self.judge(found.access, request, context) {
+                    Judgement::Admitted(user) => place.admit(user),
+                    Judgement::Refused(_) => return HeadJudgement::Refused,
+                    Judgement::Unknown(_) | Judgement::Awaited | Judgement::Crowded => {
+                        judged = HeadJudgement::Open;
+                        break;
+                    }
+                }
+            }
+        }
+        if self.is_maintained_for(request) {
+            // Also if the password would be wrong: without the body nothing else can be answered later.
+            place.refuse_later(Status::SERVICE_UNAVAILABLE, try_later(&self.data));
+            return HeadJudgement::Refused;
+        }
+        judged
+    }
+}
