@@ -4,7 +4,7 @@ use config::Overrides;
 use config::route::{Circumstances, Scheme};
 use http::FieldList;
 use pages::{Before, PageProblem};
-use server::load::{Source, missing_error_pages};
+use server::load::{Source, missing_error_pages, second_addresses};
 use server::site_data::SiteData;
 
 use crate::Failure;
@@ -70,6 +70,9 @@ pub(crate) fn run(flags: &flags::Check) -> Result<(), Failure> {
     }
     for shown in data.tls.shown() {
         text += &format!("  certificate of {}\n", shown.summary());
+    }
+    for warning in second_addresses(&data) {
+        text += &format!("  warning: {warning}\n");
     }
     if let Some(warning) = &data.secret.warning {
         text += &format!("  warning: {warning}\n");

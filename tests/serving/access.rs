@@ -350,3 +350,25 @@ fn files_of_users_that_are_missing_or_served_are_refused() {
     let served = plan("access = [{ users = \"site/users.txt\" }]", "").file("users.txt", USERS);
     assert!(errors_of(&served.fail()).contains("which is served"));
 }
+
+#[test]
+fn a_page_whose_second_address_is_open_is_told() {
+    let config = "[[route]]\npath = \"/admin\"\nfiles = {}\naccess = [{ deny = \"all\" }]\n\
+        [[limit]]\nname = \"login\"\nrequests = \"1/d\"\npaths = [\"/login\"]\n";
+    let plan = Plan::new().config(config).file("admin.page.html", "a").file("login.page.html", "b");
+    let output = crate::server::run(
+        std::process::Command::new(crate::server::PROGRAM)
+            .arg("check")
+            .arg(plan.directory.join("site"))
+            .arg(format!("--config={}", plan.directory.join("velodrome.toml").display())),
+    );
+    let told = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "`/admin` and `/admin.html` are the same page, and a rule of `access` holds for one of them only",
+        "`/login` and `/login.html` are the same page, and a [[limit]] holds for one of them only",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let server = plan.start();
+    assert!(server.printed_errors().contains("a [[limit]] holds for one of them only"));
+}

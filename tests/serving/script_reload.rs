@@ -327,8 +327,10 @@ fn names_that_are_not_there_are_told_and_the_page_is_served() {
         printed.contains("site/a.page.txt:3: undefined global 'totl' (did you mean"),
         "{printed}"
     );
-    let problems = pages(&server)["problems"].take();
-    assert_eq!(problems.as_array().map(Vec::len), Some(3), "{problems}");
+    let problems = until("the problems", || {
+        let problems = pages(&server)["problems"].take();
+        (problems.as_array().map(Vec::len) == Some(3)).then_some(problems)
+    });
     assert_eq!(problems[0]["served"], "it is served, and fails there");
     assert_eq!((&problems[1]["line"], &problems[1]["column"]), (&1.into(), &4.into()));
     edit(&server, "a.page.txt", &page.replace("totl", "total"));

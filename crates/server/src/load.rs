@@ -7,6 +7,7 @@ mod disk;
 mod error_pages;
 mod orders;
 mod own;
+mod second_addresses;
 mod served;
 mod taken;
 
@@ -26,6 +27,7 @@ use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
 pub use self::orders::OrdersError;
+pub use self::second_addresses::second_addresses;
 use self::served::{look_at_served, place_of};
 use self::taken::Taken;
 use crate::access::{UserFiles, UsersError};

@@ -14,7 +14,11 @@ use std::path::Path;
 /// If it is not a regular file, is longer than `most` bytes, or cannot be read.
 pub fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     // Before it is opened: that waits for somebody who writes into a pipe.
-    if !metadata(path)?.is_file() {
+    let kind = metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
         let why = "it is not a regular file; write what it should say into a file";
         return Err(io::Error::new(ErrorKind::InvalidInput, why));
     }
@@ -52,7 +56,8 @@ mod tests {
         assert_eq!(text(&path, 4).unwrap_err().kind(), ErrorKind::FileTooLarge);
         std::fs::write(&path, b"ab\xff").unwrap();
         assert_eq!(text(&path, 5).unwrap_err().to_string(), "it is not UTF-8 at byte 2");
-        for other in [folder.path(), Path::new("/dev/zero"), Path::new("/dev/null")] {
+        assert_eq!(bytes(folder.path(), 5).unwrap_err().kind(), ErrorKind::IsADirectory);
+        for other in [Path::new("/dev/zero"), Path::new("/dev/null")] {
             assert_eq!(bytes(other, 5).unwrap_err().kind(), ErrorKind::InvalidInput, "{other:?}");
         }
         let pipe = folder.path().join("pipe");

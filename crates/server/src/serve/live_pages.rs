@@ -14,6 +14,7 @@ use sys::clock::monotonic_ns;
 
 use super::edit::Edit;
 use super::post::Post;
+use crate::load::second_addresses;
 use crate::message::{PagesRead, ToControl, ToScheduler};
 use crate::site_data::SiteData;
 use pages::{Before, Follower, PageKind, PageProblem, PageRoot, PageSet, Served};
@@ -192,7 +193,7 @@ fn warn(data: &SiteData) {
     {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
-    for warning in &data.channel_keys.warnings {
+    for warning in data.channel_keys.warnings.iter().chain(&second_addresses(data)) {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
     for (place, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {
