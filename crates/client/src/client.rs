@@ -87,6 +87,7 @@ impl Client {
             repeatable: request.repeatable(),
             answer_to: request.answer_to(),
             deadlines: request.deadlines,
+            lead: None,
         };
         let expectation = request.expects_continue();
         let outgoing = Outgoing::of(head, request.body, terms.answer_to, expectation);

@@ -35,6 +35,8 @@ pub struct Held {
 pub(crate) struct Exchange {
     pub(crate) to: Rc<Destination>,
     pub(crate) reach: Rc<dyn Reach>,
+    /// The bytes that its connection begins with, which no other exchange may use then.
+    pub(crate) lead: Option<Rc<[u8]>>,
     requester: Requester,
     repeatable: Repeatable,
     answer_to: AnswerTo,
@@ -56,7 +58,7 @@ pub(crate) struct Exchange {
 
 // There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
 // is boxed.
-const _: () = assert!(size_of::<Exchange>() <= 504);
+const _: () = assert!(size_of::<Exchange>() <= 520);
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,14 +94,16 @@ pub(crate) struct Terms {
     pub(crate) repeatable: Repeatable,
     pub(crate) answer_to: AnswerTo,
     pub(crate) deadlines: Deadlines,
+    pub(crate) lead: Option<Rc<[u8]>>,
 }
 
 impl Exchange {
     pub(crate) fn new(terms: Terms, outgoing: Outgoing, now_ns: u64) -> Self {
-        let Terms { to, reach, requester, repeatable, answer_to, deadlines } = terms;
+        let Terms { to, reach, requester, repeatable, answer_to, deadlines, lead } = terms;
         Self {
             to,
             reach,
+            lead,
             requester,
             repeatable,
             answer_to,

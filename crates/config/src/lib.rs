@@ -108,8 +108,8 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyRoute,
-    ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyProtocol,
+    ProxyRoute, ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

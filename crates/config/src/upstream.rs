@@ -24,6 +24,8 @@ pub struct Upstream {
     pub sticky: Option<String>,
     /// How connections are encrypted; `None`: they are plain.
     pub tls: Option<UpstreamTls>,
+    /// How servers are told of clients before the first byte; `None`: they are not.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// How long its exchanges may take.
     pub timeouts: UpstreamTimeouts,
     /// The most requests at a time of one scheduler to one server.
@@ -110,6 +112,15 @@ pub enum HashBy {
     Field(String),
     /// A cookie of the request.
     Cookie(String),
+}
+
+/// The version of the PROXY protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// A line of text.
+    V1,
+    /// Binary.
+    V2,
 }
 
 /// How connections to servers are encrypted.

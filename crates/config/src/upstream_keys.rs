@@ -10,8 +10,8 @@ use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, word};
 use super::wording::{nearest, shown};
 use super::{
-    Balance, HashBy, PassiveHealth, Problems, Upstream, UpstreamServer, UpstreamTimeouts,
-    UpstreamTls, choice, field, upstream_check, upstream_server,
+    Balance, HashBy, PassiveHealth, Problems, ProxyProtocol, Upstream, UpstreamServer,
+    UpstreamTimeouts, UpstreamTls, choice, field, upstream_check, upstream_server,
 };
 use crate::limits;
 
@@ -49,6 +49,8 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         balance: balance(section, problems),
         sticky: section.read("sticky", problems, token),
         tls: tls(section, base, problems),
+        proxy_protocol: section
+            .read("proxy_protocol", problems, |item| choice::choice(item, &PROXY_VERSIONS)),
         timeouts: UpstreamTimeouts {
             connect: limits::UPSTREAM_CONNECT_TIMEOUT,
             first_byte: limits::UPSTREAM_FIRST_BYTE_TIMEOUT,
@@ -133,6 +135,9 @@ fn token(item: &Item<'_>) -> Result<String, String> {
     field::check_token(&name)?;
     Ok(name)
 }
+
+const PROXY_VERSIONS: [(&str, ProxyProtocol); 2] =
+    [("v1", ProxyProtocol::V1), ("v2", ProxyProtocol::V2)];
 
 /// Makes the choice, with the value for `hash`.
 type Chosen = fn(HashBy) -> Balance;
@@ -280,6 +285,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "name",
             "that of the address",
             "The name that the certificates of the servers must have, also sent as the name of the server (SNI). Needed for addresses and Unix sockets.",
+        ),
+        key(
+            "proxy_protocol",
+            "`\"v1\"` or `\"v2\"`",
+            "none",
+            "Begins each connection to a server with a PROXY header, in front of TLS: the client's address (after `trusted_proxies`), and that of the listener. Each request then has a connection of its own.",
         ),
         key(
             "connect_timeout",

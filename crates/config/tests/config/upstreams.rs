@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    Balance, HashBy, Header, ProxiedPath, RouteAction, ServerAddress, Upstream, UpstreamTls,
+    Balance, HashBy, Header, ProxiedPath, ProxyProtocol, RouteAction, ServerAddress, Upstream,
+    UpstreamTls,
 };
 
 use super::{config, table};
@@ -46,6 +47,13 @@ fn every_key_of_an_upstream_has_its_place() {
     assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
     assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
+}
+
+#[test]
+fn servers_may_be_told_of_clients_before_the_first_byte() {
+    assert_eq!(upstream("").proxy_protocol, None);
+    assert_eq!(upstream("proxy_protocol = \"v1\"").proxy_protocol, Some(ProxyProtocol::V1));
+    assert_eq!(upstream("proxy_protocol = \"v2\"").proxy_protocol, Some(ProxyProtocol::V2));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
 };
 use super::super::proxy::failing::Then;
+use super::super::proxy::introduction;
 use super::super::proxy::request_head::head_of;
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
@@ -60,7 +61,8 @@ impl Site {
             };
             let wish = self.proxies.wish_of(route, exchange.request, &found.path);
             let idempotence = Idempotence::of(exchange.request.method());
-            self.proxies.insert(process, Carried::of(wish, idempotence, now_ns));
+            let client = introduction::client_of(exchange.request, &self.data);
+            self.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
             exchange.place.pass_on();
         } else if let (_, Some(Carried { upload: Some(upload), .. })) = self.proxies.parts(process)
             && upload.progress == Progress::Arriving

@@ -15,6 +15,7 @@ use super::super::client as browser_client;
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
 };
+use super::super::proxy::introduction;
 use super::super::proxy::request_head::head_of;
 use super::super::route::Kept;
 use super::super::state::Site;
@@ -65,7 +66,8 @@ impl Site {
         context.keep(kept);
         let now_ns = context.now.monotonic_ns;
         let idempotence = Idempotence::of(request.method());
-        let mut carried = Carried::of(wish, idempotence, now_ns);
+        let client = introduction::client_of(request, &self.data);
+        let mut carried = Carried::of(wish, client, idempotence, now_ns);
         if let Ok(head) = head {
             let (method, body) = (request.method().as_str(), Body::Streamed(length));
             carried.upload =

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use client::{Body, ExchangeId, Head, HeadWriter};
 use http::Method;
 use proxy::{ServerIndex, Wish};
+use wire::proxy::Source;
 
 use super::upstreams::UpstreamId;
 use crate::limits::PROXY_REPLAY_SIZE;
@@ -18,6 +19,8 @@ pub(in crate::site) struct Carried {
     /// `None`: a reload has removed it.
     pub(in crate::site) upstream: Option<UpstreamId>,
     pub(in crate::site) wish: Wish,
+    /// Who has sent it.
+    pub(in crate::site) client: Source,
     /// How many times it was sent again.
     pub(in crate::site) repeats: u64,
     /// When it came.
@@ -177,6 +180,7 @@ impl Carried {
     /// A request that has just come.
     pub(in crate::site) fn of(
         wished: Option<(UpstreamId, Wish)>,
+        client: Source,
         idempotence: Idempotence,
         now_ns: u64,
     ) -> Self {
@@ -184,6 +188,7 @@ impl Carried {
         Self {
             upstream,
             wish: wish.unwrap_or_default(),
+            client,
             repeats: 0,
             began_ns: now_ns,
             place: None,
