@@ -54,6 +54,7 @@ mod proxy;
 mod proxy_access;
 mod proxy_bodies;
 mod proxy_failures;
+mod proxy_headers;
 mod reload;
 mod requirements;
 mod route_choices;
