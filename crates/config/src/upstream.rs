@@ -36,6 +36,8 @@ pub struct Upstream {
     pub queue_timeout: Duration,
     /// How many times a request may be sent again.
     pub retries: u64,
+    /// Statuses with which an answer counts as a failure of its server.
+    pub next_on: Vec<u16>,
     /// When a server counts as failed.
     pub health: PassiveHealth,
     /// How servers are asked whether they are well; `None`: they are not.
@@ -179,6 +181,8 @@ pub struct ProxyRoute {
     pub request_headers: HeaderEdits,
     /// Changes to the fields of an answer.
     pub response_headers: HeaderEdits,
+    /// Statuses of answers in place of which the client gets the site's error page.
+    pub intercept_errors: Vec<u16>,
 }
 
 /// The path that a server gets.

@@ -61,6 +61,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         queue: limits::UPSTREAM_QUEUE,
         queue_timeout: limits::UPSTREAM_QUEUE_TIMEOUT,
         retries: limits::UPSTREAM_RETRIES,
+        next_on: section.list("next_on", problems, error_status).unwrap_or_default(),
         health: PassiveHealth {
             failures: limits::UPSTREAM_FAILURES,
             pause: limits::UPSTREAM_PAUSE,
@@ -95,6 +96,12 @@ fn read_numbers(section: &Section<'_>, upstream: &mut Upstream, problems: &mut P
     ] {
         section.read_into(key, place, problems, |item| whole(item, range));
     }
+}
+
+/// A status that an answer may have when something is wrong (RFC 9110 sections 15.5 and 15.6).
+pub(super) fn error_status(item: &Item<'_>) -> Result<u16, String> {
+    let status = whole(item, 400..=599)?;
+    Ok(u16::try_from(status).unwrap_or(u16::MAX))
 }
 
 fn servers(section: &Section<'_>, problems: &mut Problems) -> Option<Vec<UpstreamServer>> {
@@ -339,6 +346,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "whole number, 0 to 10",
             "`1`",
             "How many times a request may go to another server after a failure. Only a request of which nothing was sent, or that does no harm twice: without a body, or with one of at most 64 KiB, and one of GET, HEAD, PUT, DELETE, OPTIONS. All repetitions together are at most a fifth of the requests.",
+        ),
+        key(
+            "next_on",
+            "list of statuses, 400 to 599",
+            "none",
+            "Answers with one of these statuses count as failures of the server, and the request goes to the next one by the rules of `retries`. If it cannot, the client gets the answer.",
         ),
         key(
             "failures",

@@ -182,6 +182,15 @@ impl<W: Copy + Eq> Upstream<W> {
         !others.any(|(_, server)| is_up(server))
     }
 
+    /// Whether there is a server that a request has not met and that takes new requests.
+    #[must_use]
+    pub fn has_another(&self, tried: Tried) -> bool {
+        let is_another = |(number, server): (u8, &Server)| {
+            server.readiness == Readiness::Ready && !tried.has(ServerIndex(number))
+        };
+        (0..).zip(&self.servers).any(is_another)
+    }
+
     /// Whether a request may go to another server, as far as the number of repetitions is concerned. It is counted.
     pub fn may_repeat(&mut self) -> bool {
         self.budget.spend()

@@ -38,7 +38,7 @@ fn every_key_of_an_upstream_has_its_place() {
     let one = upstream(
         "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \"4s\"\n\
          queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nconnections = 8\nqueue = 9\n\
-         retries = 10\nfailures = 11\nsticky = \"server\"\nbalance = \"round-robin\"",
+         retries = 10\nfailures = 11\nnext_on = [502, 404]\nsticky = \"server\"\nbalance = \"round-robin\"",
     );
     let times = one.timeouts;
     assert_eq!((times.connect, times.first_byte, times.idle), (seconds(1), seconds(2), seconds(3)));
@@ -46,6 +46,7 @@ fn every_key_of_an_upstream_has_its_place() {
     let health = one.health;
     assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
+    assert_eq!(one.next_on, [502, 404]);
     assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
 }
 
@@ -101,7 +102,7 @@ fn a_route_says_what_changes_on_the_way() {
                 [[route]]\nprefix = \"/short\"\nproxy = \"a\"\n\
                 [[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\n\
                 request_headers = { Host = \"b\" }\nremove_request_headers = [\"Cookie\"]\n\
-                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\n";
+                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\nintercept_errors = [500, 404]\n";
     let config = config(text);
     let proxies: Vec<_> = config
         .default_host
@@ -119,6 +120,10 @@ fn a_route_says_what_changes_on_the_way() {
     assert_eq!(proxies[1].request_headers.remove, ["cookie"]);
     assert_eq!(proxies[1].response_headers.set, [header("Server", "c")]);
     assert_eq!(proxies[1].response_headers.remove, ["x-powered-by"]);
+    assert_eq!(
+        (&*proxies[0].intercept_errors, &*proxies[1].intercept_errors),
+        (&[][..], &[500, 404][..])
+    );
     assert!(proxies[1].response_headers.drop_field("SERVER"));
     assert!(proxies[1].response_headers.drop_field("X-Powered-By"));
     assert!(!proxies[1].response_headers.drop_field("Set-Cookie"));

@@ -16,7 +16,7 @@ use super::super::proxy::answer_head::{self, interim_fields};
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
 };
-use super::super::proxy::failing::Then;
+use super::super::proxy::failing::{Answered, Then};
 use super::super::proxy::introduction;
 use super::super::proxy::request_head::head_of;
 use super::super::state::Site;
@@ -31,6 +31,8 @@ enum Step {
     Answer(Answer),
     /// There is no answer of a server.
     Refuse(Refused),
+    /// The client gets the site's page of this status, with these fields.
+    Replace(Status, FieldList),
 }
 
 /// An answer that is being passed on in this call.
@@ -77,6 +79,11 @@ impl Site {
                     Step::On => continue,
                     Step::Answer(answer) => return answer,
                     Step::Refuse(refused) => refused,
+                    Step::Replace(status, fields) => {
+                        self.end_proxied(process);
+                        exchange.place.refuse_to_pass_on();
+                        return self.refuse(status, &fields, found, exchange, context);
+                    }
                 },
                 Stage::InLine => return Answer::Wait,
                 Stage::TooLate => Refused::Busy,
@@ -203,7 +210,19 @@ impl Site {
                 self.change_protocol(process, head, passing, exchange, now_ns)
             }
             Some(status) => {
+                let client = self.client.exchanges();
+                if self.proxies.after_status(process, head.status, client, now_ns)
+                    == Answered::Again
+                {
+                    self.proxies.begin_again(process);
+                    return Step::On;
+                }
                 let cookie = self.proxies.note_head(process, exchange.request, now_ns);
+                if passing.route.is_some_and(|route| route.intercept_errors.contains(&head.status))
+                {
+                    self.drop_answer(passing.id, now_ns);
+                    return Step::Replace(status, answer_head::kept_of_error(head));
+                }
                 answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
                 Step::On
             }
@@ -213,6 +232,22 @@ impl Site {
                 self.proxies.note_misfit(process, "a status above 599", now_ns);
                 Step::Refuse(Refused::Failed)
             }
+        }
+    }
+
+    /// Nobody wants the rest of an answer. What of it is here is taken, so its connection can be used again if that is
+    /// all.
+    fn drop_answer(&mut self, id: ExchangeId, now_ns: u64) {
+        let client = self.client.exchanges();
+        let is_over = loop {
+            match client.next(id, PROXY_PART_SIZE, now_ns) {
+                Some(News::End | News::Failed(_)) => break true,
+                Some(_) => {}
+                None => break false,
+            }
+        };
+        if !is_over {
+            client.cancel(id);
         }
     }
 

@@ -64,6 +64,14 @@ pub(in crate::site) struct Place {
     pub(in crate::site) since_ns: u64,
     /// How long the first byte of the answer took, once it is there.
     pub(in crate::site) first_byte_ns: Option<u64>,
+    pub(in crate::site) judged: Judged,
+}
+
+/// Whether the health of a server knows of an answer that counts as a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Judged {
+    No,
+    Failed,
 }
 
 /// How far a request is.

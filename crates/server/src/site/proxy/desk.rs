@@ -10,7 +10,7 @@ use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Place, Stage, Tunnelled};
+use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
 use super::upstreams::{UpstreamId, Upstreams};
@@ -113,7 +113,9 @@ impl Proxies {
         let live = upstreams.get_mut(place.upstream)?;
         let first_byte_ns = now_ns.saturating_sub(place.since_ns);
         place.first_byte_ns = Some(first_byte_ns);
-        live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        if place.judged == Judged::No {
+            live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        }
         let name = live.config().sticky.as_ref()?;
         if carried.wish.sticky == Some(place.server) {
             return None;
