@@ -461,7 +461,8 @@ fn the_page_of_the_site_stands_in_place_of_an_intercepted_answer() {
          proxy = {{ upstream = \"a\", intercept_errors = [500, 503] }}\n\
          [[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n"
     );
-    let server = Plan::new().config(&config).file("oops.html", "ours").start();
+    let plan = Plan::new().argument("--schedulers=1").config(&config);
+    let server = plan.file("oops.html", "ours").start();
     let answer = exchange(&server, &get("/500", ""));
     assert!(status(&answer) == "500" && answer.ends_with("\r\n\r\nours"), "{answer}");
     assert!(answer.contains("\r\nRetry-After: 7\r\n") && !answer.contains("X-Secret"), "{answer}");
@@ -473,4 +474,24 @@ fn the_page_of_the_site_stands_in_place_of_an_intercepted_answer() {
     // The connection goes on, because the whole answer had come.
     assert!(other.ends_with("\r\n\r\ntheirs 2"), "{other}");
     assert!(heard.try_iter().all(|(connection, _)| connection == 0));
+}
+
+#[test]
+fn a_server_that_a_reload_adds_begins_with_a_small_share() {
+    let (known, heard) = always(OK);
+    let (added, heard_added) = always(OK);
+    let keys = "balance = \"round-robin\"\nslow_start = \"1h\"";
+    let server = start(&all_to(&[known], keys));
+    assert_eq!(status(&exchange(&server, &get("/", ""))), "200");
+    let both = crate::server::configuration(&all_to(&[known, added], keys));
+    server.directory().write("velodrome.toml", both);
+    assert!(server.ctl(&["reload"]).status.success());
+    heard.try_iter().for_each(drop);
+    let mut client = server.client();
+    for _ in 0..55 {
+        assert_eq!(client.get("/").unwrap().status, 200);
+    }
+    let count = |heard: &Heard| heard.try_iter().filter(|(_, request)| request != "end").count();
+    // In turn by weights of 100 and 10.
+    assert_eq!((count(&heard), count(&heard_added)), (50, 5));
 }

@@ -38,6 +38,8 @@ pub struct Upstream {
     pub retries: u64,
     /// Statuses with which an answer counts as a failure of its server.
     pub next_on: Vec<u16>,
+    /// How long the share of a server grows that is well again; `None`: it has all of it at once.
+    pub slow_start: Option<Duration>,
     /// When a server counts as failed.
     pub health: PassiveHealth,
     /// How servers are asked whether they are well; `None`: they are not.

@@ -62,6 +62,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         queue_timeout: limits::UPSTREAM_QUEUE_TIMEOUT,
         retries: limits::UPSTREAM_RETRIES,
         next_on: section.list("next_on", problems, error_status).unwrap_or_default(),
+        slow_start: section.read("slow_start", problems, deadline),
         health: PassiveHealth {
             failures: limits::UPSTREAM_FAILURES,
             pause: limits::UPSTREAM_PAUSE,
@@ -364,6 +365,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "duration above zero",
             "`\"10s\"`",
             "How long a failed server gets no requests. Then it gets one; if that fails too, the pause is twice as long, up to 32 times.",
+        ),
+        key(
+            "slow_start",
+            "duration above zero",
+            "none",
+            "How long the share of a server grows that is well again, that was drained, or that a reload has added: from a tenth of its weight to all of it.",
         ),
         key(
             "slow_after",

@@ -37,7 +37,7 @@ fn every_key_of_an_upstream_has_its_place() {
     let seconds = Duration::from_secs;
     let one = upstream(
         "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \"4s\"\n\
-         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nconnections = 8\nqueue = 9\n\
+         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nslow_start = \"12s\"\nconnections = 8\nqueue = 9\n\
          retries = 10\nfailures = 11\nnext_on = [502, 404]\nsticky = \"server\"\nbalance = \"round-robin\"",
     );
     let times = one.timeouts;
@@ -46,7 +46,7 @@ fn every_key_of_an_upstream_has_its_place() {
     let health = one.health;
     assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
-    assert_eq!(one.next_on, [502, 404]);
+    assert_eq!((&*one.next_on, one.slow_start), (&[502, 404][..], Some(seconds(12))));
     assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
 }
 

@@ -48,11 +48,11 @@ impl Proxies {
     }
 
     /// Obeys an operator. The server may have been removed meanwhile.
-    pub(crate) fn obey(&mut self, order: &UpstreamOrder) {
+    pub(crate) fn obey(&mut self, order: &UpstreamOrder, now_ns: u64) {
         if let Some(live) = self.upstreams.named(&order.upstream)
             && let Some(live) = self.upstreams.get_mut(live)
         {
-            self.called.extend(live.obey(order));
+            self.called.extend(live.obey(order, now_ns));
         }
     }
 
