@@ -55,6 +55,7 @@ mod proxy_access;
 mod proxy_bodies;
 mod proxy_failures;
 mod proxy_headers;
+mod proxy_log;
 mod reload;
 mod requirements;
 mod route_choices;

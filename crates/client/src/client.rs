@@ -192,6 +192,11 @@ impl Client {
         std::mem::take(&mut self.heard)
     }
 
+    /// When an exchange got an established connection, on the monotonic clock; `None`: it has none yet.
+    pub fn connected_ns(&self, id: ExchangeId) -> Option<u64> {
+        self.exchanges.get(id)?.talking_since_ns()
+    }
+
     /// Bytes that it holds for an exchange.
     pub fn held(&self, id: ExchangeId) -> Held {
         self.exchanges.get(id).map_or_else(Held::default, |exchange| exchange.held())

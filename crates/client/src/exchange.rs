@@ -50,6 +50,8 @@ pub(crate) struct Exchange {
     pub(crate) connection: Option<ProcessId>,
     deadlines: Deadlines,
     whole_due_ns: u64,
+    /// When it got an established connection; 0 before.
+    talking_since_ns: u64,
     /// When something last happened that a deadline counts from.
     since_ns: u64,
     /// The time under which it is on the agenda.
@@ -58,7 +60,7 @@ pub(crate) struct Exchange {
 
 // There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
 // is boxed.
-const _: () = assert!(size_of::<Exchange>() <= 520);
+const _: () = assert!(size_of::<Exchange>() <= 528);
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +118,7 @@ impl Exchange {
             connection: None,
             deadlines,
             whole_due_ns: after(now_ns, deadlines.whole),
+            talking_since_ns: 0,
             since_ns: now_ns,
             listed_ns: u64::MAX,
         }
@@ -124,12 +127,18 @@ impl Exchange {
     /// Its connection is established.
     pub(crate) fn begin_talking(&mut self, now_ns: u64) {
         self.state = State::Talking;
+        self.talking_since_ns = now_ns;
         self.since_ns = now_ns;
     }
 
     /// Bytes have moved, or may move again after the requester stopped them: the time for the next ones begins.
     pub(crate) fn note_progress(&mut self, now_ns: u64) {
         self.since_ns = now_ns;
+    }
+
+    /// When it got its connection.
+    pub(crate) fn talking_since_ns(&self) -> Option<u64> {
+        Some(self.talking_since_ns).filter(|since_ns| *since_ns > 0)
     }
 
     /// Whether its connection is established, and neither the answer nor a failure has ended it.

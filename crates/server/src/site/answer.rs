@@ -77,6 +77,7 @@ impl Site {
     ) -> Answer {
         let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
+        note_passed_on(&exchange, context.notes);
         if matches!(answer, Answer::Wait | Answer::Part) {
             let place = exchange.place;
             context.keep(Kept::new(path, found, place, self.data.generation));
@@ -103,6 +104,7 @@ impl Site {
         let found = kept.route(data);
         let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
+        note_passed_on(&exchange, context.notes);
         let place = exchange.place;
         drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {
@@ -254,6 +256,15 @@ impl Site {
 fn note_user(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
     if let Some(user) = exchange.place.user().filter(|_| notes.are_wanted()) {
         user.clone_into(&mut notes.user);
+    }
+}
+
+/// Tells the access log which servers have had the request. It is known at the end, and kept while an error page is
+/// looked up.
+#[inline]
+fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
+    if let Some(account) = exchange.place.passed_on().filter(|_| notes.are_wanted()) {
+        notes.passed_on = Some(account.clone());
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns how long a kept route is valid: as long as the configuration it was found in. Never answers.
 
 use config::route::{Found, KeptRoute};
-use http::FieldList;
+use http::{FieldList, PassedOn};
 use pages::SetIndex;
 use wire::http::status::Status;
 
@@ -29,6 +29,8 @@ pub(super) struct AnswerPlace {
     page: Option<(SetIndex, usize)>,
     /// Whether a server of an upstream answers.
     proxied: Proxied,
+    /// How it went there, for the access log.
+    passed_on: Option<Box<PassedOn>>,
     refusal: Option<Refusal>,
     /// How many paths of `try` are known to have no file.
     tried: usize,
@@ -129,6 +131,16 @@ impl AnswerPlace {
     /// A server of an upstream does not answer, after all.
     pub(super) fn refuse_to_pass_on(&mut self) {
         self.proxied = Proxied::No;
+    }
+
+    /// Servers of an upstream have had it.
+    pub(super) fn note_passed_on(&mut self, account: PassedOn) {
+        self.passed_on = Some(Box::new(account));
+    }
+
+    /// How it went there.
+    pub(super) fn passed_on(&self) -> Option<&PassedOn> {
+        self.passed_on.as_deref()
     }
 
     /// Whether a server of an upstream answers.

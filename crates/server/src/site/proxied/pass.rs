@@ -80,7 +80,7 @@ impl Site {
                     Step::Answer(answer) => return answer,
                     Step::Refuse(refused) => refused,
                     Step::Replace(status, fields) => {
-                        self.end_proxied(process);
+                        self.end_proxied(process, exchange, now_ns);
                         exchange.place.refuse_to_pass_on();
                         return self.refuse(status, &fields, found, exchange, context);
                     }
@@ -176,12 +176,12 @@ impl Site {
             News::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
             News::End => {
                 exchange.reply.end_with(&passing.trailers);
-                self.end_proxied(process);
+                self.end_proxied(process, exchange, now_ns);
                 return Step::Answer(Answer::Done);
             }
             News::Failed(failure) if exchange.reply.is_begun() => {
                 self.proxies.note_failure(process, failure, now_ns);
-                self.end_proxied(process);
+                self.end_proxied(process, exchange, now_ns);
                 return Step::Answer(Answer::Cut);
             }
             News::Failed(failure) => {
@@ -217,7 +217,9 @@ impl Site {
                     self.proxies.begin_again(process);
                     return Step::On;
                 }
-                let cookie = self.proxies.note_head(process, exchange.request, now_ns);
+                let told = (head.status, exchange.request);
+                let client = self.client.exchanges();
+                let cookie = self.proxies.note_head(process, told, client, now_ns);
                 if passing.route.is_some_and(|route| route.intercept_errors.contains(&head.status))
                 {
                     self.drop_answer(passing.id, now_ns);
@@ -282,7 +284,11 @@ impl Site {
             let _valid = exchange.reply.field(name, value);
         }
         exchange.reply.end_head();
-        self.proxies.note_head(process, exchange.request, now_ns);
+        let told = (head.status, exchange.request);
+        self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
+        if let Some(account) = self.proxies.account_of(process, now_ns) {
+            exchange.place.note_passed_on(account);
+        }
         let client = exchange.request.peer.address;
         let carried = self.proxies.remove(process);
         self.proxies.tunnelled = carried.and_then(|carried| {
@@ -291,8 +297,13 @@ impl Site {
         Step::Answer(Answer::Upgrade)
     }
 
-    /// A request has its answer.
-    fn end_proxied(&mut self, process: ProcessId) {
+    /// A request has its answer, or will have none of a server.
+    fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+        if self.helpers.log.is_some()
+            && let Some(account) = self.proxies.account_of(process, now_ns)
+        {
+            exchange.place.note_passed_on(account);
+        }
         let Some(carried) = self.proxies.remove(process) else { return };
         if let Some(place) = carried.place {
             self.proxies.release(place);
@@ -307,7 +318,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        self.end_proxied(context.id);
+        self.end_proxied(context.id, exchange, context.now.monotonic_ns);
         exchange.place.refuse_to_pass_on();
         let (status, fields) = match refused {
             Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),

@@ -21,6 +21,8 @@ pub(in crate::site) struct Carried {
     pub(in crate::site) wish: Wish,
     /// Who has sent it.
     pub(in crate::site) client: Source,
+    /// Servers that have failed it, in this order.
+    pub(in crate::site) met: Vec<ServerIndex>,
     /// How many times it was sent again.
     pub(in crate::site) repeats: u64,
     /// When it came.
@@ -64,6 +66,10 @@ pub(in crate::site) struct Place {
     pub(in crate::site) since_ns: u64,
     /// How long the first byte of the answer took, once it is there.
     pub(in crate::site) first_byte_ns: Option<u64>,
+    /// How long the connection took.
+    pub(in crate::site) connect_ns: Option<u64>,
+    /// The status of the answer.
+    pub(in crate::site) status: Option<u16>,
     pub(in crate::site) judged: Judged,
 }
 
@@ -197,6 +203,7 @@ impl Carried {
             upstream,
             wish: wish.unwrap_or_default(),
             client,
+            met: Vec::new(),
             repeats: 0,
             began_ns: now_ns,
             place: None,
@@ -206,6 +213,21 @@ impl Carried {
             early: VecDeque::new(),
             idempotence,
             failed: None,
+        }
+    }
+}
+
+impl Place {
+    /// A request gets a place.
+    pub(in crate::site) fn new(upstream: UpstreamId, server: ServerIndex, now_ns: u64) -> Self {
+        Self {
+            upstream,
+            server,
+            since_ns: now_ns,
+            first_byte_ns: None,
+            connect_ns: None,
+            status: None,
+            judged: Judged::No,
         }
     }
 }

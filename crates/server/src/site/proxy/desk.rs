@@ -5,7 +5,7 @@
 use ahash::HashMap;
 use client::Client;
 use config::ProxyRoute;
-use http::Request;
+use http::{PassedOn, Request};
 use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -104,12 +104,16 @@ impl Proxies {
     pub(in crate::site) fn note_head(
         &mut self,
         process: ProcessId,
-        request: &Request<'_>,
+        (status, request): (u16, &Request<'_>),
+        client: &Client,
         now_ns: u64,
     ) -> Option<String> {
         let (upstreams, carried) = self.parts(process);
         let carried = carried?;
+        let connected_ns = carried.exchange.and_then(|id| client.connected_ns(id));
         let place = carried.place.as_mut()?;
+        place.status = Some(status);
+        place.connect_ns = connected_ns.map(|at_ns| at_ns.saturating_sub(place.since_ns));
         let live = upstreams.get_mut(place.upstream)?;
         let first_byte_ns = now_ns.saturating_sub(place.since_ns);
         place.first_byte_ns = Some(first_byte_ns);
@@ -126,6 +130,24 @@ impl Proxies {
     /// Removes the request of a process, which has its answer.
     pub(in crate::site) fn remove(&mut self, process: ProcessId) -> Option<Box<Carried>> {
         self.underway.remove(&process)
+    }
+
+    /// How the request of a process went, for the access log.
+    pub(in crate::site) fn account_of(&self, process: ProcessId, now_ns: u64) -> Option<PassedOn> {
+        let carried = self.underway.get(&process)?;
+        let live = self.upstreams.get(carried.upstream?)?;
+        let place = carried.place.as_ref();
+        let servers = carried.met.iter().copied().chain(place.map(|place| place.server));
+        let addresses: Vec<String> = servers.map(|server| live.address(server)).collect();
+        let milliseconds = |span_ns: u64| span_ns as f64 / 1e6;
+        Some(PassedOn {
+            upstream: live.config().name.clone(),
+            addresses: addresses.join(", "),
+            status: place.and_then(|place| place.status),
+            connect_ms: place.and_then(|place| place.connect_ns).map(milliseconds),
+            first_byte_ms: place.and_then(|place| place.first_byte_ns).map(milliseconds),
+            whole_ms: milliseconds(now_ns.saturating_sub(carried.began_ns)),
+        })
     }
 
     /// Bytes that are held of the body of a request.

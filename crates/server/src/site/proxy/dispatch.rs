@@ -6,7 +6,7 @@ use client::{Client, Failure, Forward, Requester};
 use proxy::{Choice, Outcome};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Handed, Judged, Parcel, Place, Progress, Refused, Stage};
+use super::carried::{Carried, Handed, Parcel, Place, Progress, Refused, Stage};
 use super::desk::Proxies;
 use super::introduction;
 
@@ -43,8 +43,7 @@ impl Proxies {
                 return stage;
             }
         };
-        let judged = Judged::No;
-        let place = Place { upstream, server, since_ns: now_ns, first_byte_ns: None, judged };
+        let place = Place::new(upstream, server, now_ns);
         let version = live.config().proxy_protocol;
         let lead = version.map(|version| introduction::lead(version, &carried.client));
         let deadlines = live.deadlines(now_ns.saturating_sub(carried.began_ns));

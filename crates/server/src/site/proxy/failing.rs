@@ -125,6 +125,7 @@ impl Proxies {
         let carried = carried?;
         carried.exchange = None;
         let place = carried.place.take()?;
+        carried.met.push(place.server);
         let live = upstreams.get_mut(place.upstream)?;
         live.servers.judge(place.server, outcome, now_ns);
         live.warn(place.server, what, now_ns);

@@ -14,8 +14,8 @@ use super::target::target_of;
 const PSEUDONYM: &str = "velodrome";
 
 /// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which
-/// programs behind CGI take for a setting ("httpoxy").
-const CLAIMS: [&str; 4] = ["forwarded", "via", "x-real-ip", "proxy"];
+/// programs behind CGI take for a setting ("httpoxy"). The number of a request is the one in our log.
+const CLAIMS: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
 
 /// Writes the head. `path`: see [`target_of`].
 pub(in crate::site) fn head_of(
@@ -84,6 +84,7 @@ fn tell_of_client(
         ("X-Forwarded-Host", host),
         ("Forwarded", &forwarded),
         ("Via", &via),
+        ("X-Request-Id", &request.id()),
     ] {
         if !value.is_empty() && !drops(edits, name) {
             head.field(name, value.as_bytes())?;
@@ -105,6 +106,7 @@ mod tests {
             "x_forwarded-for",
             "X-Forwarded-Whatever",
             "X_Real_IP",
+            "X-Request-ID",
             "Proxy",
         ] {
             assert!(is_claim(name), "{name}");
