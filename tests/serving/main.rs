@@ -33,6 +33,7 @@ mod drain;
 mod error_pages;
 mod files;
 mod foreign_tls;
+mod forward_auth;
 mod hostile;
 mod includes;
 mod limits;

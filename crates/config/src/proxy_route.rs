@@ -60,16 +60,19 @@ fn edits(
     HeaderEdits { set, remove }
 }
 
-/// Every route names an upstream that exists.
+/// Every upstream that a route names exists.
 pub(super) fn check(config: &Config, problems: &mut Problems) {
     let names: Vec<&str> = config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
-    for route in hosts.flat_map(|host| &host.routes) {
-        let RouteAction::Proxy(proxy) = &route.action else { continue };
-        let name = &*proxy.upstream;
-        if names.contains(&name) {
-            continue;
-        }
+    let named = hosts.flat_map(|host| &host.routes).flat_map(|route| {
+        let proxied = match &route.action {
+            RouteAction::Proxy(proxy) => Some((&*proxy.upstream, proxy.place)),
+            _ => None,
+        };
+        let asked = route.forward_auth.as_ref().map(|asked| (&*asked.upstream, asked.place));
+        proxied.into_iter().chain(asked)
+    });
+    for (name, place) in named.filter(|(name, _)| !names.contains(name)) {
         let hint = match nearest(name, &names) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => {
@@ -78,7 +81,7 @@ pub(super) fn check(config: &Config, problems: &mut Problems) {
             None => format!("known are {}", enumerate(&names, '"')),
         };
         let told = format!("there is no [[upstream]] with the name \"{}\"; {hint}", shown(name));
-        problems.add(Some(proxy.place), told);
+        problems.add(Some(place), told);
     }
 }
 
@@ -132,7 +135,7 @@ pub(super) static PROXY: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "list of statuses, 400 to 599" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "In place of an answer with one of these statuses the client gets the [error page](#error_pages) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
+            text: "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
         },
     ],
     shared: &[],

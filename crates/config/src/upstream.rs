@@ -187,6 +187,19 @@ pub struct ProxyRoute {
     pub intercept_errors: Vec<u16>,
 }
 
+/// `forward_auth` of a route: a server of an upstream says whether a request may pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForwardAuth {
+    /// The place of the key in the file.
+    pub place: Place,
+    /// The name of the upstream.
+    pub upstream: String,
+    /// The path that is asked for, perhaps with a query.
+    pub path: String,
+    /// Names of fields of its answer that the request gets, in lower case.
+    pub copy: Vec<String>,
+}
+
 /// The path that a server gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProxiedPath {

@@ -144,3 +144,22 @@ fn the_explanation_names_the_upstream_and_the_path() {
         assert_eq!(table.explain(&RouteRequest::new(None, "GET", path, None)).result, result);
     }
 }
+
+#[test]
+fn a_route_may_ask_a_server_whether_a_request_may_pass() {
+    let upstream = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n";
+    let asked = "[[route]]\nprefix = \"/x\"\nrespond = { body = \"x\" }\n\
+                 forward_auth = { upstream = \"a\", path = \"/v?w\", copy = [\"X-User\"] }\n";
+    let open = "[[route]]\nprefix = \"/y\"\nrespond = { body = \"y\" }\n";
+    let text = format!("{upstream}{asked}{open}");
+    let config = config(&text);
+    let auth = config.default_host.routes[0].forward_auth.as_ref().unwrap();
+    assert_eq!((&*auth.upstream, &*auth.path), ("a", "/v?w"));
+    assert_eq!(auth.copy, ["x-user"]);
+    let table = table(&text);
+    let asks = |path| {
+        let request = RouteRequest::new(None, "GET", path, None);
+        table.find(&request).forward_auth.is_some()
+    };
+    assert!(asks("/x/z") && !asks("/y") && !asks("/z"));
+}

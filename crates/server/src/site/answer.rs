@@ -126,7 +126,9 @@ impl Site {
             note_route(found, context.notes);
         }
         if exchange.place.is_proxied() {
-            return self.answer_proxied(found, exchange, context);
+            return self.as_permitted(exchange, |site, exchange| {
+                site.answer_proxied(found, exchange, context)
+            });
         }
         if let Some(answer) = self.answer_before_access(path, found, exchange) {
             return answer;
@@ -145,6 +147,22 @@ impl Site {
         if let Some(answer) = self.meter(path, Stage::User, found, exchange, context) {
             return answer;
         }
+        if let Some(answer) = self.ask_permission(path, found, exchange, context) {
+            return answer;
+        }
+        self.as_permitted(exchange, |site, exchange| {
+            site.answer_permitted(path, found, exchange, context)
+        })
+    }
+
+    /// Answers a request that nothing refuses.
+    fn answer_permitted(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
         let request = exchange.request;
         let query = request.head.split_target().1;
         // The end of a chunked body is known once the body is complete.

@@ -2,6 +2,8 @@
 //!
 //! Owns how long a kept route is valid: as long as the configuration it was found in. Never answers.
 
+use std::rc::Rc;
+
 use config::route::{Found, KeptRoute};
 use http::{FieldList, PassedOn};
 use pages::SetIndex;
@@ -31,6 +33,7 @@ pub(super) struct AnswerPlace {
     proxied: Proxied,
     /// How it went there, for the access log.
     passed_on: Option<Box<PassedOn>>,
+    permission: Permission,
     refusal: Option<Refusal>,
     /// How many paths of `try` are known to have no file.
     tried: usize,
@@ -47,6 +50,16 @@ enum Admission {
     Open,
     /// Yes, with the name of its user if it has shown one.
     Given(Option<Box<str>>),
+}
+
+/// Whether the server that is asked first lets a request pass.
+#[derive(Debug, Default)]
+enum Permission {
+    /// It was not asked, or has not answered.
+    #[default]
+    Open,
+    /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration says.
+    Given(Option<Rc<FieldList>>),
 }
 
 /// Whether a server of an upstream answers.
@@ -131,6 +144,24 @@ impl AnswerPlace {
     /// A server of an upstream does not answer, after all.
     pub(super) fn refuse_to_pass_on(&mut self) {
         self.proxied = Proxied::No;
+    }
+
+    /// The request may pass, with these fields in place of its own.
+    pub(super) fn permit(&mut self, fields: Option<Rc<FieldList>>) {
+        self.permission = Permission::Given(fields);
+    }
+
+    /// Whether it may pass.
+    pub(super) fn is_permitted(&self) -> bool {
+        matches!(self.permission, Permission::Given(_))
+    }
+
+    /// The fields that it has now, if they are not those that came.
+    pub(super) fn given_fields(&self) -> Option<Rc<FieldList>> {
+        match &self.permission {
+            Permission::Given(fields) => fields.clone(),
+            Permission::Open => None,
+        }
     }
 
     /// Servers of an upstream have had it.

@@ -1,6 +1,8 @@
 //! The site's side of requests that a server of an upstream answers.
 //!
-//! `receive` takes a body as it arrives, `pass` passes the answer on. What happens in between is in `proxy`.
+//! `permission` asks a server first whether a request may pass, `receive` takes a body as it arrives, `pass` passes the
+//! answer on. What happens in between is in `proxy`.
 
 mod pass;
+mod permission;
 mod receive;

@@ -53,7 +53,10 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         let route = match found.action {
-            Ok(RouteAction::Proxy(route)) => Some(&**route),
+            // The answer of a server that was asked first is not one of the route.
+            Ok(RouteAction::Proxy(route)) if !self.proxies.is_question(context.id) => {
+                Some(&**route)
+            }
             _ => None,
         };
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
@@ -61,7 +64,7 @@ impl Site {
             let Some(route) = route else {
                 return self.refuse_proxied(Refused::Busy, found, exchange, context);
             };
-            let wish = self.proxies.wish_of(route, exchange.request, &found.path);
+            let wish = self.proxies.wish_of(&route.upstream, exchange.request, &found.path);
             let idempotence = Idempotence::of(exchange.request.method());
             let client = introduction::client_of(exchange.request, &self.data);
             self.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
@@ -239,7 +242,7 @@ impl Site {
 
     /// Nobody wants the rest of an answer. What of it is here is taken, so its connection can be used again if that is
     /// all.
-    fn drop_answer(&mut self, id: ExchangeId, now_ns: u64) {
+    pub(super) fn drop_answer(&mut self, id: ExchangeId, now_ns: u64) {
         let client = self.client.exchanges();
         let is_over = loop {
             match client.next(id, PROXY_PART_SIZE, now_ns) {
@@ -311,7 +314,7 @@ impl Site {
     }
 
     /// The client gets an error, because there is no answer of a server.
-    fn refuse_proxied(
+    pub(super) fn refuse_proxied(
         &mut self,
         refused: Refused,
         found: &Found<'_>,

@@ -36,7 +36,8 @@ impl Site {
             return Some(BodyPolicy::Ignore);
         }
         // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
-        let is_judged = !found.access.is_empty() || self.limits_or_maintains();
+        let is_judged =
+            !found.access.is_empty() || found.forward_auth.is_some() || self.limits_or_maintains();
         let limit = found.body_size;
         Some(if is_judged { BodyPolicy::Collect { limit } } else { BodyPolicy::Stream { limit } })
     }
@@ -60,7 +61,7 @@ impl Site {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,
         };
-        let wish = self.proxies.wish_of(route, request, &found.path);
+        let wish = self.proxies.wish_of(&route.upstream, request, &found.path);
         drop(found);
         kept.pass_on();
         context.keep(kept);

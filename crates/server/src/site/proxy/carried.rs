@@ -31,6 +31,8 @@ pub(in crate::site) struct Carried {
     pub(in crate::site) place: Option<Place>,
     pub(in crate::site) exchange: Option<ExchangeId>,
     pub(in crate::site) stage: Stage,
+    /// The question whether it may pass, if that is asked here and it does not go on itself.
+    pub(in crate::site) question: Option<Box<Parcel>>,
     /// Its body; `None`: it has none.
     pub(in crate::site) upload: Option<Box<Upload>>,
     /// Heads of an answer that came before the end of the body.
@@ -209,6 +211,7 @@ impl Carried {
             place: None,
             exchange: None,
             stage: Stage::InLine,
+            question: None,
             upload: None,
             early: VecDeque::new(),
             idempotence,

@@ -4,7 +4,6 @@
 
 use ahash::HashMap;
 use client::Client;
-use config::ProxyRoute;
 use http::{PassedOn, Request};
 use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
@@ -70,6 +69,11 @@ impl Proxies {
         self.underway.insert(process, Box::new(carried));
     }
 
+    /// The request of a process.
+    pub(super) fn get(&self, process: ProcessId) -> Option<&Carried> {
+        self.underway.get(&process).map(|carried| &**carried)
+    }
+
     /// The upstreams, and the request of a process.
     pub(in crate::site) fn parts(
         &mut self,
@@ -78,14 +82,14 @@ impl Proxies {
         (&mut self.upstreams, self.underway.get_mut(&process).map(|carried| &mut **carried))
     }
 
-    /// The upstream of a route, and what a request wants of it.
+    /// The upstream with this name, and what a request wants of it.
     pub(in crate::site) fn wish_of(
         &self,
-        route: &ProxyRoute,
+        upstream: &str,
         request: &Request<'_>,
         path: &str,
     ) -> Option<(UpstreamId, Wish)> {
-        let id = self.upstreams.named(&route.upstream)?;
+        let id = self.upstreams.named(upstream)?;
         Some((id, self.upstreams.get(id)?.wish_of(request, path)))
     }
 

@@ -15,6 +15,7 @@ pub(in crate::site) mod failing;
 mod hop;
 pub(in crate::site) mod introduction;
 mod log_gate;
+pub(in crate::site) mod question;
 pub(in crate::site) mod request_head;
 mod schedule;
 mod sticky;
