@@ -41,6 +41,7 @@ mod listen;
 mod log;
 mod memory;
 mod module_applications;
+mod module_proxies;
 mod modules_document;
 mod moving;
 mod odd_bytes;

@@ -112,11 +112,29 @@ impl<'a, 'r> Exchange<'a, 'r> {
         request: &Request<'_>,
         go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
     ) -> T {
+        self.with(request, self.headers, go_on)
+    }
+
+    /// The same request, whose answer gets these fields of the configuration.
+    pub(super) fn with_headers<T>(
+        &mut self,
+        headers: &FieldList,
+        go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
+    ) -> T {
+        self.with(self.request, headers, go_on)
+    }
+
+    fn with<T>(
+        &mut self,
+        request: &Request<'_>,
+        headers: &FieldList,
+        go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
+    ) -> T {
         let mut changed = Exchange {
             request,
             path: self.path,
             reply: self.reply,
-            headers: self.headers,
+            headers,
             secure_fields: self.secure_fields,
             cache_control: self.cache_control,
             place: std::mem::take(&mut self.place),

@@ -10,6 +10,7 @@ use pages::SetIndex;
 use wire::http::status::Status;
 
 use super::metered::Stage;
+use super::proxied::handed_on::HandedOn;
 use super::room::Room;
 use crate::site_data::SiteData;
 
@@ -31,6 +32,8 @@ pub(super) struct AnswerPlace {
     page: Option<(SetIndex, usize)>,
     /// Whether a server of an upstream answers.
     proxied: Proxied,
+    /// What a module has said of it, if a module has it go there.
+    handed_on: Option<Rc<HandedOn>>,
     /// How it went there, for the access log.
     passed_on: Option<Box<PassedOn>>,
     permission: Permission,
@@ -162,6 +165,16 @@ impl AnswerPlace {
             Permission::Given(fields) => fields.clone(),
             Permission::Open => None,
         }
+    }
+
+    /// A module has it go on to a server.
+    pub(super) fn hand_on(&mut self, handed_on: Rc<HandedOn>) {
+        self.handed_on = Some(handed_on);
+    }
+
+    /// What a module has said of it, if a module has it go on to a server.
+    pub(super) fn handed_on(&self) -> Option<Rc<HandedOn>> {
+        self.handed_on.clone()
     }
 
     /// Servers of an upstream have had it.

@@ -18,7 +18,7 @@ use super::super::proxy::carried::{
 };
 use super::super::proxy::failing::{Answered, Then};
 use super::super::proxy::introduction;
-use super::super::proxy::request_head::head_of;
+use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
@@ -52,13 +52,29 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let route = match found.action {
-            // The answer of a server that was asked first is not one of the route.
-            Ok(RouteAction::Proxy(route)) if !self.proxies.is_question(context.id) => {
-                Some(&**route)
+        match exchange.place.handed_on() {
+            Some(handed_on) => exchange.with_headers(&handed_on.headers, |exchange| {
+                self.answer_by_server(found, Some(&handed_on.route), exchange, context)
+            }),
+            None => {
+                let route = match found.action {
+                    Ok(RouteAction::Proxy(route)) => Some(&**route),
+                    _ => None,
+                };
+                self.answer_by_server(found, route, exchange, context)
             }
-            _ => None,
-        };
+        }
+    }
+
+    fn answer_by_server(
+        &mut self,
+        found: &Found<'_>,
+        route: Option<&ProxyRoute>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        // The answer of a server that was asked first is not one of the route.
+        let route = route.filter(|_| !self.proxies.is_question(context.id));
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         if !self.proxies.carries(process) {
             let Some(route) = route else {
@@ -114,7 +130,15 @@ impl Site {
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
-            (None, Some(route)) => parcel_of(exchange.request, found, route),
+            (None, Some(route)) => {
+                let own = exchange.place.handed_on().map(|handed_on| {
+                    // A module sees the whole path, whatever it compares its routes with.
+                    let whole = || target_of_request(exchange.request, (&found.path, 0));
+                    handed_on.target(exchange.request).unwrap_or_else(whole)
+                });
+                let whole = || target_of_request(exchange.request, (&found.path, found.rest));
+                parcel_of(exchange.request, &own.unwrap_or_else(whole), route)
+            }
             // A reload has given the path to something else.
             (None, None) => Err(Failure::NotAllowed),
         };
@@ -334,12 +358,8 @@ impl Site {
 }
 
 /// The parcel of a request that has no body, or whose body was collected.
-fn parcel_of(
-    request: &Request<'_>,
-    found: &Found<'_>,
-    route: &ProxyRoute,
-) -> Result<Parcel, Failure> {
-    let head = head_of(request, (&found.path, found.rest), route)?;
+fn parcel_of(request: &Request<'_>, target: &str, route: &ProxyRoute) -> Result<Parcel, Failure> {
+    let head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && request.version() == Version::Http11

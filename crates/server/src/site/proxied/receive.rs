@@ -16,7 +16,7 @@ use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
 };
 use super::super::proxy::introduction;
-use super::super::proxy::request_head::head_of;
+use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::route::Kept;
 use super::super::state::Site;
 use crate::message::Message;
@@ -56,7 +56,8 @@ impl Site {
             context.keep(kept);
             return None;
         };
-        let head = head_of(request, (&found.path, found.rest), route);
+        let target = target_of_request(request, (&found.path, found.rest));
+        let head = head_of(request, &target, route);
         let length = match request.head.framing {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,

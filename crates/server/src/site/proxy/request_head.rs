@@ -17,19 +17,26 @@ const PSEUDONYM: &str = "velodrome";
 /// programs behind CGI take for a setting ("httpoxy"). The number of a request is the one in our log.
 const CLAIMS: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
 
-/// Writes the head. `path`: see [`target_of`].
-pub(in crate::site) fn head_of(
+/// The target that a server is asked for, of a request with this decoded path: see [`target_of`].
+pub(in crate::site) fn target_of_request(
     request: &Request<'_>,
     (path, rest): (&str, usize),
-    route: &ProxyRoute,
-) -> Result<HeadWriter, Failure> {
+) -> String {
     let raw = match request.head.target {
         Target::Origin(_) => request.path(),
         Target::Asterisk => "*",
     };
-    let target = target_of(raw, request.query(), path, rest);
+    target_of(raw, request.query(), path, rest)
+}
+
+/// Writes the head, for this target.
+pub(in crate::site) fn head_of(
+    request: &Request<'_>,
+    target: &str,
+    route: &ProxyRoute,
+) -> Result<HeadWriter, Failure> {
     let fields = request.head.fields;
-    let mut head = HeadWriter::new(request.method().as_str(), &target, fields.lines().len() + 192)?;
+    let mut head = HeadWriter::new(request.method().as_str(), target, fields.lines().len() + 192)?;
     let edits = &route.request_headers;
     if !edits.drop_field("host") {
         // HTTP/1.0 knows no Host, and a server of HTTP/1.1 refuses a request without one.
