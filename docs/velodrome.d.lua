@@ -37,6 +37,15 @@
 ---@field channel string? the channel that a module authorises
 ---@field message any the message that a client wants to publish there: a string, or a value for JSON
 ---@field claims table<string, any>? the claims of the client's token
+local request = {}
+
+---Has a server of an `[[upstream]]` answer, if the handler of a module returns what this returns.
+---@param upstream string the name of the `[[upstream]]`
+---@param options? { path: string?, headers: table<string, string|number>? } the path to ask for, perhaps with a query (that of the request), and fields set in the request
+---@return velodrome.PassedOn
+function request:proxy(upstream, options) end
+
+---@class velodrome.PassedOn
 
 ---@class velodrome.Socket
 local socket = {}

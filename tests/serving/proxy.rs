@@ -19,7 +19,7 @@ fn a_server_gets_the_request_and_who_has_sent_it() {
     let (address, heard) = always(OK);
     let server = start(&all_to(&[address], ""));
     let forged = "X-Forwarded-For: 1.2.3.4\r\nx_forwarded-proto: https\r\nForwarded: for=1.2.3.4\r\n\
-                  Keep_Alive: 1\r\nVia: 1.0 other\r\nX-Real-IP: 1.2.3.4\r\nProxy: http://evil.test\r\n";
+                  Keep_Alive: 1\r\nVia: 1.0 other\r\nX-Real-IP: 1.2.3.4\r\nProxy: http://evil.test\r\nX_Request-Id: 1234\r\n";
     let own = "X-A: b\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\nCookie: c=d\r\n";
     let text = format!("GET /a/%62?x=%20&y HTTP/1.1\r\nHost: site.test:81\r\n{forged}{own}\r\n");
     let answer = exchange(&server, &text);
@@ -28,12 +28,21 @@ fn a_server_gets_the_request_and_who_has_sent_it() {
         "{answer}"
     );
     let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    let (request, id) = without_id(&request);
+    assert_eq!((id.len(), id.contains("1234")), (32, false), "{id}");
     assert_eq!(
         request,
         "GET /a/%62?x=%20&y HTTP/1.1\r\nHost: site.test:81\r\nX-A: b\r\nCookie: c=d\r\n\
          X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: site.test:81\r\n\
          Forwarded: for=127.0.0.1;host=\"site.test:81\";proto=http\r\nVia: 1.1 velodrome\r\n\r\n"
     );
+}
+
+/// A request without its number, and the number.
+fn without_id(request: &str) -> (String, String) {
+    let (before, rest) = request.split_once("X-Request-Id: ").unwrap();
+    let (id, after) = rest.split_once("\r\n").unwrap();
+    (format!("{before}{after}"), id.to_owned())
 }
 
 #[test]

@@ -87,6 +87,7 @@ impl Client {
             repeatable: request.repeatable(),
             answer_to: request.answer_to(),
             deadlines: request.deadlines,
+            lead: None,
         };
         let expectation = request.expects_continue();
         let outgoing = Outgoing::of(head, request.body, terms.answer_to, expectation);
@@ -189,6 +190,11 @@ impl Client {
     pub fn heard(&mut self, now_ns: u64) -> Vec<ExchangeId> {
         self.end_late(now_ns);
         std::mem::take(&mut self.heard)
+    }
+
+    /// When an exchange got an established connection, on the monotonic clock; `None`: it has none yet.
+    pub fn connected_ns(&self, id: ExchangeId) -> Option<u64> {
+        self.exchanges.get(id)?.talking_since_ns()
     }
 
     /// Bytes that it holds for an exchange.

@@ -6,7 +6,7 @@ use runtime::service::{CloseReason, Context, Event, Next, Progress};
 
 use crate::client::Client;
 use crate::failure::{Deadline, Failure};
-use crate::outbound::{End, Outbound, Past};
+use crate::outbound::{End, Outbound, Past, Purpose};
 
 impl Outbound {
     /// Input has arrived.
@@ -36,6 +36,9 @@ impl Outbound {
             Event::Connected if self.to.connector.is_some() => Next::Read,
             Event::Connected => {
                 self.past = Past::Fresh;
+                if let Purpose::Private(lead) = &self.purpose {
+                    context.output.buffer().extend_from_slice(lead);
+                }
                 client.begin_talking(self, context)
             }
             Event::ConnectFailed(kind) => {

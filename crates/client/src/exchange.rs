@@ -35,6 +35,8 @@ pub struct Held {
 pub(crate) struct Exchange {
     pub(crate) to: Rc<Destination>,
     pub(crate) reach: Rc<dyn Reach>,
+    /// The bytes that its connection begins with, which no other exchange may use then.
+    pub(crate) lead: Option<Rc<[u8]>>,
     requester: Requester,
     repeatable: Repeatable,
     answer_to: AnswerTo,
@@ -48,6 +50,8 @@ pub(crate) struct Exchange {
     pub(crate) connection: Option<ProcessId>,
     deadlines: Deadlines,
     whole_due_ns: u64,
+    /// When it got an established connection; 0 before.
+    talking_since_ns: u64,
     /// When something last happened that a deadline counts from.
     since_ns: u64,
     /// The time under which it is on the agenda.
@@ -56,7 +60,7 @@ pub(crate) struct Exchange {
 
 // There is one for each page that waits for an answer, and the table has up to twice as many places as entries: so it
 // is boxed.
-const _: () = assert!(size_of::<Exchange>() <= 504);
+const _: () = assert!(size_of::<Exchange>() <= 528);
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,14 +96,16 @@ pub(crate) struct Terms {
     pub(crate) repeatable: Repeatable,
     pub(crate) answer_to: AnswerTo,
     pub(crate) deadlines: Deadlines,
+    pub(crate) lead: Option<Rc<[u8]>>,
 }
 
 impl Exchange {
     pub(crate) fn new(terms: Terms, outgoing: Outgoing, now_ns: u64) -> Self {
-        let Terms { to, reach, requester, repeatable, answer_to, deadlines } = terms;
+        let Terms { to, reach, requester, repeatable, answer_to, deadlines, lead } = terms;
         Self {
             to,
             reach,
+            lead,
             requester,
             repeatable,
             answer_to,
@@ -112,6 +118,7 @@ impl Exchange {
             connection: None,
             deadlines,
             whole_due_ns: after(now_ns, deadlines.whole),
+            talking_since_ns: 0,
             since_ns: now_ns,
             listed_ns: u64::MAX,
         }
@@ -120,12 +127,18 @@ impl Exchange {
     /// Its connection is established.
     pub(crate) fn begin_talking(&mut self, now_ns: u64) {
         self.state = State::Talking;
+        self.talking_since_ns = now_ns;
         self.since_ns = now_ns;
     }
 
     /// Bytes have moved, or may move again after the requester stopped them: the time for the next ones begins.
     pub(crate) fn note_progress(&mut self, now_ns: u64) {
         self.since_ns = now_ns;
+    }
+
+    /// When it got its connection.
+    pub(crate) fn talking_since_ns(&self) -> Option<u64> {
+        Some(self.talking_since_ns).filter(|since_ns| *since_ns > 0)
     }
 
     /// Whether its connection is established, and neither the answer nor a failure has ended it.

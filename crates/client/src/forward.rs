@@ -61,6 +61,9 @@ pub struct Forward {
     pub deadlines: Deadlines,
     /// The process that is told of news.
     pub requester: Requester,
+    /// The bytes that its connection begins with, in front of any encryption: a PROXY header, which tells of one client.
+    /// Such a connection serves this exchange alone.
+    pub lead: Option<Rc<[u8]>>,
 }
 
 impl Client {
@@ -70,7 +73,7 @@ impl Client {
     /// If the request cannot be sent, or there are too many.
     pub fn forward(&mut self, forward: Forward, now_ns: u64) -> Result<ExchangeId, Failure> {
         self.check_room()?;
-        let Forward { to, method, head, body, upgrade, deadlines, requester } = forward;
+        let Forward { to, method, head, body, upgrade, deadlines, requester, lead } = forward;
         if upgrade.is_some() && (method != "GET" || body != Body::None) {
             return Err(Failure::Method);
         }
@@ -82,6 +85,7 @@ impl Client {
             repeatable: Repeatable::of(method, &body, answer_to),
             answer_to,
             deadlines,
+            lead,
         };
         let head = head.end(method, &body, upgrade.as_deref(), Expectation::Nothing)?;
         let outgoing = Outgoing::of(head, body, answer_to, Expectation::Nothing);

@@ -23,6 +23,7 @@ mod head;
 mod helper;
 mod id;
 mod incoming;
+mod led;
 pub mod limits;
 mod names;
 mod news;

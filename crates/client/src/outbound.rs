@@ -22,6 +22,7 @@ pub struct Outbound {
     /// Its current exchange; `None` while it is idle.
     pub(crate) exchange: Option<ExchangeId>,
     pub(crate) past: Past,
+    pub(crate) purpose: Purpose,
 }
 
 /// A connection that was requested from the scheduler, for this exchange.
@@ -50,6 +51,22 @@ impl Tickets {
     /// The ticket with this number, once.
     pub(crate) fn take(&mut self, number: u64) -> Option<Ticket> {
         self.open.remove(&number)
+    }
+}
+
+/// Which exchanges a connection serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// One after the other.
+    Shared,
+    /// One only, because it begins with these bytes, which tell of one client.
+    Private(Rc<[u8]>),
+}
+
+impl Purpose {
+    /// The purpose of a connection for an exchange with this lead.
+    pub(crate) fn of(lead: Option<&Rc<[u8]>>) -> Self {
+        lead.map_or(Self::Shared, |lead| Self::Private(Rc::clone(lead)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::id::ExchangeId;
 use crate::incoming::{Cut, Extent};
 use crate::limits::{CONTINUE_TIME, IDLE_TIME, OUTPUT_BYTES};
-use crate::outbound::{End, Outbound, Past};
+use crate::outbound::{End, Outbound, Past, Purpose};
 use crate::pool::Kept;
 
 /// Whether bytes followed an answer.
@@ -160,7 +160,8 @@ impl Client {
         if !is_sent {
             return Next::Abort;
         }
-        let is_usable = is_clean && !context.is_draining();
+        let is_shared = outbound.purpose == Purpose::Shared;
+        let is_usable = is_clean && is_shared && !context.is_draining();
         if is_usable && self.pool.put(&outbound.to, outbound.address, outbound.id) == Kept::Yes {
             context.set_deadline_after_ms(milliseconds(IDLE_TIME));
             self.serve_line(&outbound.to);

@@ -12,9 +12,10 @@ use crate::begun::Begun;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::id::ExchangeId;
+use crate::led::Led;
 use crate::names::Known;
 use crate::origin::{Destination, Host, OF_SOCKET};
-use crate::outbound::{Outbound, Past, Ticket};
+use crate::outbound::{Outbound, Past, Purpose, Ticket};
 use crate::pool::Place;
 
 impl Client {
@@ -73,6 +74,11 @@ impl Client {
     /// Uses an idle connection to one of the addresses, or begins one.
     fn go(&mut self, id: ExchangeId) {
         let Some(exchange) = self.exchanges.running(id) else { return };
+        if exchange.lead.is_some() {
+            // A connection that is open has told of another client, or of none.
+            self.connect(id);
+            return;
+        }
         let addresses = exchange.untried.iter().rev().copied();
         let Some(connection) = self.pool.take(&exchange.to, addresses) else {
             self.connect(id);
@@ -140,7 +146,7 @@ impl Client {
                 self.fail(id, Failure::NotConnected);
                 return None;
             };
-            self.begun = Begun::new(ticket, transport);
+            self.begun = Begun::new(ticket, Led::by(exchange.lead.clone(), transport));
         }
         exchange.connection = Some(context.id);
         if !exchange.untried.is_empty() {
@@ -149,8 +155,8 @@ impl Client {
             let part_ns = left_ns / (exchange.untried.len() as u64 + 1);
             context.set_deadline_after_ms((part_ns / 1_000_000).max(1));
         }
-        let past = Past::Connecting;
-        Some(Outbound { id: context.id, to, address, exchange: Some(id), past })
+        let (past, purpose) = (Past::Connecting, Purpose::of(exchange.lead.as_ref()));
+        Some(Outbound { id: context.id, to, address, exchange: Some(id), past, purpose })
     }
 
     /// A connection has ended, or was not begun: the next in line may have its place.

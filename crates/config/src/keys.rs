@@ -8,6 +8,7 @@ use super::acme::ACME;
 use super::channel_settings::CHANNELS;
 use super::channels::CHANNEL;
 use super::files::{CACHE_CONTROL, FILES, ROUTE_FILES};
+use super::forward_auth::FORWARD_AUTH;
 use super::host::HOST;
 use super::key::SectionKeys;
 use super::limit_keys::LIMITS;
@@ -27,7 +28,7 @@ use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 27] = [
+pub static SECTIONS: [&SectionKeys; 28] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -40,6 +41,7 @@ pub static SECTIONS: [&SectionKeys; 27] = [
     &REWRITE,
     &RESPOND,
     &PROXY,
+    &FORWARD_AUTH,
     &UPSTREAM,
     &ACCESS,
     &QUOTA,

@@ -20,6 +20,7 @@ mod fetch;
 mod field;
 mod file_settings;
 mod files;
+mod forward_auth;
 mod glob;
 mod host;
 mod host_name;
@@ -111,8 +112,9 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyRoute,
-    ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, ForwardAuth, HashBy, HeaderEdits, PassiveHealth, ProxiedPath,
+    ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts,
+    UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

@@ -14,9 +14,9 @@ use wire::{
 
 use super::{
     AccessRule, AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, Condition,
-    DatabaseRules, FileNames, FileSettings, Glob, HostName, Https, Limits, Log, Logging,
-    Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota, Secrets,
-    SiteProcess, StoreSettings, Target, Tls, Upstream,
+    DatabaseRules, FileNames, FileSettings, ForwardAuth, Glob, HostName, Https, Limits, Log,
+    Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota,
+    Secrets, SiteProcess, StoreSettings, Target, Tls, Upstream,
 };
 use crate::limits;
 
@@ -277,6 +277,8 @@ pub struct Route {
     pub cache_control: Option<String>,
     /// The rules of access, if they differ from the host.
     pub access: Option<Vec<AccessRule>>,
+    /// The server that is asked whether a request may pass.
+    pub forward_auth: Option<ForwardAuth>,
     /// Whether its requests are in the access log.
     pub log: Logging,
 }

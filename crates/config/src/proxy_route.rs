@@ -6,6 +6,7 @@ use toml::de::DeValue;
 
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::section::Section;
+use super::upstream_keys::error_status;
 use super::value::{boolean, word};
 use super::wording::{enumerate, nearest, shown};
 use super::{Config, HeaderEdits, Problems, ProxiedPath, ProxyRoute, RouteAction, field};
@@ -20,6 +21,7 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
         path: ProxiedPath::Whole,
         request_headers: HeaderEdits::default(),
         response_headers: HeaderEdits::default(),
+        intercept_errors: Vec::new(),
     };
     if !matches!(item.value, DeValue::Table(_)) {
         let wanted = "the name of an [[upstream]], or a table with `upstream`";
@@ -41,8 +43,11 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
     }
     let request_headers = edits(&table, ("request_headers", "remove_request_headers"), problems);
     let response_headers = edits(&table, ("response_headers", "remove_response_headers"), problems);
+    let intercept_errors = table.list("intercept_errors", problems, error_status);
+    let intercept_errors = intercept_errors.unwrap_or_default();
     let path = if strips { ProxiedPath::Rest } else { ProxiedPath::Whole };
-    Some(ProxyRoute { path, request_headers, response_headers, ..plain(upstream?) })
+    let plain = plain(upstream?);
+    Some(ProxyRoute { path, request_headers, response_headers, intercept_errors, ..plain })
 }
 
 fn edits(
@@ -55,16 +60,19 @@ fn edits(
     HeaderEdits { set, remove }
 }
 
-/// Every route names an upstream that exists.
+/// Every upstream that a route names exists.
 pub(super) fn check(config: &Config, problems: &mut Problems) {
     let names: Vec<&str> = config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     let hosts = std::iter::once(&config.default_host).chain(&config.hosts);
-    for route in hosts.flat_map(|host| &host.routes) {
-        let RouteAction::Proxy(proxy) = &route.action else { continue };
-        let name = &*proxy.upstream;
-        if names.contains(&name) {
-            continue;
-        }
+    let named = hosts.flat_map(|host| &host.routes).flat_map(|route| {
+        let proxied = match &route.action {
+            RouteAction::Proxy(proxy) => Some((&*proxy.upstream, proxy.place)),
+            _ => None,
+        };
+        let asked = route.forward_auth.as_ref().map(|asked| (&*asked.upstream, asked.place));
+        proxied.into_iter().chain(asked)
+    });
+    for (name, place) in named.filter(|(name, _)| !names.contains(name)) {
         let hint = match nearest(name, &names) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => {
@@ -73,7 +81,7 @@ pub(super) fn check(config: &Config, problems: &mut Problems) {
             None => format!("known are {}", enumerate(&names, '"')),
         };
         let told = format!("there is no [[upstream]] with the name \"{}\"; {hint}", shown(name));
-        problems.add(Some(proxy.place), told);
+        problems.add(Some(place), told);
     }
 }
 
@@ -121,6 +129,13 @@ pub(super) static PROXY: SectionKeys = SectionKeys {
             absent: Absent::Words("none"),
             change: Change::Reload,
             text: "Fields of the answer that the client does not get.",
+        },
+        Key {
+            name: "intercept_errors",
+            value: Value::Apart { takes: "list of statuses, 400 to 599" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
         },
     ],
     shared: &[],

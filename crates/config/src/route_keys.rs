@@ -127,6 +127,13 @@ static SHARED: &[Key] = &[
     },
     ACCESS_OF_PART,
     Key {
+        name: "forward_auth",
+        value: Value::Section { takes: "table, see below" },
+        absent: Absent::Words("none"),
+        change: Change::Reload,
+        text: "Asks a [server](proxy.md#asking-a-server-first) whether the request may pass, before anything answers it.",
+    },
+    Key {
         name: "log",
         value: Value::Apart { takes: "true or false" },
         absent: Absent::Words("`true`"),

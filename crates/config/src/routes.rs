@@ -12,8 +12,8 @@ use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, module_name, path, size, text, whole};
 use super::{
     CacheRule, FileSettings, Glob, Header, Logging, MapRule, Matcher, Method, Problems, Respond,
-    Route, RouteAction, Target, access, field, files, host_name, json, proxy_route, request_path,
-    route_keys, when,
+    Route, RouteAction, Target, access, field, files, forward_auth, host_name, json, proxy_route,
+    request_path, route_keys, when,
 };
 use crate::limits::WILDCARDS_MAX;
 
@@ -74,6 +74,7 @@ fn read(
     let body_size = section.read("body_size", problems, size);
     let mut cache_control = section.read("cache_control", problems, field::cache_control);
     let access = access::read(section, base, problems);
+    let forward_auth = forward_auth::read(section, problems);
     let log = match section.read("log", problems, boolean) {
         Some(false) => Logging::Off,
         Some(true) | None => Logging::On,
@@ -93,6 +94,7 @@ fn read(
         body_size,
         cache_control,
         access,
+        forward_auth,
         log,
     })
 }
@@ -221,7 +223,7 @@ fn rewrite(section: &Section<'_>, captures: usize, problems: &mut Problems) -> O
 
 /// A rewrite gives no answer, so keys about answers would have no effect.
 fn check_rewrite_alone(section: &Section<'_>, problems: &mut Problems) {
-    for key in ["headers", "body_size", "cache_control", "access", "log"] {
+    for key in ["headers", "body_size", "cache_control", "access", "forward_auth", "log"] {
         if let Some(item) = section.item(key) {
             problems.at(
                 item.key_offset,

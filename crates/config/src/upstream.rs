@@ -24,6 +24,8 @@ pub struct Upstream {
     pub sticky: Option<String>,
     /// How connections are encrypted; `None`: they are plain.
     pub tls: Option<UpstreamTls>,
+    /// How servers are told of clients before the first byte; `None`: they are not.
+    pub proxy_protocol: Option<ProxyProtocol>,
     /// How long its exchanges may take.
     pub timeouts: UpstreamTimeouts,
     /// The most requests at a time of one scheduler to one server.
@@ -34,6 +36,10 @@ pub struct Upstream {
     pub queue_timeout: Duration,
     /// How many times a request may be sent again.
     pub retries: u64,
+    /// Statuses with which an answer counts as a failure of its server.
+    pub next_on: Vec<u16>,
+    /// How long the share of a server grows that is well again; `None`: it has all of it at once.
+    pub slow_start: Option<Duration>,
     /// When a server counts as failed.
     pub health: PassiveHealth,
     /// How servers are asked whether they are well; `None`: they are not.
@@ -112,6 +118,15 @@ pub enum HashBy {
     Cookie(String),
 }
 
+/// The version of the PROXY protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// A line of text.
+    V1,
+    /// Binary.
+    V2,
+}
+
 /// How connections to servers are encrypted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpstreamTls {
@@ -168,6 +183,21 @@ pub struct ProxyRoute {
     pub request_headers: HeaderEdits,
     /// Changes to the fields of an answer.
     pub response_headers: HeaderEdits,
+    /// Statuses of answers in place of which the client gets the site's error page.
+    pub intercept_errors: Vec<u16>,
+}
+
+/// `forward_auth` of a route: a server of an upstream says whether a request may pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForwardAuth {
+    /// The place of the key in the file.
+    pub place: Place,
+    /// The name of the upstream.
+    pub upstream: String,
+    /// The path that is asked for, perhaps with a query.
+    pub path: String,
+    /// Names of fields of its answer that the request gets, in lower case.
+    pub copy: Vec<String>,
 }
 
 /// The path that a server gets.

@@ -10,8 +10,8 @@ use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, word};
 use super::wording::{nearest, shown};
 use super::{
-    Balance, HashBy, PassiveHealth, Problems, Upstream, UpstreamServer, UpstreamTimeouts,
-    UpstreamTls, choice, field, upstream_check, upstream_server,
+    Balance, HashBy, PassiveHealth, Problems, ProxyProtocol, Upstream, UpstreamServer,
+    UpstreamTimeouts, UpstreamTls, choice, field, upstream_check, upstream_server,
 };
 use crate::limits;
 
@@ -49,6 +49,8 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         balance: balance(section, problems),
         sticky: section.read("sticky", problems, token),
         tls: tls(section, base, problems),
+        proxy_protocol: section
+            .read("proxy_protocol", problems, |item| choice::choice(item, &PROXY_VERSIONS)),
         timeouts: UpstreamTimeouts {
             connect: limits::UPSTREAM_CONNECT_TIMEOUT,
             first_byte: limits::UPSTREAM_FIRST_BYTE_TIMEOUT,
@@ -59,6 +61,8 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         queue: limits::UPSTREAM_QUEUE,
         queue_timeout: limits::UPSTREAM_QUEUE_TIMEOUT,
         retries: limits::UPSTREAM_RETRIES,
+        next_on: section.list("next_on", problems, error_status).unwrap_or_default(),
+        slow_start: section.read("slow_start", problems, deadline),
         health: PassiveHealth {
             failures: limits::UPSTREAM_FAILURES,
             pause: limits::UPSTREAM_PAUSE,
@@ -93,6 +97,12 @@ fn read_numbers(section: &Section<'_>, upstream: &mut Upstream, problems: &mut P
     ] {
         section.read_into(key, place, problems, |item| whole(item, range));
     }
+}
+
+/// A status that an answer may have when something is wrong (RFC 9110 sections 15.5 and 15.6).
+pub(super) fn error_status(item: &Item<'_>) -> Result<u16, String> {
+    let status = whole(item, 400..=599)?;
+    Ok(u16::try_from(status).unwrap_or(u16::MAX))
 }
 
 fn servers(section: &Section<'_>, problems: &mut Problems) -> Option<Vec<UpstreamServer>> {
@@ -133,6 +143,9 @@ fn token(item: &Item<'_>) -> Result<String, String> {
     field::check_token(&name)?;
     Ok(name)
 }
+
+const PROXY_VERSIONS: [(&str, ProxyProtocol); 2] =
+    [("v1", ProxyProtocol::V1), ("v2", ProxyProtocol::V2)];
 
 /// Makes the choice, with the value for `hash`.
 type Chosen = fn(HashBy) -> Balance;
@@ -282,6 +295,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "The name that the certificates of the servers must have, also sent as the name of the server (SNI). Needed for addresses and Unix sockets.",
         ),
         key(
+            "proxy_protocol",
+            "`\"v1\"` or `\"v2\"`",
+            "none",
+            "Begins each connection to a server with a PROXY header, in front of TLS: the client's address (after `trusted_proxies`), and that of the listener. Each request then has a connection of its own.",
+        ),
+        key(
             "connect_timeout",
             "duration above zero",
             "`\"5s\"`",
@@ -330,6 +349,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "How many times a request may go to another server after a failure. Only a request of which nothing was sent, or that does no harm twice: without a body, or with one of at most 64 KiB, and one of GET, HEAD, PUT, DELETE, OPTIONS. All repetitions together are at most a fifth of the requests.",
         ),
         key(
+            "next_on",
+            "list of statuses, 400 to 599",
+            "none",
+            "Answers with one of these statuses count as failures of the server, and the request goes to the next one by the rules of `retries`. If it cannot, the client gets the answer.",
+        ),
+        key(
             "failures",
             "whole number, 1 to 1000000",
             "`3`",
@@ -340,6 +365,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "duration above zero",
             "`\"10s\"`",
             "How long a failed server gets no requests. Then it gets one; if that fails too, the pause is twice as long, up to 32 times.",
+        ),
+        key(
+            "slow_start",
+            "duration above zero",
+            "none",
+            "How long the share of a server grows that is well again, that was drained, or that a reload has added: from a tenth of its weight to all of it.",
         ),
         key(
             "slow_after",

@@ -37,7 +37,7 @@ pub use encoder::block::HeadBlock;
 pub use encoder::{Dating, PassedHead};
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog};
-pub use notes::Notes;
+pub use notes::{Notes, PassedOn};
 pub use reply::Reply;
 pub use request::{Begin, Request};
 pub use settings::{ListenerRules, Settings, TrustedProxies};

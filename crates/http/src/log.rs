@@ -12,7 +12,7 @@ use wire::escape::{escape_json, escape_log};
 use wire::http::status::Status;
 use wire::http::url::Scheme;
 
-use super::notes::Notes;
+use super::notes::{Notes, PassedOn};
 use super::request::Request;
 use crate::limits::LOG_REFUSED_BYTES;
 
@@ -119,9 +119,29 @@ impl<'a> AccessLine<'a> {
             }
             Known::Referer => Value::Bytes(self.header("referer")),
             Known::UserAgent => Value::Bytes(self.header("user-agent")),
-            Known::Upstream => text(&self.notes.upstream),
-            Known::UpstreamMs => self.notes.upstream_ms.map_or(Value::None, Value::Milliseconds),
+            Known::Upstream
+            | Known::UpstreamAddress
+            | Known::UpstreamStatus
+            | Known::UpstreamConnectMs
+            | Known::UpstreamFirstByteMs
+            | Known::UpstreamMs => {
+                let passed_on = self.notes.passed_on.as_ref();
+                passed_on.and_then(|it| value_of(it, known)).unwrap_or(Value::None)
+            }
         }
+    }
+}
+
+/// The value of a field of a request that was passed on.
+fn value_of(passed_on: &PassedOn, known: Known) -> Option<Value<'_>> {
+    match known {
+        Known::Upstream => Some(Value::Bytes(passed_on.upstream.as_bytes())),
+        Known::UpstreamAddress if passed_on.addresses.is_empty() => None,
+        Known::UpstreamAddress => Some(Value::Bytes(passed_on.addresses.as_bytes())),
+        Known::UpstreamStatus => passed_on.status.map(|status| Value::Number(u64::from(status))),
+        Known::UpstreamConnectMs => passed_on.connect_ms.map(Value::Milliseconds),
+        Known::UpstreamFirstByteMs => passed_on.first_byte_ms.map(Value::Milliseconds),
+        _ => Some(Value::Milliseconds(passed_on.whole_ms)),
     }
 }
 

@@ -9,11 +9,26 @@ pub struct Notes {
     pub route: String,
     /// The user who is known; empty if none is.
     pub user: String,
-    /// The other server that has answered; empty if none has.
-    pub upstream: String,
-    /// Milliseconds that it took.
-    pub upstream_ms: Option<f64>,
+    /// The other servers that have got the request; `None` if it was not passed on.
+    pub passed_on: Option<PassedOn>,
     presence: Presence,
+}
+
+/// How a request went that was passed on to other servers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PassedOn {
+    /// The name of the upstream that they belong to.
+    pub upstream: String,
+    /// Their addresses, in the order in which they got it, with `, ` between them; empty if none got it.
+    pub addresses: String,
+    /// The status with which the last one has answered.
+    pub status: Option<u16>,
+    /// Milliseconds until the connection to the last one was established; 0 for one that was open.
+    pub connect_ms: Option<f64>,
+    /// Milliseconds until its answer began, both since it was chosen.
+    pub first_byte_ms: Option<f64>,
+    /// Milliseconds that all of it took.
+    pub whole_ms: f64,
 }
 
 /// Whether there is a line.
@@ -33,8 +48,7 @@ impl Notes {
     pub(super) fn clear_for_line(&mut self) {
         self.route.clear();
         self.user.clear();
-        self.upstream.clear();
-        self.upstream_ms = None;
+        self.passed_on = None;
         self.presence = Presence::Line;
     }
 

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use crate::hash::mix;
 use crate::random::Random;
 use crate::rules::Balance;
-use crate::server::Server;
+use crate::server::{Server, Warmth};
 
 /// The servers that could have a request, by their numbers.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Candidates<'a> {
     pub(crate) servers: &'a mut [Server],
     /// Not empty.
     pub(crate) numbers: &'a [u8],
+    /// By which their weights are known.
+    pub(crate) warmth: Warmth,
 }
 
 impl Candidates<'_> {
@@ -23,7 +25,7 @@ impl Candidates<'_> {
     }
 
     fn weight(&self, number: u8) -> u32 {
-        self.server(number).map_or(0, |server| u32::from(server.rules.weight))
+        self.server(number).map_or(0, |server| server.weight(self.warmth))
     }
 
     /// Chooses one. A request without a key goes to any server, also where keys decide.
@@ -64,19 +66,37 @@ impl Candidates<'_> {
     fn of_two(&self, random: &mut Random) -> Option<u8> {
         let one = self.at_random(None, random)?;
         let two = self.at_random(Some(one), random)?;
-        let is_second = self.compare_load(two, one)? == Ordering::Less;
-        Some(if is_second { two } else { one })
+        Some(match self.compare_load(two, one)? {
+            Ordering::Equal => one,
+            Ordering::Less if self.may_be_preferred(two, random) => two,
+            Ordering::Greater if !self.may_be_preferred(one, random) => two,
+            Ordering::Less | Ordering::Greater => one,
+        })
+    }
+
+    /// Whether a server may get a request because it has less to do. With few requests at a time one that is warmed up
+    /// nearly always has less to do, and would get as many as the others: so it may only as often as its weight says.
+    fn may_be_preferred(&self, number: u8, random: &mut Random) -> bool {
+        let percent = self.server(number).map_or(100, |server| server.percent(self.warmth));
+        percent >= 100 || random.below(100) < percent
     }
 
     fn compare_load(&self, one: u8, other: u8) -> Option<Ordering> {
-        Some(self.server(one)?.compare_load(self.server(other)?))
+        Some(self.server(one)?.compare_load(self.server(other)?, self.warmth))
     }
 
     /// Of equally busy ones, one at random: the first would get all requests when there is little to do.
     fn least_busy(&self, random: &mut Random) -> Option<u8> {
         let is_less = |one, other| self.compare_load(one, other) == Some(Ordering::Less);
         let each = || self.numbers.iter().copied();
-        let least = each().reduce(|least, next| if is_less(next, least) { next } else { least })?;
+        let least_of = |numbers: &mut dyn Iterator<Item = u8>| {
+            numbers.reduce(|least, next| if is_less(next, least) { next } else { least })
+        };
+        let mut least = least_of(&mut each())?;
+        let next = least_of(&mut each().filter(|number| *number != least))?;
+        if is_less(least, next) && !self.may_be_preferred(least, random) {
+            least = next;
+        }
         let is_least = |number: &u8| self.compare_load(*number, least) == Some(Ordering::Equal);
         let total = each().filter(is_least).map(|number| self.weight(number)).sum();
         self.by_weight(each().filter(is_least), random.below(total)).or(Some(least))
@@ -89,7 +109,7 @@ impl Candidates<'_> {
         let mut chosen: Option<(u8, i64)> = None;
         for number in self.numbers {
             let Some(server) = self.servers.get_mut(usize::from(*number)) else { continue };
-            server.credit += i64::from(server.rules.weight);
+            server.credit += i64::from(server.weight(self.warmth));
             if chosen.is_none_or(|(_, most)| server.credit > most) {
                 chosen = Some((*number, server.credit));
             }

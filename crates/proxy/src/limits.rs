@@ -10,5 +10,7 @@ pub const RETRY_PRICE: u32 = 1_000;
 pub const RETRY_EARNED: u32 = 200;
 /// 10 repetitions may be saved, and are there at the start. Beyond: no more are earned.
 pub const RETRY_SAVED: u32 = 10 * RETRY_PRICE;
+/// 10 % of its weight is what a server begins with that is warmed up (`slow_start`). Beyond: it grows from there.
+pub const WARM_PERCENT: u32 = 10;
 /// 32 times the configured pause, for a server that fails again and again. Beyond: the pause grows no longer.
 pub const PAUSE_FACTOR: u32 = 32;

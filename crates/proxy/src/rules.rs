@@ -17,6 +17,8 @@ pub struct Rules {
     pub line_ns: u64,
     /// When a server has failed.
     pub health: HealthRules,
+    /// How long the share of a server grows that is well again, in nanoseconds; 0: it has all of it at once.
+    pub slow_start_ns: u64,
 }
 
 /// The rules of a server.

@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use crate::health::{Health, Reason, Standing};
+use crate::limits::WARM_PERCENT;
 use crate::rules::ServerRules;
 
 /// Whether an operator lets a server have requests.
@@ -26,6 +27,8 @@ pub(crate) struct Server {
     pub(crate) readiness: Readiness,
     /// How far it is ahead of the others, for [`Balance::RoundRobin`](crate::Balance::RoundRobin).
     pub(crate) credit: i64,
+    /// Since when it is warmed up.
+    warm_since_ns: Option<u64>,
     requests: u64,
     failures: u64,
 }
@@ -51,6 +54,25 @@ pub struct ServerView {
     pub failures_in_a_row: u32,
 }
 
+/// What the weight of a server that is warmed up depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Warmth {
+    pub(crate) now_ns: u64,
+    /// How long the weight grows.
+    pub(crate) span_ns: u64,
+}
+
+impl Warmth {
+    /// The part of its weight that a server has after this time.
+    fn percent_after(self, gone_ns: u64) -> u32 {
+        if gone_ns >= self.span_ns {
+            return 100;
+        }
+        let grown = u128::from(100 - WARM_PERCENT) * u128::from(gone_ns) / u128::from(self.span_ns);
+        WARM_PERCENT + grown as u32
+    }
+}
+
 impl Server {
     pub(crate) fn new(rules: ServerRules, now_ns: u64) -> Self {
         Self {
@@ -59,6 +81,7 @@ impl Server {
             health: Health::new(now_ns),
             readiness: Readiness::Ready,
             credit: 0,
+            warm_since_ns: None,
             requests: 0,
             failures: 0,
         }
@@ -76,9 +99,25 @@ impl Server {
         self.failures += 1;
     }
 
+    /// Its share of the requests grows from now on.
+    pub(crate) fn warm_up(&mut self, now_ns: u64) {
+        self.warm_since_ns = Some(now_ns);
+    }
+
+    /// Its weight at this time, in hundredths: all of it, or a part that grows linearly while it is warmed up.
+    pub(crate) fn weight(&self, warmth: Warmth) -> u32 {
+        u32::from(self.rules.weight) * self.percent(warmth)
+    }
+
+    /// The part of its weight that it has at this time.
+    pub(crate) fn percent(&self, warmth: Warmth) -> u32 {
+        self.warm_since_ns
+            .map_or(100, |since_ns| warmth.percent_after(warmth.now_ns.saturating_sub(since_ns)))
+    }
+
     /// Compares how much it has to do for its weight with another one.
-    pub(crate) fn compare_load(&self, other: &Self) -> Ordering {
-        let load = |one: &Self, by: &Self| one.open as u64 * u64::from(by.rules.weight);
+    pub(crate) fn compare_load(&self, other: &Self, warmth: Warmth) -> Ordering {
+        let load = |one: &Self, by: &Self| one.open as u64 * u64::from(by.weight(warmth));
         load(self, other).cmp(&load(other, self))
     }
 

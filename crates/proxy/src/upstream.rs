@@ -9,7 +9,7 @@ use crate::limits::SERVERS;
 use crate::queue::{LineFull, Queue};
 use crate::random::Random;
 use crate::rules::Rules;
-use crate::server::{Readiness, Server, ServerView};
+use crate::server::{Readiness, Server, ServerView, Warmth};
 use crate::tried::{ServerIndex, Tried};
 
 /// The wish of a request.
@@ -84,7 +84,8 @@ impl<W: Copy + Eq> Upstream<W> {
         };
         let sticky = wish.sticky.map(|server| server.0).filter(|server| numbers.contains(server));
         let chosen = sticky.or_else(|| {
-            let mut candidates = Candidates { servers: &mut self.servers, numbers };
+            let warmth = Warmth { now_ns, span_ns: self.rules.slow_start_ns };
+            let mut candidates = Candidates { servers: &mut self.servers, numbers, warmth };
             candidates.choose(self.rules.balance, wish.key, &mut self.random)
         });
         let Some(number) = chosen else { return Choice::Nobody };
@@ -145,7 +146,14 @@ impl<W: Copy + Eq> Upstream<W> {
         let reason = match outcome {
             Outcome::Answered { first_byte_ns } => match rules.slow_ns {
                 Some(slow_ns) if first_byte_ns > slow_ns => Reason::Slow,
-                _ => return server.health.on_answer(now_ns),
+                _ => {
+                    let was_up = server.health.standing() == Standing::Up;
+                    server.health.on_answer(now_ns);
+                    if !was_up {
+                        server.warm_up(now_ns);
+                    }
+                    return;
+                }
             },
             Outcome::Failed => {
                 server.count_failure();
@@ -169,7 +177,12 @@ impl<W: Copy + Eq> Upstream<W> {
             server.health.pause_until_checked(now_ns);
         }
         let is_up = server.health.standing() == Standing::Up;
-        if is_up && !was_up { self.queue.call() } else { None }
+        if is_up && !was_up {
+            server.warm_up(now_ns);
+            self.queue.call()
+        } else {
+            None
+        }
     }
 
     /// Whether all other servers are paused or drained. Then this one goes on, because slowness must not become an
@@ -180,6 +193,15 @@ impl<W: Copy + Eq> Upstream<W> {
         };
         let mut others = (0..).zip(&self.servers).filter(|(number, _)| *number != index.0);
         !others.any(|(_, server)| is_up(server))
+    }
+
+    /// Whether there is a server that a request has not met and that takes new requests.
+    #[must_use]
+    pub fn has_another(&self, tried: Tried) -> bool {
+        let is_another = |(number, server): (u8, &Server)| {
+            server.readiness == Readiness::Ready && !tried.has(ServerIndex(number))
+        };
+        (0..).zip(&self.servers).any(is_another)
     }
 
     /// Whether a request may go to another server, as far as the number of repetitions is concerned. It is counted.
@@ -224,9 +246,25 @@ impl<W: Copy + Eq> Upstream<W> {
         self.servers.iter().map(|server| server.open).sum()
     }
 
-    /// Sets whether a server gets new requests. Returns requests that have to ask again.
-    pub fn set_readiness(&mut self, server: ServerIndex, readiness: Readiness) -> Vec<W> {
+    /// A server is new beside others, so its share of the requests grows as if it had just become well.
+    pub fn warm_up(&mut self, server: ServerIndex, now_ns: u64) {
         if let Some(server) = self.servers.get_mut(usize::from(server.0)) {
+            server.warm_up(now_ns);
+        }
+    }
+
+    /// Sets whether a server gets new requests; the share of one that gets them again grows. Returns requests that have
+    /// to ask again.
+    pub fn set_readiness(
+        &mut self,
+        server: ServerIndex,
+        readiness: Readiness,
+        now_ns: u64,
+    ) -> Vec<W> {
+        if let Some(server) = self.servers.get_mut(usize::from(server.0)) {
+            if (server.readiness, readiness) == (Readiness::Drained, Readiness::Ready) {
+                server.warm_up(now_ns);
+            }
             server.readiness = readiness;
         }
         // Whatever it means for them: a place, or that there is no server.

@@ -101,9 +101,17 @@ known! {
     Referer = "referer",
     /// `User-Agent`.
     UserAgent = "user_agent",
-    /// The server that a proxied request was answered by.
+    /// The upstream that a request was passed on to.
     Upstream = "upstream",
-    /// Milliseconds that it took.
+    /// The addresses of its servers that have got the request, in this order.
+    UpstreamAddress = "upstream_address",
+    /// The status with which the last of them has answered.
+    UpstreamStatus = "upstream_status",
+    /// Milliseconds until the connection to the last of them was established.
+    UpstreamConnectMs = "upstream_connect_ms",
+    /// Milliseconds until its answer began.
+    UpstreamFirstByteMs = "upstream_first_byte_ms",
+    /// Milliseconds that all of it took.
     UpstreamMs = "upstream_ms",
 }
 

@@ -10,5 +10,6 @@ pub mod json;
 pub mod limits;
 pub mod network;
 pub mod proxy;
+pub mod proxy_header;
 pub mod resp;
 pub mod websocket;

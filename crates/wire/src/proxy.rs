@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
 
 const V1_START: &[u8] = b"PROXY ";
-const V2_SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
+pub(crate) const V2_SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 const V2_FIXED_BYTES: usize = 16;
 
 /// The result of parsing the first bytes of a connection.

@@ -105,6 +105,7 @@ impl Table {
             headers: list(&host_headers),
             cache_control: None,
             access: host_access,
+            forward_auth: None,
             name: String::new(),
             log: Logging::On,
             body_size: config.limits.body_size,
@@ -139,6 +140,7 @@ impl Table {
                 Matcher::Glob(glob) => glob.as_str().to_owned(),
             },
             log: route.log,
+            forward_auth: route.forward_auth.clone(),
             access: route
                 .access
                 .as_ref()

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use wire::http::fields::FieldList;
 
-use crate::{AccessRule, Config, ConfigErrors, Logging, Problems, RouteAction};
+use crate::{AccessRule, Config, ConfigErrors, ForwardAuth, Logging, Problems, RouteAction};
 
 pub use circumstances::{Circumstances, Scheme};
 pub use compile::Table;
@@ -90,6 +90,8 @@ pub struct Found<'a> {
     pub log: Logging,
     /// The rules of access; empty lets all clients in.
     pub access: &'a [AccessRule],
+    /// The server that is asked whether the request may pass.
+    pub forward_auth: Option<&'a ForwardAuth>,
     /// The largest body the request may have, in bytes.
     pub body_size: u64,
     /// The largest form with files: `upload_size`, unless the route allows less.

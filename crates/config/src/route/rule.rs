@@ -10,8 +10,8 @@ use wire::http::fields::FieldList;
 use super::RouteRequest;
 use super::encode::{Filling, location, rewritten};
 use crate::{
-    AccessRule, Captures, Condition, FileSettings, Glob, HostName, Logging, Matcher, Method, Place,
-    ProxiedPath, RouteAction,
+    AccessRule, Captures, Condition, FileSettings, ForwardAuth, Glob, HostName, Logging, Matcher,
+    Method, Place, ProxiedPath, RouteAction,
 };
 
 /// A route of the file, or the action of a host if no route matches.
@@ -34,6 +34,8 @@ pub(super) struct Rule {
     pub(super) log: Logging,
     /// The rules of access; empty lets all clients in.
     pub(super) access: Arc<[AccessRule]>,
+    /// The server that is asked whether a request may pass.
+    pub(super) forward_auth: Option<ForwardAuth>,
     pub(super) body_size: u64,
     pub(super) form_size: u64,
 }

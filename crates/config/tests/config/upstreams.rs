@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    Balance, HashBy, Header, ProxiedPath, RouteAction, ServerAddress, Upstream, UpstreamTls,
+    Balance, HashBy, Header, ProxiedPath, ProxyProtocol, RouteAction, ServerAddress, Upstream,
+    UpstreamTls,
 };
 
 use super::{config, table};
@@ -36,8 +37,8 @@ fn every_key_of_an_upstream_has_its_place() {
     let seconds = Duration::from_secs;
     let one = upstream(
         "connect_timeout = \"1s\"\nfirst_byte_timeout = \"2s\"\nidle_timeout = \"3s\"\ntimeout = \"4s\"\n\
-         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nconnections = 8\nqueue = 9\n\
-         retries = 10\nfailures = 11\nsticky = \"server\"\nbalance = \"round-robin\"",
+         queue_timeout = \"5s\"\nfailure_pause = \"6s\"\nslow_after = \"7s\"\nslow_start = \"12s\"\nconnections = 8\nqueue = 9\n\
+         retries = 10\nfailures = 11\nnext_on = [502, 404]\nsticky = \"server\"\nbalance = \"round-robin\"",
     );
     let times = one.timeouts;
     assert_eq!((times.connect, times.first_byte, times.idle), (seconds(1), seconds(2), seconds(3)));
@@ -45,7 +46,15 @@ fn every_key_of_an_upstream_has_its_place() {
     let health = one.health;
     assert_eq!((health.pause, health.slow_after), (seconds(6), Some(seconds(7))));
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
+    assert_eq!((&*one.next_on, one.slow_start), (&[502, 404][..], Some(seconds(12))));
     assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
+}
+
+#[test]
+fn servers_may_be_told_of_clients_before_the_first_byte() {
+    assert_eq!(upstream("").proxy_protocol, None);
+    assert_eq!(upstream("proxy_protocol = \"v1\"").proxy_protocol, Some(ProxyProtocol::V1));
+    assert_eq!(upstream("proxy_protocol = \"v2\"").proxy_protocol, Some(ProxyProtocol::V2));
 }
 
 #[test]
@@ -93,7 +102,7 @@ fn a_route_says_what_changes_on_the_way() {
                 [[route]]\nprefix = \"/short\"\nproxy = \"a\"\n\
                 [[route]]\nprefix = \"/long\"\n[route.proxy]\nupstream = \"a\"\nstrip_prefix = true\n\
                 request_headers = { Host = \"b\" }\nremove_request_headers = [\"Cookie\"]\n\
-                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\n";
+                response_headers = { Server = \"c\" }\nremove_response_headers = [\"X-Powered-By\"]\nintercept_errors = [500, 404]\n";
     let config = config(text);
     let proxies: Vec<_> = config
         .default_host
@@ -111,6 +120,10 @@ fn a_route_says_what_changes_on_the_way() {
     assert_eq!(proxies[1].request_headers.remove, ["cookie"]);
     assert_eq!(proxies[1].response_headers.set, [header("Server", "c")]);
     assert_eq!(proxies[1].response_headers.remove, ["x-powered-by"]);
+    assert_eq!(
+        (&*proxies[0].intercept_errors, &*proxies[1].intercept_errors),
+        (&[][..], &[500, 404][..])
+    );
     assert!(proxies[1].response_headers.drop_field("SERVER"));
     assert!(proxies[1].response_headers.drop_field("X-Powered-By"));
     assert!(!proxies[1].response_headers.drop_field("Set-Cookie"));
@@ -130,4 +143,23 @@ fn the_explanation_names_the_upstream_and_the_path() {
     ] {
         assert_eq!(table.explain(&RouteRequest::new(None, "GET", path, None)).result, result);
     }
+}
+
+#[test]
+fn a_route_may_ask_a_server_whether_a_request_may_pass() {
+    let upstream = "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n";
+    let asked = "[[route]]\nprefix = \"/x\"\nrespond = { body = \"x\" }\n\
+                 forward_auth = { upstream = \"a\", path = \"/v?w\", copy = [\"X-User\"] }\n";
+    let open = "[[route]]\nprefix = \"/y\"\nrespond = { body = \"y\" }\n";
+    let text = format!("{upstream}{asked}{open}");
+    let config = config(&text);
+    let auth = config.default_host.routes[0].forward_auth.as_ref().unwrap();
+    assert_eq!((&*auth.upstream, &*auth.path), ("a", "/v?w"));
+    assert_eq!(auth.copy, ["x-user"]);
+    let table = table(&text);
+    let asks = |path| {
+        let request = RouteRequest::new(None, "GET", path, None);
+        table.find(&request).forward_auth.is_some()
+    };
+    assert!(asks("/x/z") && !asks("/y") && !asks("/z"));
 }

@@ -88,7 +88,7 @@ fn the_last_server_is_never_paused() {
     assert_eq!(standing(&two, 1), Standing::Up);
     // Nor if the other one was drained.
     let mut two = upstream(Balance::TwoChoices, &[1, 1]);
-    two.set_readiness(ServerIndex(1), Readiness::Drained);
+    two.set_readiness(ServerIndex(1), Readiness::Drained, 0);
     fail(&mut two, 0, 100, 0);
     assert_eq!(standing(&two, 0), Standing::Up);
 }
@@ -97,9 +97,9 @@ fn the_last_server_is_never_paused() {
 fn a_paused_server_is_better_than_none() {
     let mut two = upstream(Balance::RoundRobin, &[1, 1]);
     fail(&mut two, 0, 3, 0);
-    two.set_readiness(ServerIndex(1), Readiness::Drained);
+    two.set_readiness(ServerIndex(1), Readiness::Drained, 0);
     assert_eq!(visit(&mut two, 1), 0);
-    two.set_readiness(ServerIndex(0), Readiness::Drained);
+    two.set_readiness(ServerIndex(0), Readiness::Drained, 0);
     assert_eq!(two.choose(0, &Wish::default(), 1), Choice::Nobody);
 }
 

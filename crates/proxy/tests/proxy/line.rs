@@ -65,7 +65,7 @@ fn one_that_is_called_in_vain_is_first_again() {
     one.wait(1, 0).unwrap();
     one.wait(2, 0).unwrap();
     // Called for a reason other than a place.
-    assert_eq!(one.set_readiness(ServerIndex(0), Readiness::Ready), [1, 2]);
+    assert_eq!(one.set_readiness(ServerIndex(0), Readiness::Ready, 0), [1, 2]);
     assert_eq!(ask(&mut one, 2), Choice::Full);
     one.wait(2, 0).unwrap();
     assert_eq!(ask(&mut one, 1), Choice::Full);

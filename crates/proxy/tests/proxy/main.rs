@@ -5,6 +5,7 @@ mod balance;
 mod health;
 mod line;
 mod properties;
+mod slow_start;
 
 use proxy::{Balance, Choice, HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
 
@@ -22,6 +23,7 @@ fn rules(balance: Balance, weights: &[u16]) -> Rules {
         line: 4,
         line_ns: 10 * SECOND,
         health: HealthRules { failures: 3, pause_ns: 10 * SECOND, slow_ns: None },
+        slow_start_ns: 0,
     }
 }
 

@@ -103,7 +103,7 @@ impl Play {
             }
             Step::Ready(server, ready) => {
                 self.ready[usize::from(server)] = ready;
-                let called = self.upstream.set_readiness(ServerIndex(server), ready);
+                let called = self.upstream.set_readiness(ServerIndex(server), ready, self.now_ns);
                 self.call(called);
             }
             Step::Wait(span_ns) => {
@@ -144,6 +144,7 @@ proptest! {
         let mut few = rules(balance, &[1, 2, 3]);
         few.connections = 2;
         few.health.slow_ns = None;
+        few.slow_start_ns = 5 * SECOND;
         let upstream = Upstream::new(few, seed, 0);
         let ready = [Readiness::Ready; 3];
         let mut play =

@@ -49,6 +49,7 @@ pub(super) const CHUNKS: &[(&CStr, &str)] = &[
     (c"=[library] session", include_str!("../library/session.lua")),
     (c"=[library] fetch", include_str!("../library/fetch.lua")),
     (c"=[library] websocket", include_str!("../library/websocket.lua")),
+    (c"=[library] upstream", include_str!("../library/upstream.lua")),
     (c"=[library] routes", include_str!("../library/routes.lua")),
     (c"=[library] modules", include_str!("../library/modules.lua")),
     (c"=[library] random", include_str!("../library/random.lua")),

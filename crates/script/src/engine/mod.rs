@@ -38,8 +38,8 @@ pub use ffi::NativeCode;
 pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
 pub use keys::Keys;
 pub use run::{
-    Account, Author, Clash, FormFile, Handler, Letters, Output, Purpose, Reply, Run, Saying, Step,
-    Wait,
+    Account, Author, Clash, FormFile, Handler, Letters, Output, PassedOn, Purpose, Reply, Run,
+    Saying, Step, Wait,
 };
 pub use settings::{Code, Role, Sessions, Settings};
 pub use state::State;

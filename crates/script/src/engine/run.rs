@@ -338,6 +338,19 @@ pub enum Author {
     Page,
     /// The server, with that status: a module has no handler for the request, or returned only an error status.
     Server,
+    /// A server of an upstream: [`Output::passed_on`].
+    Upstream,
+}
+
+/// Where a module has a request go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOn<'o> {
+    /// The name of the upstream.
+    pub upstream: &'o str,
+    /// The path to ask for, perhaps with a query; `None`: that of the request.
+    pub path: Option<&'o str>,
+    /// Fields of the request, in place of those of the same name.
+    pub fields: Vec<(&'o str, &'o str)>,
 }
 
 /// What a page wrote. It is reused and keeps its memory.
@@ -361,6 +374,22 @@ impl Output {
         std::iter::from_fn(move || Some((str::from_utf8(lines.next()?).ok()?, lines.next()?)))
     }
 
+    /// Where the request goes on, if a server of an upstream is the author of the answer.
+    #[must_use]
+    pub fn passed_on(&self) -> Option<PassedOn<'_>> {
+        if self.author != Author::Upstream {
+            return None;
+        }
+        let mut lines = str::from_utf8(&self.body).ok()?.split('\n');
+        let upstream = lines.next()?;
+        let path = lines.next().filter(|path| !path.is_empty());
+        let mut fields = Vec::new();
+        while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
+            fields.push((name, value));
+        }
+        Some(PassedOn { upstream, path, fields })
+    }
+
     /// The operation on the WebSocket, after [`Wait::Say`].
     #[must_use]
     pub fn saying(&self) -> Saying {
@@ -379,9 +408,11 @@ impl Output {
         self.body.extend_from_slice(coroutine.stack().lent_bytes_at(2));
         let status = coroutine.stack().number_at(4) as u16;
         self.status = (status != 0).then_some(status);
-        if coroutine.stack().number_at(6) == 1.0 {
-            self.author = Author::Server;
-        }
+        self.author = match coroutine.stack().number_at(6) {
+            1.0 => Author::Server,
+            2.0 => Author::Upstream,
+            _ => Author::Page,
+        };
         if let Some(fields) = coroutine.stack().bytes_at(5) {
             self.fields.extend_from_slice(fields);
         }

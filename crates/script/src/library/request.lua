@@ -51,6 +51,8 @@ kit.request_meta = {
       value = kit.signed_cookies(request)
     elseif name == "session" then
       return kit.session_of(request)
+    elseif name == "proxy" then
+      return kit.pass_on
     elseif name == "parameters" then
       value = {}
     end
@@ -97,6 +99,8 @@ local function checked(name, value)
   end
   return value
 end
+
+kit.checked_field = checked
 
 -- A list of values, each of which makes a field of its own. It is copied: what becomes of the page's own table says nothing.
 local function checked_list(name, values)

@@ -248,11 +248,18 @@ local function blame(handler, what)
   error(about and about.short_src .. ":" .. about.linedefined .. ": " .. what or what, 0)
 end
 
--- What a handler gave becomes the answer. True: it is the server's own answer of that status.
+-- What a handler gave becomes the answer. True: it is the server's own answer of that status; PASSED_ON: another server's.
 local function answered(out, response, handler, first, second, third)
   if kit.is_conversation(first) then
     kit.converse(first)
     return false
+  elseif kit.is_passed_on(first) or kit.is_passed_on(second) then
+    local why = second ~= nil and "request:proxy is given alone: the server that answers sets the status"
+      or kit.write_passed_on(out, response, first)
+    if why then
+      blame(handler, why)
+    end
+    return kit.PASSED_ON
   end
   local value = first
   if second ~= nil and type(first) ~= "number" or third ~= nil then

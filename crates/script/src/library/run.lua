@@ -14,6 +14,10 @@ local buffer_meta = debug.getmetatable(new_buffer())
 local get, ref, reset, free = buffer_meta.get, buffer_meta.ref, buffer_meta.reset, buffer_meta.free
 
 local DONE, LOADED, FLUSH, EXIT, IDLE = kit.tag_DONE, kit.tag_LOADED, kit.tag_FLUSH, kit.tag_EXIT, kit.tag_IDLE
+-- What a module's function gives where a server of an upstream answers.
+local PASSED_ON = "passed on"
+kit.PASSED_ON = PASSED_ON
+
 local LOAD, SPAWNED, LOAD_MODULE, SHOW, PROCESS = 1, 2, 3, 4, 5
 
 -- A page adds to its buffer (in its code the name is taken). The rest would hand out addresses, and formats can be long (formats.lua).
@@ -70,9 +74,12 @@ local function serve(page, context)
   local is_refused = kit.run_page(page, context)
   -- Whoever kept them has nothing of what comes after.
   context.request, context.response = false, false
-  is_refused = is_refused and not is_sent(response)
+  local author = is_refused == PASSED_ON and 2 or is_refused and 1 or 0
+  if is_sent(response) then
+    author = 0
+  end
   local status, fields = head_of(request, response)
-  return status, fields, is_refused and 1 or 0
+  return status, fields, author
 end
 
 -- Empties a buffer whose bytes the host has copied.

@@ -66,7 +66,7 @@ impl Connections {
             }
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
-            ToScheduler::Upstream(order) => site.proxies.obey(&order),
+            ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

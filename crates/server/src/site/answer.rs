@@ -91,6 +91,7 @@ impl Site {
     ) -> Answer {
         let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
+        note_passed_on(&exchange, context.notes);
         if matches!(answer, Answer::Wait | Answer::Part) {
             let place = exchange.place;
             context.keep(Kept::new(path, found, place, self.data.generation));
@@ -117,6 +118,7 @@ impl Site {
         let found = kept.route(data);
         let mut exchange = Exchange::new((request, kept.path()), reply, &found, place);
         let answer = self.proceed(kept.path(), &found, &mut exchange, context);
+        note_passed_on(&exchange, context.notes);
         let place = exchange.place;
         drop(found);
         if matches!(answer, Answer::Wait | Answer::Part) {
@@ -136,7 +138,9 @@ impl Site {
     ) -> Answer {
         note(found, exchange.place.user(), context.notes);
         if exchange.place.is_proxied() {
-            return self.answer_proxied(found, exchange, context);
+            return self.as_permitted(exchange, |site, exchange| {
+                site.answer_proxied(found, exchange, context)
+            });
         }
         if let Some(answer) = self.answer_before_access(path, found, exchange) {
             return answer;
@@ -155,6 +159,22 @@ impl Site {
         if let Some(answer) = self.meter(path, Stage::User, found, exchange, context) {
             return answer;
         }
+        if let Some(answer) = self.ask_permission(path, found, exchange, context) {
+            return answer;
+        }
+        self.as_permitted(exchange, |site, exchange| {
+            site.answer_permitted(path, found, exchange, context)
+        })
+    }
+
+    /// Answers a request that nothing refuses.
+    fn answer_permitted(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
         let request = exchange.request;
         let query = request.head.split_target().1;
         // The end of a chunked body is known once the body is complete.
@@ -258,6 +278,15 @@ impl Site {
                 self.refuse(status, &FieldList::new(), found, exchange, context)
             }
         }
+    }
+}
+
+/// Tells the access log which servers have had the request. It is known at the end, and kept while an error page is
+/// looked up.
+#[inline]
+fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
+    if let Some(account) = exchange.place.passed_on().filter(|_| notes.are_wanted()) {
+        notes.passed_on = Some(account.clone());
     }
 }
 

@@ -247,13 +247,22 @@ impl Application for Site {
         if self.data.table.asks_for_access() {
             self.begin_password(request, context);
         }
-        self.begin_proxied_body(request, context)
-            .unwrap_or_else(|| self.begin_form(request, context))
+        if let Some(intake) = self.begin_proxied_body(request, context) {
+            return intake;
+        }
+        match self.begin_form(request, context) {
+            Intake::Enough => Intake::Enough,
+            intake => self.begin_question(request, context).unwrap_or(intake),
+        }
     }
 
     fn on_body(&mut self, piece: &[u8], context: &mut AnswerContext<'_, Message>) -> Intake {
         if self.passwords.is_refused(context.id) {
             return Intake::Enough;
+        }
+        if self.proxies.is_question(context.id) {
+            let intake = self.uploads.take(context.id, piece, context.mail);
+            return self.intake_of_question(intake, context);
         }
         if self.proxies.carries(context.id) {
             return self.take_proxied_body(piece, context);

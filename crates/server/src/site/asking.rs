@@ -119,6 +119,8 @@ impl Site {
 fn verdict_of(output: &Output) -> Verdict {
     let status = match output.author {
         Author::Page => output.status.filter(|status| *status >= 400),
+        // A server that answers a request has no answer to a question.
+        Author::Upstream => Some(403),
         // The module has no handler for the question.
         Author::Server => Some(output.status.unwrap_or(403).max(400)),
     };

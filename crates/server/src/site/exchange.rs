@@ -106,6 +106,44 @@ impl<'a, 'r> Exchange<'a, 'r> {
         Self { request, path, reply, headers, secure_fields, cache_control, place }
     }
 
+    /// The same reply to a request that was changed on the way.
+    pub(super) fn with_request<T>(
+        &mut self,
+        request: &Request<'_>,
+        go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
+    ) -> T {
+        self.with(request, self.headers, go_on)
+    }
+
+    /// The same request, whose answer gets these fields of the configuration.
+    pub(super) fn with_headers<T>(
+        &mut self,
+        headers: &FieldList,
+        go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
+    ) -> T {
+        self.with(self.request, headers, go_on)
+    }
+
+    fn with<T>(
+        &mut self,
+        request: &Request<'_>,
+        headers: &FieldList,
+        go_on: impl FnOnce(&mut Exchange<'_, 'r>) -> T,
+    ) -> T {
+        let mut changed = Exchange {
+            request,
+            path: self.path,
+            reply: self.reply,
+            headers,
+            secure_fields: self.secure_fields,
+            cache_control: self.cache_control,
+            place: std::mem::take(&mut self.place),
+        };
+        let result = go_on(&mut changed);
+        self.place = std::mem::take(&mut changed.place);
+        result
+    }
+
     /// Adds the fields that the configuration adds to every answer of the route.
     pub(super) fn configured_fields(&mut self) {
         self.reply.fields(self.headers.fields());

@@ -26,7 +26,7 @@ pub(super) enum HeadJudgement {
     Refused,
     /// Nothing refuses it any more.
     LetIn,
-    /// A password has to be verified, or the request waits for a limit.
+    /// A password has to be verified, a server asked, or the request waits for a limit.
     Open,
 }
 
@@ -91,6 +91,9 @@ impl Site {
                     }
                 }
             }
+        }
+        if found.forward_auth.is_some() {
+            judged = HeadJudgement::Open;
         }
         if self.is_maintained_for(request) {
             // Also if the password would be wrong: without the body nothing else can be answered later.

@@ -2,12 +2,15 @@
 //!
 //! Owns how long a kept route is valid: as long as the configuration it was found in. Never answers.
 
+use std::rc::Rc;
+
 use config::route::{Found, KeptRoute};
-use http::FieldList;
+use http::{FieldList, PassedOn};
 use pages::SetIndex;
 use wire::http::status::Status;
 
 use super::metered::Stage;
+use super::proxied::handed_on::HandedOn;
 use super::room::Room;
 use crate::site_data::SiteData;
 
@@ -29,6 +32,11 @@ pub(super) struct AnswerPlace {
     page: Option<(SetIndex, usize)>,
     /// Whether a server of an upstream answers.
     proxied: Proxied,
+    /// What a module has said of it, if a module has it go there.
+    handed_on: Option<Rc<HandedOn>>,
+    /// How it went there, for the access log.
+    passed_on: Option<Box<PassedOn>>,
+    permission: Permission,
     refusal: Option<Refusal>,
     /// How many paths of `try` are known to have no file.
     tried: usize,
@@ -55,6 +63,16 @@ enum Admission {
     Open,
     /// Yes, with the name of its user if it has shown one.
     Given(Option<Box<str>>),
+}
+
+/// Whether the server that is asked first lets a request pass.
+#[derive(Debug, Default)]
+enum Permission {
+    /// It was not asked, or has not answered.
+    #[default]
+    Open,
+    /// It does, and gives it these fields if it changes any. Nobody is asked again, whatever the next configuration says.
+    Given(Option<Rc<FieldList>>),
 }
 
 /// Whether a server of an upstream answers.
@@ -151,6 +169,44 @@ impl AnswerPlace {
         self.proxied = Proxied::No;
     }
 
+    /// The request may pass, with these fields in place of its own.
+    pub(super) fn permit(&mut self, fields: Option<Rc<FieldList>>) {
+        self.permission = Permission::Given(fields);
+    }
+
+    /// Whether it may pass.
+    pub(super) fn is_permitted(&self) -> bool {
+        matches!(self.permission, Permission::Given(_))
+    }
+
+    /// The fields that it has now, if they are not those that came.
+    pub(super) fn given_fields(&self) -> Option<Rc<FieldList>> {
+        match &self.permission {
+            Permission::Given(fields) => fields.clone(),
+            Permission::Open => None,
+        }
+    }
+
+    /// A module has it go on to a server.
+    pub(super) fn hand_on(&mut self, handed_on: Rc<HandedOn>) {
+        self.handed_on = Some(handed_on);
+    }
+
+    /// What a module has said of it, if a module has it go on to a server.
+    pub(super) fn handed_on(&self) -> Option<Rc<HandedOn>> {
+        self.handed_on.clone()
+    }
+
+    /// Servers of an upstream have had it.
+    pub(super) fn note_passed_on(&mut self, account: PassedOn) {
+        self.passed_on = Some(Box::new(account));
+    }
+
+    /// How it went there.
+    pub(super) fn passed_on(&self) -> Option<&PassedOn> {
+        self.passed_on.as_deref()
+    }
+
     /// Whether a server of an upstream answers.
     pub(super) fn is_proxied(&self) -> bool {
         self.proxied == Proxied::Yes
@@ -198,6 +254,11 @@ impl Kept {
     /// The user whom the rules of access have let in.
     pub(super) fn user(&self) -> Option<&str> {
         self.place.user()
+    }
+
+    /// Whether the rules of access have let the request in.
+    pub(super) fn is_admitted(&self) -> bool {
+        self.place.is_admitted()
     }
 
     /// A server of an upstream answers.

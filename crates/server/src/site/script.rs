@@ -160,6 +160,9 @@ impl Site {
     ) -> Answer {
         let (status, shown) = match (turnout, &mut self.runner) {
             (Some(Turnout::Done(page)), Some(runner)) => {
+                if runner.output().author == Author::Upstream {
+                    return self.hand_on((&page, set), found, exchange, context);
+                }
                 if runner.output().author == Author::Server {
                     let (status, fields) = said_by_module(runner.output());
                     return self.answer_for_module(status, &fields, found, exchange, context);
@@ -268,14 +271,19 @@ impl Site {
     }
 
     /// What the author of a page is shown, if the configuration says that clients are its authors.
-    fn shown(&self, report: &FaultReport<'_>, status: Status, set: SetIndex) -> Option<Vec<u8>> {
+    pub(super) fn shown(
+        &self,
+        report: &FaultReport<'_>,
+        status: Status,
+        set: SetIndex,
+    ) -> Option<Vec<u8>> {
         match self.data.config.pages.errors {
             PageErrors::Hidden => None,
             PageErrors::Shown => Some(report.render(status, self.pages(set)?)),
         }
     }
 
-    fn answer_fault(
+    pub(super) fn answer_fault(
         &mut self,
         status: Status,
         shown: Option<Vec<u8>>,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use proptest::prelude::*;
 use wire::limits::{PROXY_V1_BYTES_MAXIMUM, PROXY_V2_PAYLOAD_BYTES_MAXIMUM};
 use wire::proxy::{Parsed, ProxyError, Source, parse};
+use wire::proxy_header::{ProxyVersion, write};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
@@ -246,5 +247,43 @@ proptest! {
             prop_assert!(length <= input.len());
             prop_assert_eq!(parse(&input[..length]), parse(&input));
         }
+    }
+}
+
+#[test]
+fn what_is_sent_tells_of_both_ends_in_one_family() {
+    let v1 = |source, destination| {
+        String::from_utf8(write(ProxyVersion::V1, &inet(source, destination))).unwrap()
+    };
+    assert_eq!(
+        v1("192.0.2.1:56324", "198.51.100.7:443"),
+        "PROXY TCP4 192.0.2.1 198.51.100.7 56324 443\r\n"
+    );
+    assert_eq!(v1("[2001:db8::1]:1", "[::1]:443"), "PROXY TCP6 2001:db8::1 ::1 1 443\r\n");
+    assert_eq!(v1("192.0.2.1:0", "[::1]:443"), "PROXY TCP6 ::ffff:192.0.2.1 ::1 0 443\r\n");
+    assert_eq!(v1("192.0.2.1:1", "[::]:443"), "PROXY TCP4 192.0.2.1 0.0.0.0 1 443\r\n");
+    assert_eq!(v1("[2001:db8::1]:1", "0.0.0.0:80"), "PROXY TCP6 2001:db8::1 :: 1 80\r\n");
+    for (client, v2_command) in [(Source::Local, 0x20), (Source::Unknown, 0x21)] {
+        assert_eq!(write(ProxyVersion::V1, &client), b"PROXY UNKNOWN\r\n");
+        assert_eq!(write(ProxyVersion::V2, &client), v2(v2_command, 0, b""));
+    }
+}
+
+proptest! {
+    /// Whatever the addresses, the reader of this crate understands what is sent.
+    #[test]
+    fn what_is_sent_can_be_read(
+        source: SocketAddr,
+        destination: SocketAddr,
+        version in prop_oneof![Just(ProxyVersion::V1), Just(ProxyVersion::V2)],
+    ) {
+        let header = write(version, &Source::Inet { source, destination });
+        let Ok(Parsed::Complete { length, source: Source::Inet { source: from, destination: to } }) = parse(&header) else {
+            panic!("{header:?}");
+        };
+        prop_assert_eq!(length, header.len());
+        prop_assert!(length <= PROXY_V1_BYTES_MAXIMUM);
+        prop_assert_eq!((from.port(), to.port()), (source.port(), destination.port()));
+        prop_assert_eq!(from.ip().to_canonical(), source.ip().to_canonical());
     }
 }

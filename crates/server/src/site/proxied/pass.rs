@@ -16,8 +16,9 @@ use super::super::proxy::answer_head::{self, interim_fields};
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
 };
-use super::super::proxy::failing::Then;
-use super::super::proxy::request_head::head_of;
+use super::super::proxy::failing::{Answered, Then};
+use super::super::proxy::introduction;
+use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
@@ -30,6 +31,8 @@ enum Step {
     Answer(Answer),
     /// There is no answer of a server.
     Refuse(Refused),
+    /// The client gets the site's page of this status, with these fields.
+    Replace(Status, FieldList),
 }
 
 /// An answer that is being passed on in this call.
@@ -49,18 +52,38 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        let route = match found.action {
-            Ok(RouteAction::Proxy(route)) => Some(&**route),
-            _ => None,
-        };
+        match exchange.place.handed_on() {
+            Some(handed_on) => exchange.with_headers(&handed_on.headers, |exchange| {
+                self.answer_by_server(found, Some(&handed_on.route), exchange, context)
+            }),
+            None => {
+                let route = match found.action {
+                    Ok(RouteAction::Proxy(route)) => Some(&**route),
+                    _ => None,
+                };
+                self.answer_by_server(found, route, exchange, context)
+            }
+        }
+    }
+
+    fn answer_by_server(
+        &mut self,
+        found: &Found<'_>,
+        route: Option<&ProxyRoute>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        // The answer of a server that was asked first is not one of the route.
+        let route = route.filter(|_| !self.proxies.is_question(context.id));
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         if !self.proxies.carries(process) {
             let Some(route) = route else {
                 return self.refuse_proxied(Refused::Busy, found, exchange, context);
             };
-            let wish = self.proxies.wish_of(route, exchange.request, &found.path);
+            let wish = self.proxies.wish_of(&route.upstream, exchange.request, &found.path);
             let idempotence = Idempotence::of(exchange.request.method());
-            self.proxies.insert(process, Carried::of(wish, idempotence, now_ns));
+            let client = introduction::client_of(exchange.request, &self.data);
+            self.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
             exchange.place.pass_on();
         } else if let (_, Some(Carried { upload: Some(upload), .. })) = self.proxies.parts(process)
             && upload.progress == Progress::Arriving
@@ -75,6 +98,11 @@ impl Site {
                     Step::On => continue,
                     Step::Answer(answer) => return answer,
                     Step::Refuse(refused) => refused,
+                    Step::Replace(status, fields) => {
+                        self.end_proxied(process, exchange, now_ns);
+                        exchange.place.refuse_to_pass_on();
+                        return self.refuse(status, &fields, found, exchange, context);
+                    }
                 },
                 Stage::InLine => return Answer::Wait,
                 Stage::TooLate => Refused::Busy,
@@ -102,7 +130,15 @@ impl Site {
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
-            (None, Some(route)) => parcel_of(exchange.request, found, route),
+            (None, Some(route)) => {
+                let own = exchange.place.handed_on().map(|handed_on| {
+                    // A module sees the whole path, whatever it compares its routes with.
+                    let whole = || target_of_request(exchange.request, (&found.path, 0));
+                    handed_on.target(exchange.request).unwrap_or_else(whole)
+                });
+                let whole = || target_of_request(exchange.request, (&found.path, found.rest));
+                parcel_of(exchange.request, &own.unwrap_or_else(whole), route)
+            }
             // A reload has given the path to something else.
             (None, None) => Err(Failure::NotAllowed),
         };
@@ -167,12 +203,12 @@ impl Site {
             News::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
             News::End => {
                 exchange.reply.end_with(&passing.trailers);
-                self.end_proxied(process);
+                self.end_proxied(process, exchange, now_ns);
                 return Step::Answer(Answer::Done);
             }
             News::Failed(failure) if exchange.reply.is_begun() => {
                 self.proxies.note_failure(process, failure, now_ns);
-                self.end_proxied(process);
+                self.end_proxied(process, exchange, now_ns);
                 return Step::Answer(Answer::Cut);
             }
             News::Failed(failure) => {
@@ -201,7 +237,21 @@ impl Site {
                 self.change_protocol(process, head, passing, exchange, now_ns)
             }
             Some(status) => {
-                let cookie = self.proxies.note_head(process, exchange.request, now_ns);
+                let client = self.client.exchanges();
+                if self.proxies.after_status(process, head.status, client, now_ns)
+                    == Answered::Again
+                {
+                    self.proxies.begin_again(process);
+                    return Step::On;
+                }
+                let told = (head.status, exchange.request);
+                let client = self.client.exchanges();
+                let cookie = self.proxies.note_head(process, told, client, now_ns);
+                if passing.route.is_some_and(|route| route.intercept_errors.contains(&head.status))
+                {
+                    self.drop_answer(passing.id, now_ns);
+                    return Step::Replace(status, answer_head::kept_of_error(head));
+                }
                 answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
                 Step::On
             }
@@ -211,6 +261,22 @@ impl Site {
                 self.proxies.note_misfit(process, "a status above 599", now_ns);
                 Step::Refuse(Refused::Failed)
             }
+        }
+    }
+
+    /// Nobody wants the rest of an answer. What of it is here is taken, so its connection can be used again if that is
+    /// all.
+    pub(super) fn drop_answer(&mut self, id: ExchangeId, now_ns: u64) {
+        let client = self.client.exchanges();
+        let is_over = loop {
+            match client.next(id, PROXY_PART_SIZE, now_ns) {
+                Some(News::End | News::Failed(_)) => break true,
+                Some(_) => {}
+                None => break false,
+            }
+        };
+        if !is_over {
+            client.cancel(id);
         }
     }
 
@@ -245,7 +311,11 @@ impl Site {
             let _valid = exchange.reply.field(name, value);
         }
         exchange.reply.end_head();
-        self.proxies.note_head(process, exchange.request, now_ns);
+        let told = (head.status, exchange.request);
+        self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
+        if let Some(account) = self.proxies.account_of(process, now_ns) {
+            exchange.place.note_passed_on(account);
+        }
         let client = exchange.request.peer.address;
         let carried = self.proxies.remove(process);
         self.proxies.tunnelled = carried.and_then(|carried| {
@@ -254,8 +324,13 @@ impl Site {
         Step::Answer(Answer::Upgrade)
     }
 
-    /// A request has its answer.
-    fn end_proxied(&mut self, process: ProcessId) {
+    /// A request has its answer, or will have none of a server.
+    fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+        if self.helpers.log.is_some()
+            && let Some(account) = self.proxies.account_of(process, now_ns)
+        {
+            exchange.place.note_passed_on(account);
+        }
         let Some(carried) = self.proxies.remove(process) else { return };
         if let Some(place) = carried.place {
             self.proxies.release(place);
@@ -263,14 +338,14 @@ impl Site {
     }
 
     /// The client gets an error, because there is no answer of a server.
-    fn refuse_proxied(
+    pub(super) fn refuse_proxied(
         &mut self,
         refused: Refused,
         found: &Found<'_>,
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        self.end_proxied(context.id);
+        self.end_proxied(context.id, exchange, context.now.monotonic_ns);
         exchange.place.refuse_to_pass_on();
         let (status, fields) = match refused {
             Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),
@@ -283,12 +358,8 @@ impl Site {
 }
 
 /// The parcel of a request that has no body, or whose body was collected.
-fn parcel_of(
-    request: &Request<'_>,
-    found: &Found<'_>,
-    route: &ProxyRoute,
-) -> Result<Parcel, Failure> {
-    let head = head_of(request, (&found.path, found.rest), route)?;
+fn parcel_of(request: &Request<'_>, target: &str, route: &ProxyRoute) -> Result<Parcel, Failure> {
+    let head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && request.version() == Version::Http11

@@ -16,7 +16,8 @@ use super::super::head_judgement::HeadJudgement;
 use super::super::proxy::carried::{
     Carried, Idempotence, Parcel, Progress, Refused, Stage, Upload,
 };
-use super::super::proxy::request_head::head_of;
+use super::super::proxy::introduction;
+use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::route::Kept;
 use super::super::state::Site;
 use crate::message::Message;
@@ -57,18 +58,20 @@ impl Site {
             context.keep(kept);
             return None;
         };
-        let head = head_of(request, (&found.path, found.rest), route);
+        let target = target_of_request(request, (&found.path, found.rest));
+        let head = head_of(request, &target, route);
         let length = match request.head.framing {
             Framing::Length(length) => Some(length),
             Framing::None | Framing::Chunked => None,
         };
-        let wish = self.proxies.wish_of(route, request, &found.path);
+        let wish = self.proxies.wish_of(&route.upstream, request, &found.path);
         drop(found);
         kept.pass_on();
         context.keep(kept);
         let now_ns = context.now.monotonic_ns;
         let idempotence = Idempotence::of(request.method());
-        let mut carried = Carried::of(wish, idempotence, now_ns);
+        let client = introduction::client_of(request, &self.data);
+        let mut carried = Carried::of(wish, client, idempotence, now_ns);
         if let Ok(head) = head {
             let (method, body) = (request.method().as_str(), Body::Streamed(length));
             carried.upload =

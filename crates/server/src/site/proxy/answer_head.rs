@@ -13,6 +13,9 @@ use super::hop::HopFields;
 const NO_TRAILERS: [&str; 6] =
     ["connection", "content-length", "host", "set-cookie", "trailer", "transfer-encoding"];
 
+/// Fields that a client needs to make sense of a status (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1).
+const KEPT_OF_ERROR: [&str; 3] = ["allow", "retry-after", "www-authenticate"];
+
 /// Writes the head, with a cookie that keeps the client at this server if it needs one.
 pub(in crate::site) fn write(
     head: &Head,
@@ -61,6 +64,11 @@ pub(in crate::site) fn interim_fields(head: &Head) -> FieldList {
     let fields = head.fields.fields();
     let hop = HopFields::of(&fields);
     kept(&head.fields, |name| !hop.has(name))
+}
+
+/// The fields of an answer that stay if its body is replaced by a page of the same status.
+pub(in crate::site) fn kept_of_error(head: &Head) -> FieldList {
+    kept(&head.fields, |name| KEPT_OF_ERROR.iter().any(|kept| name.eq_ignore_ascii_case(kept)))
 }
 
 /// The trailers that are passed on.

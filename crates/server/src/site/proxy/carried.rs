@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use client::{Body, ExchangeId, Head, HeadWriter};
 use http::Method;
 use proxy::{ServerIndex, Wish};
+use wire::proxy::Source;
 
 use super::upstreams::UpstreamId;
 use crate::limits::PROXY_REPLAY_SIZE;
@@ -18,6 +19,10 @@ pub(in crate::site) struct Carried {
     /// `None`: a reload has removed it.
     pub(in crate::site) upstream: Option<UpstreamId>,
     pub(in crate::site) wish: Wish,
+    /// Who has sent it.
+    pub(in crate::site) client: Source,
+    /// Servers that have failed it, in this order.
+    pub(in crate::site) met: Vec<ServerIndex>,
     /// How many times it was sent again.
     pub(in crate::site) repeats: u64,
     /// When it came.
@@ -26,6 +31,8 @@ pub(in crate::site) struct Carried {
     pub(in crate::site) place: Option<Place>,
     pub(in crate::site) exchange: Option<ExchangeId>,
     pub(in crate::site) stage: Stage,
+    /// The question whether it may pass, if that is asked here and it does not go on itself.
+    pub(in crate::site) question: Option<Box<Parcel>>,
     /// Its body; `None`: it has none.
     pub(in crate::site) upload: Option<Box<Upload>>,
     /// Heads of an answer that came before the end of the body.
@@ -61,6 +68,18 @@ pub(in crate::site) struct Place {
     pub(in crate::site) since_ns: u64,
     /// How long the first byte of the answer took, once it is there.
     pub(in crate::site) first_byte_ns: Option<u64>,
+    /// How long the connection took.
+    pub(in crate::site) connect_ns: Option<u64>,
+    /// The status of the answer.
+    pub(in crate::site) status: Option<u16>,
+    pub(in crate::site) judged: Judged,
+}
+
+/// Whether the health of a server knows of an answer that counts as a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Judged {
+    No,
+    Failed,
 }
 
 /// How far a request is.
@@ -177,6 +196,7 @@ impl Carried {
     /// A request that has just come.
     pub(in crate::site) fn of(
         wished: Option<(UpstreamId, Wish)>,
+        client: Source,
         idempotence: Idempotence,
         now_ns: u64,
     ) -> Self {
@@ -184,15 +204,33 @@ impl Carried {
         Self {
             upstream,
             wish: wish.unwrap_or_default(),
+            client,
+            met: Vec::new(),
             repeats: 0,
             began_ns: now_ns,
             place: None,
             exchange: None,
             stage: Stage::InLine,
+            question: None,
             upload: None,
             early: VecDeque::new(),
             idempotence,
             failed: None,
+        }
+    }
+}
+
+impl Place {
+    /// A request gets a place.
+    pub(in crate::site) fn new(upstream: UpstreamId, server: ServerIndex, now_ns: u64) -> Self {
+        Self {
+            upstream,
+            server,
+            since_ns: now_ns,
+            first_byte_ns: None,
+            connect_ns: None,
+            status: None,
+            judged: Judged::No,
         }
     }
 }

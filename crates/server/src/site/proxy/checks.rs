@@ -7,7 +7,9 @@ use client::{Body, Client, Deadlines, ExchangeId, Failure, Forward, HeadWriter, 
 use config::ActiveCheck;
 use proxy::{Check, ServerIndex};
 use runtime::clock::nanoseconds;
+use wire::proxy::Source;
 
+use super::introduction;
 use super::upstreams::{Live, UpstreamId};
 use crate::limits::PROXY_CHECK_BODY;
 
@@ -105,5 +107,8 @@ fn ask(
     head.field("User-Agent", concat!("velodrome/", env!("CARGO_PKG_VERSION")).as_bytes())?;
     let deadlines = Deadlines::whole(check.timeout);
     let (body, upgrade, requester) = (Body::None, None, Requester::Service);
-    client.forward(Forward { to, method: "GET", head, body, upgrade, deadlines, requester }, now_ns)
+    let version = live.config().proxy_protocol;
+    let lead = version.map(|version| introduction::lead(version, &Source::Local));
+    let forward = Forward { to, method: "GET", head, body, upgrade, deadlines, requester, lead };
+    client.forward(forward, now_ns)
 }

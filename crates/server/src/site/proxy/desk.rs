@@ -4,13 +4,12 @@
 
 use ahash::HashMap;
 use client::Client;
-use config::ProxyRoute;
-use http::Request;
+use http::{PassedOn, Request};
 use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Place, Stage, Tunnelled};
+use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
 use super::upstreams::{UpstreamId, Upstreams};
@@ -48,11 +47,11 @@ impl Proxies {
     }
 
     /// Obeys an operator. The server may have been removed meanwhile.
-    pub(crate) fn obey(&mut self, order: &UpstreamOrder) {
+    pub(crate) fn obey(&mut self, order: &UpstreamOrder, now_ns: u64) {
         if let Some(live) = self.upstreams.named(&order.upstream)
             && let Some(live) = self.upstreams.get_mut(live)
         {
-            self.called.extend(live.obey(order));
+            self.called.extend(live.obey(order, now_ns));
         }
     }
 
@@ -70,6 +69,11 @@ impl Proxies {
         self.underway.insert(process, Box::new(carried));
     }
 
+    /// The request of a process.
+    pub(super) fn get(&self, process: ProcessId) -> Option<&Carried> {
+        self.underway.get(&process).map(|carried| &**carried)
+    }
+
     /// The upstreams, and the request of a process.
     pub(in crate::site) fn parts(
         &mut self,
@@ -78,14 +82,14 @@ impl Proxies {
         (&mut self.upstreams, self.underway.get_mut(&process).map(|carried| &mut **carried))
     }
 
-    /// The upstream of a route, and what a request wants of it.
+    /// The upstream with this name, and what a request wants of it.
     pub(in crate::site) fn wish_of(
         &self,
-        route: &ProxyRoute,
+        upstream: &str,
         request: &Request<'_>,
         path: &str,
     ) -> Option<(UpstreamId, Wish)> {
-        let id = self.upstreams.named(&route.upstream)?;
+        let id = self.upstreams.named(upstream)?;
         Some((id, self.upstreams.get(id)?.wish_of(request, path)))
     }
 
@@ -104,16 +108,22 @@ impl Proxies {
     pub(in crate::site) fn note_head(
         &mut self,
         process: ProcessId,
-        request: &Request<'_>,
+        (status, request): (u16, &Request<'_>),
+        client: &Client,
         now_ns: u64,
     ) -> Option<String> {
         let (upstreams, carried) = self.parts(process);
         let carried = carried?;
+        let connected_ns = carried.exchange.and_then(|id| client.connected_ns(id));
         let place = carried.place.as_mut()?;
+        place.status = Some(status);
+        place.connect_ns = connected_ns.map(|at_ns| at_ns.saturating_sub(place.since_ns));
         let live = upstreams.get_mut(place.upstream)?;
         let first_byte_ns = now_ns.saturating_sub(place.since_ns);
         place.first_byte_ns = Some(first_byte_ns);
-        live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        if place.judged == Judged::No {
+            live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        }
         let name = live.config().sticky.as_ref()?;
         if carried.wish.sticky == Some(place.server) {
             return None;
@@ -124,6 +134,24 @@ impl Proxies {
     /// Removes the request of a process, which has its answer.
     pub(in crate::site) fn remove(&mut self, process: ProcessId) -> Option<Box<Carried>> {
         self.underway.remove(&process)
+    }
+
+    /// How the request of a process went, for the access log.
+    pub(in crate::site) fn account_of(&self, process: ProcessId, now_ns: u64) -> Option<PassedOn> {
+        let carried = self.underway.get(&process)?;
+        let live = self.upstreams.get(carried.upstream?)?;
+        let place = carried.place.as_ref();
+        let servers = carried.met.iter().copied().chain(place.map(|place| place.server));
+        let addresses: Vec<String> = servers.map(|server| live.address(server)).collect();
+        let milliseconds = |span_ns: u64| span_ns as f64 / 1e6;
+        Some(PassedOn {
+            upstream: live.config().name.clone(),
+            addresses: addresses.join(", "),
+            status: place.and_then(|place| place.status),
+            connect_ms: place.and_then(|place| place.connect_ns).map(milliseconds),
+            first_byte_ms: place.and_then(|place| place.first_byte_ns).map(milliseconds),
+            whole_ms: milliseconds(now_ns.saturating_sub(carried.began_ns)),
+        })
     }
 
     /// Bytes that are held of the body of a request.

@@ -8,6 +8,7 @@ use runtime::slots::ProcessId;
 
 use super::carried::{Carried, Handed, Parcel, Place, Progress, Refused, Stage};
 use super::desk::Proxies;
+use super::introduction;
 
 impl Proxies {
     /// Finds a server for a request, and sends it what `make` makes. The result is also the stage of the request.
@@ -42,13 +43,16 @@ impl Proxies {
                 return stage;
             }
         };
-        let place = Place { upstream, server, since_ns: now_ns, first_byte_ns: None };
+        let place = Place::new(upstream, server, now_ns);
+        let version = live.config().proxy_protocol;
+        let lead = version.map(|version| introduction::lead(version, &carried.client));
         let deadlines = live.deadlines(now_ns.saturating_sub(carried.began_ns));
         let begun = match live.endpoint(server).cloned() {
             Some(to) => make().and_then(|parcel| {
                 let Parcel { method, head, body, upgrade } = parcel;
                 let requester = Requester::Process(process);
-                let forward = Forward { to, method, head, body, upgrade, deadlines, requester };
+                let forward =
+                    Forward { to, method, head, body, upgrade, deadlines, requester, lead };
                 client.forward(forward, now_ns)
             }),
             None => Err(Failure::NotConnected),

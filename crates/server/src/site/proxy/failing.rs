@@ -2,13 +2,14 @@
 //!
 //! Owns what that says of the server, whether the request goes to another one, and the line in the log.
 
-use client::{Deadline, Failure};
-use proxy::Outcome;
+use client::{Client, Deadline, Failure};
+use proxy::{Outcome, ServerIndex};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Idempotence, Place, Refused, Stage};
+use super::carried::{Carried, Idempotence, Judged, Place, Refused, Stage};
 use super::desk::Proxies;
+use super::upstreams::Live;
 
 /// The next step of a request whose exchange has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,15 @@ pub(in crate::site) enum Then {
     Again,
     /// It has no answer of a server.
     Refuse(Refused),
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Answered {
+    /// The client gets it.
+    PassOn,
+    /// It is dropped, and the request is sent again, to another server.
+    Again,
 }
 
 impl Proxies {
@@ -39,17 +49,49 @@ impl Proxies {
         let may_repeat = carried.repeats < live.config().retries
             && may_go_again(carried, failure)
             && live.servers.may_repeat();
-        let is_whole = may_repeat && carried.upload.as_mut().is_none_or(|upload| upload.rewind());
-        if !is_whole {
-            carried.stage = Stage::Refused(refused);
-            return Then::Refuse(refused);
+        if may_repeat && carried.go_again(place) {
+            return Then::Again;
         }
-        carried.repeats += 1;
-        carried.wish.sticky = None;
-        if let Some(place) = place {
-            carried.wish.tried.add(place.server);
+        carried.stage = Stage::Refused(refused);
+        Then::Refuse(refused)
+    }
+
+    /// A server has answered with this status, which may count as a failure. `Answered::Again`: the answer is dropped,
+    /// and another server gets the request.
+    pub(in crate::site) fn after_status(
+        &mut self,
+        process: ProcessId,
+        status: u16,
+        client: &mut Client,
+        now_ns: u64,
+    ) -> Answered {
+        let (upstreams, Some(carried)) = self.parts(process) else { return Answered::PassOn };
+        let live = carried.upstream.and_then(|id| upstreams.get_mut(id));
+        let (Some(live), Some(place)) = (live, &mut carried.place) else { return Answered::PassOn };
+        if place.judged == Judged::Failed || !live.config().next_on.contains(&status) {
+            return Answered::PassOn;
         }
-        Then::Again
+        let mut tried = carried.wish.tried;
+        tried.add(place.server);
+        let place = *place;
+        let may_repeat = carried.repeats < live.config().retries
+            && carried.idempotence == Idempotence::Yes
+            && carried.upload.as_ref().is_none_or(|upload| upload.is_whole())
+            && live.servers.has_another(tried)
+            && live.servers.may_repeat();
+        if may_repeat && carried.go_again(Some(place)) {
+            carried.early.clear();
+            carried.failed = Some(Refused::Failed);
+            carried.exchange.into_iter().for_each(|id| client.cancel(id));
+            self.note(process, (Outcome::Failed, &|_| format!("status {status}")), now_ns);
+            return Answered::Again;
+        }
+        if let Some(place) = &mut carried.place {
+            place.judged = Judged::Failed;
+        }
+        live.servers.judge(place.server, Outcome::Failed, now_ns);
+        live.warn(place.server, &|_| format!("status {status}"), now_ns);
+        Answered::PassOn
     }
 
     /// Tells the log and the health of the server, and gives the place back.
@@ -83,18 +125,39 @@ impl Proxies {
         let carried = carried?;
         carried.exchange = None;
         let place = carried.place.take()?;
+        carried.met.push(place.server);
         let live = upstreams.get_mut(place.upstream)?;
         live.servers.judge(place.server, outcome, now_ns);
-        if let Some(left_out) = live.gate.admit(now_ns) {
-            let (name, address) = (&live.config().name, live.address(place.server));
+        live.warn(place.server, what, now_ns);
+        self.release(place);
+        Some(place)
+    }
+}
+
+impl Carried {
+    /// Begins again, for another server than the one at this place. `false`: its body is no longer there.
+    fn go_again(&mut self, place: Option<Place>) -> bool {
+        let is_whole = self.upload.as_mut().is_none_or(|upload| upload.rewind());
+        if is_whole {
+            self.repeats += 1;
+            self.wish.sticky = None;
+            place.into_iter().for_each(|place| self.wish.tried.add(place.server));
+        }
+        is_whole
+    }
+}
+
+impl Live {
+    /// Tells the log what a server has done, unless it was told enough in this second.
+    fn warn(&mut self, server: ServerIndex, what: &dyn Fn(&str) -> String, now_ns: u64) {
+        if let Some(left_out) = self.gate.admit(now_ns) {
+            let (name, address) = (&self.config().name, self.address(server));
             let what = what(&address);
             diagnostic::write(
                 Level::Warn,
                 format_args!("upstream {name}, {address}: {what}{left_out}"),
             );
         }
-        self.release(place);
-        Some(place)
     }
 }
 

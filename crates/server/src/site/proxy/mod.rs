@@ -1,7 +1,8 @@
 //! Upstreams, and the requests on their way to their servers.
 //!
 //! `upstreams` has the upstreams of this scheduler, `carried` one request on its way, `desk` all of them. `dispatch`
-//! gives a request a server, `upload` hands on its body, `failing` says what a failure means. What is changed in heads
+//! gives a request a server, `upload` hands on its body, `failing` says what a failure means. What a server is told of a
+//! client before the first byte is in `introduction`, what is changed in heads
 //! is in `request_head` and `answer_head`. Which server is chosen is the decision of the crate `proxy`; the exchange
 //! with it belongs to `client`. The site's side is in `proxied`.
 
@@ -12,7 +13,9 @@ pub(in crate::site) mod desk;
 mod dispatch;
 pub(in crate::site) mod failing;
 mod hop;
+pub(in crate::site) mod introduction;
 mod log_gate;
+pub(in crate::site) mod question;
 pub(in crate::site) mod request_head;
 mod schedule;
 mod sticky;

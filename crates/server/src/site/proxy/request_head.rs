@@ -3,7 +3,7 @@
 //! Owns which fields are passed on, and what the server is told of the client. Never chooses the server.
 
 use client::{Failure, HeadWriter};
-use config::{HeaderEdits, ProxyRoute};
+use config::{ForwardAuth, HeaderEdits, ProxyRoute};
 use http::Request;
 use wire::http::head::{Target, Version};
 
@@ -14,22 +14,29 @@ use super::target::target_of;
 const PSEUDONYM: &str = "velodrome";
 
 /// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which
-/// programs behind CGI take for a setting ("httpoxy").
-const CLAIMS: [&str; 4] = ["forwarded", "via", "x-real-ip", "proxy"];
+/// programs behind CGI take for a setting ("httpoxy"). The number of a request is the one in our log.
+const CLAIMS: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
 
-/// Writes the head. `path`: see [`target_of`].
-pub(in crate::site) fn head_of(
+/// The target that a server is asked for, of a request with this decoded path: see [`target_of`].
+pub(in crate::site) fn target_of_request(
     request: &Request<'_>,
     (path, rest): (&str, usize),
-    route: &ProxyRoute,
-) -> Result<HeadWriter, Failure> {
+) -> String {
     let raw = match request.head.target {
         Target::Origin(_) => request.path(),
         Target::Asterisk => "*",
     };
-    let target = target_of(raw, request.query(), path, rest);
+    target_of(raw, request.query(), path, rest)
+}
+
+/// Writes the head, for this target.
+pub(in crate::site) fn head_of(
+    request: &Request<'_>,
+    target: &str,
+    route: &ProxyRoute,
+) -> Result<HeadWriter, Failure> {
     let fields = request.head.fields;
-    let mut head = HeadWriter::new(request.method().as_str(), &target, fields.lines().len() + 192)?;
+    let mut head = HeadWriter::new(request.method().as_str(), target, fields.lines().len() + 192)?;
     let edits = &route.request_headers;
     if !edits.drop_field("host") {
         // HTTP/1.0 knows no Host, and a server of HTTP/1.1 refuses a request without one.
@@ -46,6 +53,37 @@ pub(in crate::site) fn head_of(
     for header in &edits.set {
         head.field(&header.name, header.value.as_bytes())?;
     }
+    Ok(head)
+}
+
+/// Fields that are about the answer to the request itself (RFC 9110 sections 13 and 14), not about another one.
+const OF_ITS_ANSWER: [&str; 6] =
+    ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"];
+
+/// Writes the head of the question whether a request with this decoded path may pass: with the client's fields, and
+/// what it wants (`X-Forwarded-Method` and `X-Forwarded-Uri`, as Traefik and Caddy tell it).
+pub(in crate::site) fn question_of(
+    request: &Request<'_>,
+    path: &str,
+    asked: &ForwardAuth,
+) -> Result<HeadWriter, Failure> {
+    let fields = request.head.fields;
+    let mut head = HeadWriter::new("GET", &asked.path, fields.lines().len() + 256)?;
+    head.field("Host", request.host().unwrap_or(&asked.upstream).as_bytes())?;
+    let hop = HopFields::of(&fields);
+    for (name, value) in fields.iter() {
+        let is_other = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            || OF_ITS_ANSWER.iter().any(|of| name.eq_ignore_ascii_case(of));
+        if !is_other && !hop.has(name) {
+            head.field(name, value)?;
+        }
+    }
+    tell_of_client(request, &HeaderEdits::default(), &mut head)?;
+    // The path by which the route was found, so that both mean the same file.
+    let target = target_of(request.path(), request.query(), path, 0);
+    head.field("X-Forwarded-Method", request.method().as_str().as_bytes())?;
+    head.field("X-Forwarded-Uri", target.as_bytes())?;
     Ok(head)
 }
 
@@ -84,6 +122,7 @@ fn tell_of_client(
         ("X-Forwarded-Host", host),
         ("Forwarded", &forwarded),
         ("Via", &via),
+        ("X-Request-Id", &request.id()),
     ] {
         if !value.is_empty() && !drops(edits, name) {
             head.field(name, value.as_bytes())?;
@@ -105,6 +144,7 @@ mod tests {
             "x_forwarded-for",
             "X-Forwarded-Whatever",
             "X_Real_IP",
+            "X-Request-ID",
             "Proxy",
         ] {
             assert!(is_claim(name), "{name}");

@@ -8,7 +8,7 @@ use runtime::slots::ProcessId;
 
 use super::carried::{Handed, Refused, Stage};
 use super::desk::Proxies;
-use super::failing::Then;
+use super::failing::{Answered, Then};
 
 impl Proxies {
     /// Has a server get a request with a body, if it was not refused.
@@ -59,6 +59,11 @@ impl Proxies {
                 Some(News::Interim(head)) => carried.early.push_back(head),
                 Some(News::Head(head)) => {
                     let status = head.status;
+                    if self.after_status(process, status, client, now_ns) == Answered::Again {
+                        self.begin_again(process);
+                        continue;
+                    }
+                    let (_, Some(carried)) = self.parts(process) else { return Intake::Enough };
                     carried.early.push_back(head);
                     if status >= 300 {
                         // A refusal: the server does not want the rest.

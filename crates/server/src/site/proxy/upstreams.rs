@@ -64,7 +64,10 @@ impl Upstreams {
                     let servers = Upstream::new(rules_of(config), seed, now_ns);
                     let schedule = Schedule::new(config.servers.len());
                     let (config, gate) = (config.clone(), LogGate::default());
-                    let live = Live { config, servers, gate, schedule, endpoints };
+                    let mut live = Live { config, servers, gate, schedule, endpoints };
+                    if let Some(before) = known.and_then(|id| self.live.get(&id)) {
+                        live.warm_up_beside(before, now_ns);
+                    }
                     self.live.insert(id, live);
                 }
             }
@@ -123,6 +126,16 @@ impl Live {
         &self.config
     }
 
+    /// Servers that this upstream did not have before a reload begin with a small share.
+    fn warm_up_beside(&mut self, before: &Self, now_ns: u64) {
+        for (place, server) in (0..).zip(&self.config.servers) {
+            let is_it = |known: &config::UpstreamServer| known.address == server.address;
+            if !before.config.servers.iter().any(is_it) {
+                self.servers.warm_up(ServerIndex(place), now_ns);
+            }
+        }
+    }
+
     fn report(&self, now_ns: u64) -> UpstreamReport {
         let servers = self.config.servers.iter().zip(self.servers.views());
         let servers = servers.map(|(server, view)| ServerReport {
@@ -138,11 +151,12 @@ impl Live {
     }
 
     /// Does what an operator has ordered. Returns requests that have to ask again.
-    pub(in crate::site) fn obey(&mut self, order: &UpstreamOrder) -> Vec<ProcessId> {
+    pub(in crate::site) fn obey(&mut self, order: &UpstreamOrder, now_ns: u64) -> Vec<ProcessId> {
         let is_it = |server: &config::UpstreamServer| server.address.to_string() == order.server;
         let place = self.config.servers.iter().position(is_it);
         let server = place.and_then(|place| u8::try_from(place).ok()).map(ServerIndex);
-        server.map_or_else(Vec::new, |server| self.servers.set_readiness(server, order.readiness))
+        let Some(server) = server else { return Vec::new() };
+        self.servers.set_readiness(server, order.readiness, now_ns)
     }
 
     /// The place to connect to for a server.
@@ -219,6 +233,7 @@ fn rules_of(config: &config::Upstream) -> Rules {
         connections: count(config.connections),
         line: count(config.queue),
         line_ns: nanoseconds(config.queue_timeout),
+        slow_start_ns: config.slow_start.map_or(0, nanoseconds),
         health: HealthRules {
             failures: u32::try_from(config.health.failures).unwrap_or(u32::MAX),
             pause_ns: nanoseconds(config.health.pause),

@@ -1,0 +1,180 @@
+//! `forward_auth`: a server says whether a request may pass, before anything answers it.
+//!
+//! Owns what its answer means: a 2xx lets the request pass, with fields of that answer in place of its own; any other
+//! answer is the client's; without one the request is refused. Nothing passes because a server does not answer.
+
+use std::rc::Rc;
+
+use client::{Body, Head};
+use config::ForwardAuth;
+use config::route::Found;
+use http::{Answer, AnswerContext, FieldList, Intake, Request};
+
+use super::super::exchange::Exchange;
+use super::super::proxy::carried::{Parcel, Refused};
+use super::super::proxy::introduction;
+use super::super::proxy::question::Heard;
+use super::super::proxy::request_head::question_of;
+use super::super::route::Kept;
+use super::super::state::Site;
+use crate::message::Message;
+
+impl Site {
+    /// Has a request wait until a server has said whether it may pass, or refuses it. `None`: it may.
+    #[inline]
+    pub(in crate::site) fn ask_permission(
+        &mut self,
+        path: &str,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        if exchange.place.is_permitted() || exchange.reply.is_begun() {
+            return None;
+        }
+        let Some(asked) = found.forward_auth else {
+            // A reload may have removed the question.
+            if self.proxies.is_question(context.id) {
+                self.proxies.forget(context.id, self.client.exchanges());
+            }
+            exchange.place.permit(None);
+            return None;
+        };
+        self.hear_permission((path, asked), found, exchange, context)
+    }
+
+    #[inline(never)]
+    fn hear_permission(
+        &mut self,
+        (path, asked): (&str, &ForwardAuth),
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let (process, now_ns) = (context.id, context.now.monotonic_ns);
+        if !self.proxies.is_question(process)
+            && !self.ask_server_about(exchange.request, path, asked, context)
+        {
+            return Some(self.refuse_proxied(Refused::Request, found, exchange, context));
+        }
+        match self.proxies.hear(process, self.client.exchanges(), now_ns) {
+            Heard::Nothing => Some(Answer::Wait),
+            Heard::Refused(why) => Some(self.refuse_proxied(why, found, exchange, context)),
+            Heard::No => {
+                exchange.place.pass_on();
+                Some(self.answer_proxied(found, exchange, context))
+            }
+            Heard::Yes => {
+                let head = self.end_question(exchange.request, context);
+                let fields =
+                    head.and_then(|head| fields_with(exchange.request, &head, &asked.copy));
+                let Some(fields) = fields else {
+                    return Some(self.refuse_proxied(Refused::Failed, found, exchange, context));
+                };
+                exchange.place.permit(Some(Rc::new(fields)).filter(|_| !asked.copy.is_empty()));
+                None
+            }
+        }
+    }
+
+    /// Asks a server about a request. `false`: the request cannot be told of.
+    fn ask_server_about(
+        &mut self,
+        request: &Request<'_>,
+        path: &str,
+        asked: &ForwardAuth,
+        context: &AnswerContext<'_, Message>,
+    ) -> bool {
+        let Ok(head) = question_of(request, path, asked) else { return false };
+        let question = Parcel { method: "GET", head, body: Body::None, upgrade: None };
+        let wish = self.proxies.wish_of(&asked.upstream, request, path);
+        let client = introduction::client_of(request, &self.data);
+        self.proxies.ask(context.id, wish, (client, question), context.now.monotonic_ns);
+        true
+    }
+
+    /// The server lets the request pass. Returns the head of its answer, whose rest nobody wants.
+    fn end_question(
+        &mut self,
+        request: &Request<'_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<Head> {
+        let (process, now_ns) = (context.id, context.now.monotonic_ns);
+        let (_, carried) = self.proxies.parts(process);
+        let head = carried?.early.pop_front()?;
+        let told = (head.status, request);
+        self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
+        let carried = self.proxies.remove(process)?;
+        carried.exchange.into_iter().for_each(|id| self.drop_answer(id, now_ns));
+        carried.place.into_iter().for_each(|place| self.proxies.release(place));
+        Some(head)
+    }
+
+    /// The body of a request with files begins to arrive: a server is asked meanwhile, and the body waits. `None`:
+    /// nobody is asked now.
+    pub(in crate::site) fn begin_question(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Intake> {
+        let data = Rc::clone(&self.data);
+        let kept = context.take_kept::<Kept>()?;
+        let found = kept.route(&data);
+        // The server hears of a request when it is not refused before.
+        let is_let_in = found.access.is_empty() || kept.is_admitted();
+        let asked = found.forward_auth.filter(|_| is_let_in);
+        let is_asked =
+            asked.is_some_and(|asked| self.ask_server_about(request, kept.path(), asked, context));
+        drop(found);
+        context.keep(kept);
+        is_asked.then(|| self.intake_of_question(Intake::More, context))
+    }
+
+    /// What becomes of a body while a server is asked; `intake`: if the request may pass.
+    pub(in crate::site) fn intake_of_question(
+        &mut self,
+        intake: Intake,
+        context: &AnswerContext<'_, Message>,
+    ) -> Intake {
+        let now_ns = context.now.monotonic_ns;
+        match self.proxies.hear(context.id, self.client.exchanges(), now_ns) {
+            Heard::Yes => intake,
+            Heard::Nothing => Intake::Pause,
+            Heard::No | Heard::Refused(_) => Intake::Enough,
+        }
+    }
+
+    /// Goes on with a request as it may pass: with the fields that the server has given it.
+    #[inline]
+    pub(in crate::site) fn as_permitted(
+        &mut self,
+        exchange: &mut Exchange<'_, '_>,
+        go_on: impl FnOnce(&mut Self, &mut Exchange<'_, '_>) -> Answer,
+    ) -> Answer {
+        let Some(fields) = exchange.place.given_fields() else { return go_on(self, exchange) };
+        let mut head = exchange.request.head.clone();
+        head.fields = fields.fields();
+        let request = Request { head: &head, ..*exchange.request };
+        exchange.with_request(&request, |exchange| go_on(self, exchange))
+    }
+}
+
+/// The fields of a request, of which those with these names are the ones of an answer. `None`: there are too many.
+fn fields_with(request: &Request<'_>, answer: &Head, names: &[String]) -> Option<FieldList> {
+    let mut list = FieldList::new();
+    // Programs that get fields as variables cannot tell `-` and `_` apart.
+    let is_copied = |name: &str| {
+        let name = name.replace('_', "-");
+        names.iter().any(|copied| name.eq_ignore_ascii_case(&copied.replace('_', "-")))
+    };
+    for (name, value) in request.head.fields.iter().filter(|(name, _)| !is_copied(name)) {
+        list.add_as_spelt(name, value).ok()?;
+    }
+    let answer = answer.fields.fields();
+    for (name, value) in answer.iter() {
+        if names.iter().any(|copied| name.eq_ignore_ascii_case(copied)) {
+            list.add_as_spelt(name, value).ok()?;
+        }
+    }
+    Some(list)
+}
