@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use client::Body;
-use config::RouteAction;
 use config::route::Found;
+use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
@@ -30,7 +30,7 @@ impl Site {
         found: &Found<'_>,
         request: &Request<'_>,
     ) -> Option<BodyPolicy> {
-        let Ok(RouteAction::Proxy(_)) = found.action else { return None };
+        let Ok(RouteAction::Proxy(route)) = found.action else { return None };
         let is_of_channels = !self.data.rulebook.is_empty() && browser_client::has(path);
         if is_of_channels || Self::leads_to_https(path, found, request) {
             return Some(BodyPolicy::Ignore);
@@ -38,8 +38,9 @@ impl Site {
         // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
         let is_judged =
             !found.access.is_empty() || found.forward_auth.is_some() || self.limits_or_maintains();
+        let waits = is_judged || self.proxies.bodies_of(&route.upstream) == ProxiedBodies::Buffered;
         let limit = found.body_size;
-        Some(if is_judged { BodyPolicy::Collect { limit } } else { BodyPolicy::Stream { limit } })
+        Some(if waits { BodyPolicy::Collect { limit } } else { BodyPolicy::Stream { limit } })
     }
 
     /// The body of a request begins to arrive. `None`: it is not passed on.
