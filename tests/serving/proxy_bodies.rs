@@ -5,9 +5,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
 
-use crate::server::other::always;
+use crate::server::other::{always, other};
 use crate::server::patience::PATIENCE;
-use crate::server::upstreams::{OK, all_to, by_hand, connect, get, next, read_to, rest, start};
+use crate::server::upstreams::{
+    OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
+};
 
 #[test]
 fn a_body_is_passed_on_as_it_arrives() {
@@ -195,5 +197,61 @@ fn a_client_that_closes_ends_the_exchange() {
         read_to(&mut backend, if text.starts_with("GET") { "\r\n\r\n" } else { "abc" });
         drop(client);
         assert_eq!(rest(&mut backend), "");
+    }
+}
+
+#[test]
+fn a_buffered_body_is_complete_before_a_server_hears_of_it() {
+    let (address, connections) = by_hand();
+    let keys = "buffer_request = true";
+    let limits = "limits = { body_size = \"300 KiB\" }\n";
+    let server = start(&format!("{limits}{}", all_to(&[address], keys)));
+    for (field, begin, end) in [
+        ("Content-Length: 6", "abc", "def"),
+        ("Transfer-Encoding: chunked", "3\r\nabc\r\n", "3\r\ndef\r\n0\r\n\r\n"),
+    ] {
+        let mut slow = connect(&server);
+        let head =
+            format!("POST /slow HTTP/1.1\r\nHost: a\r\n{field}\r\nConnection: close\r\n\r\n");
+        slow.write_all(format!("{head}{begin}").as_bytes()).unwrap();
+        // One that comes later is the first that the server hears of.
+        let mut quick = connect(&server);
+        quick.write_all(get("/quick", "").as_bytes()).unwrap();
+        let mut backend = next(&connections);
+        assert!(read_to(&mut backend, "\r\n\r\n").starts_with("GET /quick "));
+        backend
+            .write_all(OK.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
+            .unwrap();
+        assert!(rest(&mut quick).ends_with("ok"));
+        slow.write_all(end.as_bytes()).unwrap();
+        let mut backend = next(&connections);
+        let request = read_to(&mut backend, "abcdef");
+        assert!(
+            request.starts_with("POST /slow ") && request.contains("Content-Length: 6\r\n"),
+            "{request}"
+        );
+        backend
+            .write_all(OK.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
+            .unwrap();
+        assert!(rest(&mut slow).ends_with("ok"));
+    }
+    let long = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", 301 * 1024);
+    assert!(exchange(&server, &long).starts_with("HTTP/1.1 413 "));
+}
+
+#[test]
+fn a_long_body_that_is_buffered_can_be_sent_again() {
+    let body = "x".repeat(200_000);
+    let put = format!(
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    for (keys, status) in [("", "502"), ("buffer_request = true\n", "200")] {
+        let ((deaf, _heard), (good, heard)) = (other(|_, _, _| Vec::new()), always(OK));
+        let server = start(&all_to(&[deaf, good], &format!("{keys}balance = \"round-robin\"")));
+        let answer = exchange(&server, &put);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{keys}: {answer}");
+        let passed = heard.try_iter().any(|(_, request)| request.ends_with(&body));
+        assert_eq!(passed, status == "200", "{keys}");
     }
 }

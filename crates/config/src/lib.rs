@@ -112,9 +112,9 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, ForwardAuth, HashBy, HeaderEdits, PassiveHealth, ProxiedPath,
-    ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts,
-    UpstreamTls,
+    ActiveCheck, Balance, ForwardAuth, HashBy, HeaderEdits, PassiveHealth, ProxiedBodies,
+    ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamServer,
+    UpstreamTimeouts, UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

@@ -34,6 +34,8 @@ pub struct Upstream {
     pub queue: u64,
     /// How long a request may wait for a server.
     pub queue_timeout: Duration,
+    /// Whether a server gets a request when its body is complete, or while it arrives.
+    pub bodies: ProxiedBodies,
     /// How many times a request may be sent again.
     pub retries: u64,
     /// Statuses with which an answer counts as a failure of its server.
@@ -116,6 +118,16 @@ pub enum HashBy {
     Field(String),
     /// A cookie of the request.
     Cookie(String),
+}
+
+/// When a server gets a request with a body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProxiedBodies {
+    /// While the body arrives.
+    #[default]
+    Streamed,
+    /// When it is complete.
+    Buffered,
 }
 
 /// The version of the PROXY protocol.

@@ -10,8 +10,8 @@ use super::section::Section;
 use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, word};
 use super::wording::{nearest, shown};
 use super::{
-    Balance, HashBy, PassiveHealth, Problems, ProxyProtocol, Upstream, UpstreamServer,
-    UpstreamTimeouts, UpstreamTls, choice, field, upstream_check, upstream_server,
+    Balance, HashBy, PassiveHealth, Problems, ProxiedBodies, ProxyProtocol, Upstream,
+    UpstreamServer, UpstreamTimeouts, UpstreamTls, choice, field, upstream_check, upstream_server,
 };
 use crate::limits;
 
@@ -60,6 +60,10 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
         connections: limits::UPSTREAM_CONNECTIONS,
         queue: limits::UPSTREAM_QUEUE,
         queue_timeout: limits::UPSTREAM_QUEUE_TIMEOUT,
+        bodies: match section.read("buffer_request", problems, boolean) {
+            Some(true) => ProxiedBodies::Buffered,
+            Some(false) | None => ProxiedBodies::Streamed,
+        },
         retries: limits::UPSTREAM_RETRIES,
         next_on: section.list("next_on", problems, error_status).unwrap_or_default(),
         slow_start: section.read("slow_start", problems, deadline),
@@ -341,6 +345,12 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "duration above zero",
             "`\"10s\"`",
             "How long a request may wait for a server; 503 above.",
+        ),
+        key(
+            "buffer_request",
+            "true or false",
+            "`false`",
+            "Collects the body of a request in memory, up to `body_size` of its route, before a server gets it: a slow client holds no place at a server, and a longer body can be sent again.",
         ),
         key(
             "retries",

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    Balance, HashBy, Header, ProxiedPath, ProxyProtocol, RouteAction, ServerAddress, Upstream,
-    UpstreamTls,
+    Balance, HashBy, Header, ProxiedBodies, ProxiedPath, ProxyProtocol, RouteAction, ServerAddress,
+    Upstream, UpstreamTls,
 };
 
 use super::{config, table};
@@ -48,6 +48,13 @@ fn every_key_of_an_upstream_has_its_place() {
     assert_eq!((one.connections, one.queue, one.retries, health.failures), (8, 9, 10, 11));
     assert_eq!((&*one.next_on, one.slow_start), (&[502, 404][..], Some(seconds(12))));
     assert_eq!((one.sticky.as_deref(), one.balance), (Some("server"), Balance::RoundRobin));
+}
+
+#[test]
+fn bodies_may_be_complete_before_a_server_gets_them() {
+    assert_eq!(upstream("").bodies, ProxiedBodies::Streamed);
+    assert_eq!(upstream("buffer_request = false").bodies, ProxiedBodies::Streamed);
+    assert_eq!(upstream("buffer_request = true").bodies, ProxiedBodies::Buffered);
 }
 
 #[test]

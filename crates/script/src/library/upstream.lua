@@ -4,7 +4,7 @@
 
 local kit = ...
 
-local fail, current, checked, is_token = kit.fail, kit.current, kit.checked_field, kit.is_token
+local fail, checked, is_token = kit.fail, kit.checked_field, kit.is_token
 local type, tostring, pairs, setmetatable = type, tostring, pairs, setmetatable
 local getmetatable, find, sub, concat = debug.getmetatable, string.find, string.sub, table.concat
 local url_size, head_size = kit.url_size, kit.head_size

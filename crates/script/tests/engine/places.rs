@@ -14,6 +14,18 @@ const WRONG: &[(&str, &[&str])] = &[
     ("file:save", &["request.files[1]:save(nil)", "request.files[1].save('a')"]),
     ("file:read", &["request.files[1]:read({})", "request.files[1].read(1)"]),
     (
+        "request:proxy",
+        &[
+            "request:proxy(nil)",
+            "request:proxy('a b')",
+            "request:proxy('api', 5)",
+            "request:proxy('api', { paht = '/x' })",
+            "request:proxy('api', { path = 'x' })",
+            "request:proxy('api', { headers = { ['a b'] = 'x' } })",
+            "request.proxy('api')",
+        ],
+    ),
+    (
         "response:write",
         &[
             "response:write(nil)",

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use client::Body;
-use config::RouteAction;
 use config::route::Found;
+use config::{ProxiedBodies, RouteAction};
 use http::{AnswerContext, BodyPolicy, Intake, Request};
 use wire::http::head::Framing;
 
@@ -31,16 +31,19 @@ impl Site {
         found: &Found<'_>,
         judged: HeadJudgement,
     ) -> Option<BodyPolicy> {
-        let Ok(RouteAction::Proxy(_)) = found.action else { return None };
+        let Ok(RouteAction::Proxy(route)) = found.action else { return None };
         if !self.data.rulebook.is_empty() && browser_client::has(path) {
             return Some(BodyPolicy::Ignore);
         }
         let limit = found.body_size;
         Some(match judged {
             HeadJudgement::Refused => BodyPolicy::Ignore,
-            HeadJudgement::LetIn => BodyPolicy::Stream { limit },
             // A server gets no byte of a request that may still be refused: its body waits here, up to the limit.
             HeadJudgement::Open => BodyPolicy::Collect { limit },
+            HeadJudgement::LetIn => match self.proxies.bodies_of(&route.upstream) {
+                ProxiedBodies::Buffered => BodyPolicy::Collect { limit },
+                ProxiedBodies::Streamed => BodyPolicy::Stream { limit },
+            },
         })
     }
 

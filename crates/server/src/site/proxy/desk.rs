@@ -4,6 +4,7 @@
 
 use ahash::HashMap;
 use client::Client;
+use config::ProxiedBodies;
 use http::{PassedOn, Request};
 use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
@@ -91,6 +92,12 @@ impl Proxies {
     ) -> Option<(UpstreamId, Wish)> {
         let id = self.upstreams.named(upstream)?;
         Some((id, self.upstreams.get(id)?.wish_of(request, path)))
+    }
+
+    /// When servers of the upstream with this name get a request with a body.
+    pub(in crate::site) fn bodies_of(&self, upstream: &str) -> ProxiedBodies {
+        let live = self.upstreams.named(upstream).and_then(|id| self.upstreams.get(id));
+        live.map_or(ProxiedBodies::Streamed, |live| live.config().bodies)
     }
 
     /// A request that waited has to ask again.
