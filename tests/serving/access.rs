@@ -353,7 +353,7 @@ fn files_of_users_that_are_missing_or_served_are_refused() {
 
 #[test]
 fn a_page_whose_second_address_is_open_is_told() {
-    let config = "[[route]]\npath = \"/admin\"\nfiles = {}\naccess = [{ deny = \"all\" }]\n\
+    let config = "[[route]]\npath = \"/admin\"\nfiles = {}\naccess = [{ allow = \"10.0.0.1\" }]\n\
         [[limit]]\nname = \"login\"\nrequests = \"1/d\"\npaths = [\"/login\"]\n";
     let plan = Plan::new().config(config).file("admin.page.html", "a").file("login.page.html", "b");
     let output = crate::server::run(

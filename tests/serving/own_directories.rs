@@ -82,8 +82,12 @@ fn the_example_is_served_by_two_users_of_a_machine() {
     let directory = &plan.directory;
     fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/site"), &directory.join("example"));
-    // The built binary may be where nobody else may look.
-    fs::copy(PROGRAM, directory.join("velodrome")).unwrap();
+    // The built binary may be where nobody else may look. Another process copies it: a program that another test starts
+    // meanwhile would inherit the open file, and a file that is open for writing cannot be executed.
+    assert!(
+        Command::new("cp").arg(PROGRAM).arg(directory.path()).status().unwrap().success(),
+        "the binary is copied"
+    );
     let run = directory.join("of-nobody");
     fs::create_dir(&run).unwrap();
     chown(&run, Some(NOBODY), Some(NOBODY)).unwrap();
