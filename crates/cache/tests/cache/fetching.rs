@@ -1,0 +1,72 @@
+//! Requests that wait for the answer to another one.
+
+use cache::limits::{FETCHES_OF_URI, WAITERS};
+use cache::{Answer, Fetches, Join, Rules, Terms, Worth, judge};
+use wire::http::fields::FieldList;
+
+use crate::{at, fields, key};
+
+fn terms(lines: &str, request: &str) -> Terms {
+    let head = fields(&format!("Content-Length: 0\nCache-Control: max-age=9\n{lines}"));
+    let answer = Answer { status: 200, fields: head.fields() };
+    judge(&answer, &fields(request).fields(), &Rules::default(), (at(0), at(0))).unwrap()
+}
+
+fn join(fetches: &mut Fetches<u32>, request: &str, who: u32) -> Join {
+    fetches.join(&key("/"), &fields(request).fields(), who)
+}
+
+#[test]
+fn requests_wait_for_the_head_of_one_fetch_and_then_read_its_answer() {
+    let mut fetches = Fetches::default();
+    assert_eq!(join(&mut fetches, "", 1), Join::Lead);
+    let id = fetches.begin(key("/"), FieldList::new(), None, at(0));
+    assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
+    assert_eq!(join(&mut fetches, "", 3), Join::Wait(id));
+    assert_eq!(fetches.join(&key("/other"), &fields("").fields(), 4), Join::Lead);
+    fetches.leave(id, 2);
+    assert_eq!(fetches.know(id, terms("", "")), [3]);
+    assert_eq!(join(&mut fetches, "", 3), Join::Read(id));
+    assert!(fetches.end(id).unwrap().waiters.is_empty() && fetches.is_empty());
+    assert_eq!(join(&mut fetches, "", 3), Join::Lead);
+}
+
+#[test]
+fn a_request_for_another_variant_or_of_a_user_fetches_by_itself() {
+    let mut fetches = Fetches::default();
+    let id = fetches.begin(key("/"), fields("X: 1"), None, at(0));
+    fetches.know(id, terms("Vary: X", "X: 1"));
+    assert_eq!(join(&mut fetches, "X: 1", 1), Join::Read(id));
+    assert_eq!(join(&mut fetches, "X: 2", 1), Join::Lead);
+    assert_eq!(join(&mut fetches, "X: 1\nAuthorization: a", 1), Join::Alone);
+    let other = fetches.begin(key("/"), fields("X: 2"), None, at(0));
+    assert_eq!(join(&mut fetches, "X: 2", 1), Join::Wait(other));
+    for _ in 2..FETCHES_OF_URI {
+        let id = fetches.begin(key("/"), fields("X: 1"), None, at(0));
+        fetches.know(id, terms("Vary: X", "X: 1"));
+    }
+    fetches.know(other, terms("Vary: X", "X: 2"));
+    assert_eq!(join(&mut fetches, "X: 3", 1), Join::Alone);
+}
+
+#[test]
+fn what_was_asked_for_before_a_change_is_not_shared_after_it() {
+    let mut fetches = Fetches::default();
+    let id = fetches.begin(key("/"), FieldList::new(), None, at(0));
+    assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
+    assert_eq!(fetches.spoil(|key| key.target() == "/other"), []);
+    assert_eq!(fetches.spoil(|key| key.target() == "/"), [2]);
+    assert_eq!(fetches.get(id).unwrap().worth, Worth::Spoilt);
+    assert_eq!(join(&mut fetches, "", 2), Join::Lead);
+    assert!(fetches.has(&key("/")));
+}
+
+#[test]
+fn a_line_has_an_end() {
+    let mut fetches = Fetches::default();
+    let id = fetches.begin(key("/"), FieldList::new(), None, at(0));
+    for who in 0..u32::try_from(WAITERS).unwrap() {
+        assert_eq!(join(&mut fetches, "", who), Join::Wait(id));
+    }
+    assert_eq!(join(&mut fetches, "", 0), Join::Alone);
+}
