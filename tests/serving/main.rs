@@ -53,6 +53,7 @@ mod proxies;
 mod proxy;
 mod proxy_access;
 mod proxy_bodies;
+mod proxy_cache;
 mod proxy_failures;
 mod reload;
 mod requirements;

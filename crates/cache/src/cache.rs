@@ -155,7 +155,7 @@ impl Cache {
 
     /// Finds an answer.
     pub fn look(&mut self, asked: &Asked<'_>) -> Looked {
-        let wishes = wishes_of(asked.fields, &self.rules);
+        let (wishes, hash) = (wishes_of(asked.fields, &self.rules), asked.key.hash(&self.secret));
         let (mut is_known, mut found) = (false, None);
         self.drop_purged_of(asked.key);
         for place in self.by_text.get(asked.key.text()).into_iter().flatten().rev() {
@@ -172,7 +172,7 @@ impl Cache {
             if wishes.only_if_cached {
                 return Looked::Unwanted;
             }
-            if self.passes.has(asked.key.hash(&self.secret), asked.now.ms) {
+            if self.passes.has(hash, asked.now.ms) {
                 self.stats.passes += 1;
                 return Looked::Pass;
             }
@@ -194,6 +194,16 @@ impl Cache {
             Use::WhileValidated => {
                 self.note_stale();
                 Looked::WhileValidated(object)
+            }
+            Use::Validated if self.passes.has(hash, asked.now.ms) => {
+                // A server has just failed to answer, or its answer could not be shared.
+                let freshness = object.freshness();
+                if freshness.staleness_s(asked.now) < freshness.if_error_s {
+                    self.note_stale();
+                    return Looked::Fresh(object);
+                }
+                self.stats.passes += 1;
+                Looked::Pass
             }
             Use::Validated => {
                 self.stats.validations += 1;

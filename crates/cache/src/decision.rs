@@ -74,6 +74,11 @@ impl Credentials {
     pub fn of(request: &Fields<'_, '_>) -> Self {
         Self { authorization: request.has("authorization"), cookie: request.has("cookie") }
     }
+
+    /// Whether they say more than others do.
+    pub(crate) fn exceed(self, others: Self) -> bool {
+        self.authorization && !others.authorization || self.cookie && !others.cookie
+    }
 }
 
 /// Whether an answer that is stored on these terms may be for a request with these credentials. One that is fresh by assumption alone is for

@@ -61,6 +61,15 @@ pub enum Join {
     Alone,
 }
 
+/// Whether other requests may wait for a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They may.
+    Shared,
+    /// They may not: its answer is probably for nobody else.
+    Alone,
+}
+
 /// The fetches that run.
 #[derive(Debug)]
 pub struct Fetches<P> {
@@ -79,6 +88,7 @@ impl<P: Copy + Eq> Fetches<P> {
     /// What a request with these fields does.
     pub fn join(&mut self, key: &Key, fields: &Fields<'_, '_>, who: P) -> Join {
         let Some(ids) = self.by_text.get(key.text()) else { return Join::Lead };
+        let shown = Credentials::of(fields);
         for id in ids {
             let Some(fetch) = self.running.get_mut(id).filter(|fetch| fetch.key == *key) else {
                 continue;
@@ -88,10 +98,12 @@ impl<P: Copy + Eq> Fetches<P> {
             }
             match &fetch.terms {
                 Some(terms) if terms.variant.matches(fields) => {
-                    let may_read = may_answer(terms, Credentials::of(fields));
+                    let may_read = may_answer(terms, shown);
                     return if may_read { Join::Read(*id) } else { Join::Alone };
                 }
                 Some(_) => {}
+                // The answer to a request of a user is perhaps for nobody else.
+                None if Credentials::of(&fetch.request.fields()).exceed(shown) => {}
                 None if fetch.waiters.len() >= WAITERS => return Join::Alone,
                 None => {
                     fetch.waiters.push(who);
@@ -116,11 +128,13 @@ impl<P: Copy + Eq> Fetches<P> {
         key: Key,
         request: FieldList,
         validated: Option<Rc<Object>>,
-        asked: Time,
+        (sharing, asked): (Sharing, Time),
     ) -> FetchId {
         self.last += 1;
         let id = FetchId(self.last);
-        self.by_text.entry(Rc::clone(key.text())).or_default().push(id);
+        if sharing == Sharing::Shared {
+            self.by_text.entry(Rc::clone(key.text())).or_default().push(id);
+        }
         let (worth, waiters) = (Worth::Storing, Vec::new());
         let fetch = Fetched { key, request, validated, asked, worth, waiters, terms: None };
         self.running.insert(id, fetch);

@@ -30,6 +30,7 @@ pub struct Key {
     /// Where the path begins.
     path_at: usize,
     way: u64,
+    parts: KeyParts,
 }
 
 impl Key {
@@ -55,7 +56,7 @@ impl Key {
             Some((path, _)) if !parts.query => text.push_str(path),
             _ => text.push_str(uri.target),
         }
-        Self { text: text.into(), path_at, way: uri.way }
+        Self { text: text.into(), path_at, way: uri.way, parts }
     }
 
     /// The key as text, the same for all ways.
@@ -77,12 +78,30 @@ impl Key {
         self.text.get(self.path_at..).unwrap_or_default()
     }
 
-    /// The same URI with another path and query (RFC 9111 section 4.4).
-    #[must_use]
-    pub fn at(&self, target: &str) -> Self {
+    /// The same URI with another path and query.
+    fn at(&self, target: &str) -> Self {
         let before = self.text.get(..self.path_at).unwrap_or_default();
+        let path = target.split('?').next().unwrap_or_default();
+        let target = if self.parts.query { target } else { path };
         let text: Rc<str> = format!("{before}{target}").into();
         Self { text, ..*self }
+    }
+
+    /// The same URI with the path and query of a reference in a field of its answer, if that is one of the same origin
+    /// (RFC 9111 section 4.4).
+    #[must_use]
+    pub fn referred(&self, reference: &str) -> Option<Self> {
+        let whole = reference.split('#').next()?;
+        let target = match url::scheme(whole.as_bytes()) {
+            Some((scheme, rest)) => {
+                let (authority, target) = url::split_authority(rest);
+                let is_same = url::is_same_authority(scheme, authority, self.host().as_bytes());
+                str::from_utf8(target).ok().filter(|_| is_same)?
+            }
+            None => whole,
+        };
+        let is_path = target.starts_with('/') && !target.starts_with("//");
+        is_path.then(|| self.at(target))
     }
 
     /// A number for tables, with the secret of a cache, so that nobody can choose keys with the same one.

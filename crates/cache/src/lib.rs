@@ -27,7 +27,7 @@ mod vary;
 pub use cache::{Asked, Cache, CacheStats, Looked};
 pub use control::{Control, Wishes};
 pub use decision::{Credentials, may_answer};
-pub use fetches::{FetchId, Fetched, Fetches, Join, Worth};
+pub use fetches::{FetchId, Fetched, Fetches, Join, Sharing, Worth};
 pub use freshness::{Basis, Freshness};
 pub use key::{Key, Uri};
 pub use object::{Mismatch, Object};

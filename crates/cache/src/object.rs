@@ -62,6 +62,13 @@ impl Object {
         Self { status: answer.status, fields, body: Rc::new(body), terms }
     }
 
+    /// The same answer with a body, which was received meanwhile.
+    #[must_use]
+    pub fn with_body(&self, mut body: Vec<u8>) -> Self {
+        body.shrink_to_fit();
+        Self { body: Rc::new(body), ..self.clone() }
+    }
+
     /// Its status.
     #[must_use]
     pub fn status(&self) -> u16 {

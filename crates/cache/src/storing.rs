@@ -58,6 +58,14 @@ pub enum Refusal {
     Length,
 }
 
+impl Refusal {
+    /// Whether answers to other requests for the same URI will not be stored either, as far as is known.
+    #[must_use]
+    pub fn is_of_uri(self) -> bool {
+        !matches!(self, Self::Authorization | Self::Cookie)
+    }
+}
+
 /// The statuses that a cache may assume to be fresh (RFC 9110 section 15.1), without 206.
 const ASSUMED: [u16; 11] = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
 

@@ -22,12 +22,13 @@ use super::quotas::QUOTA;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::upstream_cache::CACHE;
 use super::upstream_keys::UPSTREAM;
 use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 27] = [
+pub static SECTIONS: [&SectionKeys; 28] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -41,6 +42,7 @@ pub static SECTIONS: [&SectionKeys; 27] = [
     &RESPOND,
     &PROXY,
     &UPSTREAM,
+    &CACHE,
     &ACCESS,
     &QUOTA,
     &FILES,

@@ -62,6 +62,7 @@ mod store;
 mod target;
 mod top_keys;
 mod upstream;
+mod upstream_cache;
 mod upstream_check;
 mod upstream_keys;
 mod upstream_server;
@@ -108,8 +109,9 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, HashBy, HeaderEdits, PassiveHealth, ProxiedPath, ProxyRoute,
-    ServerAddress, Upstream, UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, CacheKey, CacheReport, HashBy, HeaderEdits, PassiveHealth, ProxiedPath,
+    ProxyRoute, ServerAddress, Upstream, UpstreamCache, UpstreamServer, UpstreamTimeouts,
+    UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

@@ -145,3 +145,34 @@ fn a_key_whose_answer_was_not_stored_is_passed_for_a_minute() {
     cache.invalidate("http://site.test/");
     assert!(matches!(look(&mut cache, "/", "", at(201)), Looked::Missing(_)));
 }
+
+#[test]
+fn a_server_that_has_just_failed_is_not_asked_again_while_a_stale_answer_may_be_used() {
+    for (lines, expected) in [
+        ("max-age=10, stale-if-error=10", "fresh"),
+        ("max-age=10, stale-if-error=1", "pass"),
+        ("max-age=10, must-revalidate, stale-if-error=10", "pass"),
+    ] {
+        let mut cache = with(&format!("ETag: \"e\"\nCache-Control: {lines}"), Rules::default());
+        assert_eq!(seen(&mut cache, "/", "", at(15)), "validate", "{lines}");
+        cache.note_failed(&key("/"), at(15));
+        assert_eq!(seen(&mut cache, "/", "", at(15)), expected, "{lines}");
+        assert_eq!(seen(&mut cache, "/", "", at(16)), "validate", "{lines}");
+    }
+}
+
+#[test]
+fn a_reference_of_an_answer_is_one_to_the_same_origin() {
+    for (reference, target) in [
+        ("/b?x#y", Some("/b?x")),
+        ("http://Site.test/b", Some("/b")),
+        ("http://site.test:80/b", Some("/b")),
+        ("http://other.test/b", None),
+        ("//site.test/b", None),
+        ("b", None),
+        ("http://site.test", None),
+    ] {
+        let referred = key("/a").referred(reference);
+        assert_eq!(referred.as_ref().map(|key| key.target()), target, "{reference}");
+    }
+}

@@ -9,6 +9,7 @@ mod access;
 mod answer;
 mod application;
 mod asking;
+mod cached;
 mod channel;
 mod client;
 mod database_access;
@@ -49,6 +50,7 @@ mod upgraded;
 mod waiting;
 
 pub(crate) use asking::{Question, Verdict, Veto};
+pub(crate) use cached::CacheOrder;
 pub(crate) use channel::{members_object, wish_of};
 pub(crate) use database_access::Need;
 pub use endpoints::Helpers;

@@ -11,6 +11,7 @@ use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
+use super::super::cached::{self, Headed};
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
 use super::super::proxy::carried::{
@@ -100,9 +101,13 @@ impl Site {
             return carried.stage;
         }
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
+        let conditions = self.caches.conditions(process);
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
-            (None, Some(route)) => parcel_of(exchange.request, found, route),
+            (None, Some(route)) => match conditions {
+                Some(conditions) => cached::parcel_of(exchange.request, found, route, &conditions),
+                None => parcel_of(exchange.request, found, route),
+            },
             // A reload has given the path to something else.
             (None, None) => Err(Failure::NotAllowed),
         };
@@ -202,7 +207,18 @@ impl Site {
             }
             Some(status) => {
                 let cookie = self.proxies.note_head(process, exchange.request, now_ns);
-                answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
+                let heard = (passing.id, head, passing.route);
+                let report = match self.cache_head(process, heard, exchange, now_ns) {
+                    Headed::Passed(report) => report,
+                    Headed::Answered(answer) => return Step::Answer(answer),
+                    Headed::Again => return Step::On,
+                };
+                let added = [("Set-Cookie", cookie), (cached::FIELD, report)];
+                let added: Vec<(&str, &[u8])> = added
+                    .iter()
+                    .filter_map(|(name, value)| Some((*name, value.as_ref()?.as_bytes())))
+                    .collect();
+                answer_head::write(head, status, passing.route, &added, exchange);
                 Step::On
             }
             // A status that no client knows (RFC 9110 section 15).
@@ -271,6 +287,9 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         self.end_proxied(context.id);
+        if let Some(answer) = self.cache_refusal(context.id, found, refused, exchange) {
+            return answer;
+        }
         exchange.place.refuse_to_pass_on();
         let (status, fields) = match refused {
             Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),

@@ -11,12 +11,12 @@ mod checks;
 pub(in crate::site) mod desk;
 mod dispatch;
 pub(in crate::site) mod failing;
-mod hop;
+pub(in crate::site) mod hop;
 mod log_gate;
 pub(in crate::site) mod request_head;
 mod schedule;
 mod sticky;
-mod target;
+pub(in crate::site) mod target;
 mod upload;
 mod upstreams;
 
