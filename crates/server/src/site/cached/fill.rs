@@ -126,10 +126,12 @@ impl Fill {
             self.use_of_it = Use::Passed;
             return;
         };
-        let mut fits = self.body.len() <= cache.rules().object;
+        let most = cache.rules().object;
+        let mut fits = self.body.len() <= most;
+        let step = CACHE_RESERVE_STEP.min(most);
         while fits && self.reserved < self.body.len() {
-            fits = cache.reserve(CACHE_RESERVE_STEP);
-            self.reserved += if fits { CACHE_RESERVE_STEP } else { 0 };
+            fits = cache.reserve(step);
+            self.reserved += if fits { step } else { 0 };
         }
         if !fits {
             self.use_of_it = Use::Passed;

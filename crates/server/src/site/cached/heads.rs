@@ -105,11 +105,12 @@ impl Caches {
         match judged {
             Ok(terms) if fetched.worth == Worth::Storing => Verdict::Stored(Box::new(terms)),
             refused => {
-                if head.status < 500 {
-                    cache.forget(key, &request);
-                    if refused.is_err_and(Refusal::is_of_uri) {
-                        cache.note_unstorable(key, now);
+                // What a user or a cookie gets says nothing of the answer to others.
+                if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
+                    if validated.is_some() {
+                        cache.forget(key, &request);
                     }
+                    cache.note_unstorable(key, now);
                 }
                 Verdict::Unstored
             }

@@ -56,9 +56,9 @@ impl Site {
             Ok(RouteAction::Proxy(route)) => Some(&**route),
             _ => None,
         };
-        let is_new = self.caches.role(process).is_none()
-            && !self.proxies.carries(process)
-            && !exchange.reply.is_begun();
+        // What a server has already was not asked for by a fetch, unless it has a role.
+        let is_late = exchange.reply.is_begun()
+            || self.proxies.carries(process) && matches!(part_of(exchange.request), Part::Answers);
         let answer = match (self.caches.role(process), route) {
             (Some(Role::Reads { .. }), _) => {
                 Some(self.read_fetch(process, route, exchange, context))
@@ -66,10 +66,7 @@ impl Site {
             (Some(Role::Waits { .. }), Some(route)) => {
                 self.look_up(found, route, exchange, context)
             }
-            // An unsafe request with a body is carried already.
-            (None, Some(route)) if is_new || self.is_unsafe(exchange) => {
-                self.begin_cached(found, route, exchange, context)
-            }
+            (None, Some(route)) if !is_late => self.begin_cached(found, route, exchange, context),
             _ => None,
         };
         if let Some(Role::Waits { .. }) = self.caches.role(process)
@@ -88,10 +85,6 @@ impl Site {
     /// A request has nothing to do with a cache any more.
     pub(in crate::site) fn forget_cached(&mut self, process: runtime::slots::ProcessId) {
         self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
-    }
-
-    fn is_unsafe(&self, exchange: &Exchange<'_, '_>) -> bool {
-        !exchange.reply.is_begun() && matches!(part_of(exchange.request), Part::Forgets)
     }
 
     fn begin_cached(
