@@ -208,14 +208,11 @@ impl Caches {
         self.runs.remove(&fetch)
     }
 
-    /// What `fill` and the tables of this desk need at the same time.
-    pub(super) fn filling(
-        &mut self,
-        fetch: FetchId,
-    ) -> Option<(&mut Fill, Option<&mut Cache>, &Fetches<ProcessId>)> {
+    /// An answer that is being received, and the cache that it is for.
+    pub(super) fn filling(&mut self, fetch: FetchId) -> Option<(&mut Fill, Option<&mut Cache>)> {
         let Some(Run::Fills(fill)) = self.runs.get_mut(&fetch) else { return None };
         let kept = self.by_upstream.get_mut(fill.upstream());
-        Some((fill, kept.map(|kept| &mut kept.cache), &self.fetches))
+        Some((fill, kept.map(|kept| &mut kept.cache)))
     }
 
     /// The process of a request has ended, or the request was answered.

@@ -69,8 +69,10 @@ impl Fill {
         &self.object
     }
 
+    /// The length of its body, if it is known.
     pub(super) fn length(&self) -> Option<u64> {
-        self.length
+        let is_whole = self.progress == Progress::Whole && self.dropped == 0;
+        self.length.or_else(|| is_whole.then(|| self.bytes().len() as u64))
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -180,7 +182,7 @@ impl Caches {
         proxies: &mut Proxies,
         now_ns: u64,
     ) {
-        let Some((fill, mut cache, _)) = self.filling(fetch) else { return };
+        let Some((fill, mut cache)) = self.filling(fetch) else { return };
         if fill.progress != Progress::Arriving {
             return;
         }
@@ -221,7 +223,7 @@ impl Caches {
         now_ns: u64,
     ) {
         let fetched = self.fetches.end(fetch);
-        let Some((fill, cache, _)) = self.filling(fetch) else { return };
+        let Some((fill, cache)) = self.filling(fetch) else { return };
         let (exchange, place, is_unread) = (fill.exchange, fill.place, fill.readers.is_empty());
         if let Some(cache) = cache {
             cache.give_back(std::mem::take(&mut fill.reserved));
@@ -257,7 +259,7 @@ impl Caches {
         client: &mut Client,
         proxies: &mut Proxies,
     ) {
-        let Some((fill, _, _)) = self.filling(fetch) else { return };
+        let Some((fill, _)) = self.filling(fetch) else { return };
         fill.readers.retain(|reader| reader.process != process);
         if fill.readers.is_empty() && fill.progress != Progress::Arriving {
             self.end_run(fetch);
@@ -268,7 +270,7 @@ impl Caches {
 
     /// What is neither stored nor read is not received.
     fn drop_if_unread(&mut self, fetch: FetchId, client: &mut Client, proxies: &mut Proxies) {
-        let Some((fill, _, _)) = self.filling(fetch) else { return };
+        let Some((fill, _)) = self.filling(fetch) else { return };
         if fill.readers.is_empty() && fill.use_of_it == Use::Passed {
             let (exchange, place) = (fill.exchange, fill.place);
             client.cancel(exchange);

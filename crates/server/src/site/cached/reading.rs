@@ -2,8 +2,10 @@
 //!
 //! Owns its head and the order of its parts, as fast as this client takes them.
 
-use cache::{Outcome, Selection};
-use config::ProxyRoute;
+use std::rc::Rc;
+
+use cache::{FetchId, Forwarded, Outcome, Selection};
+use config::{CacheReport, ProxyRoute};
 use http::{Answer, AnswerContext, Status};
 use runtime::slots::ProcessId;
 
@@ -13,6 +15,16 @@ use super::shown::{Told, selection_of, write_head};
 use crate::message::Message;
 use crate::site::exchange::Exchange;
 use crate::site::state::Site;
+
+/// What follows the head of an answer.
+enum Begun {
+    /// Its body.
+    Body,
+    /// Nothing: the client has it already, or wants no body.
+    Over,
+    /// Nothing was written, because the answer was cut before.
+    Cut,
+}
 
 impl Site {
     /// Answers with what there is of an answer.
@@ -43,47 +55,22 @@ impl Site {
             return cut(exchange);
         };
         // From now on it is one of its readers.
-        if let Some((fill, _, _)) = self.caches.filling(fetch) {
+        if let Some((fill, _)) = self.caches.filling(fetch) {
             fill.note_sent(process, sent);
         }
         self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
-        let now = self.caches.now();
-        let key = self.caches.fetches.get(fetch).map(|fetched| fetched.key.clone());
-        let Some((fill, _, _)) = self.caches.filling(fetch) else { return cut(exchange) };
         let was_begun = exchange.reply.is_begun();
         if !was_begun {
-            if fill.progress() == Progress::Cut {
-                return cut(exchange);
-            }
-            let is_collapsed = share == Share::Another;
-            let outcome =
-                Outcome::Forwarded { why, status: None, is_stored: !is_collapsed, is_collapsed };
-            let object = std::rc::Rc::clone(fill.object());
-            let length = match fill.progress() {
-                Progress::Whole if fill.length().is_none() => {
-                    Some(fill.part(0).0.len() as u64).filter(|_| !fill.part(0).1)
-                }
-                _ => fill.length(),
-            };
-            let upstream: std::rc::Rc<str> = fill.upstream().into();
-            let report = self.caches.of(&upstream).map(|(_, kept)| kept.report);
-            let report = report.unwrap_or(config::CacheReport::Off);
-            let told = match key {
-                Some(key) => Told::of(outcome, report, &key),
-                None => Told::without_key(outcome, report),
-            };
-            let selection = selection_of(&object, None, exchange, now);
-            write_head(&object, (selection, length), (&told, now), route, exchange);
-            exchange.reply.end_head();
-            if selection == Selection::NotModified || !exchange.reply.sends_body() {
-                return Answer::Done;
+            match self.begin_reading(fetch, (why, share), route, exchange) {
+                Begun::Body => {}
+                Begun::Over => return Answer::Done,
+                Begun::Cut => return cut(exchange),
             }
         }
-        let Some((fill, _, _)) = self.caches.filling(fetch) else { return cut(exchange) };
+        let Some((fill, _)) = self.caches.filling(fetch) else { return cut(exchange) };
         let (part, has_more) = fill.part(sent);
-        let sent = sent + part.len();
+        let (is_empty, progress, sent) = (part.is_empty(), fill.progress(), sent + part.len());
         exchange.reply.part(part);
-        let (is_empty, progress) = (part.is_empty(), fill.progress());
         fill.note_sent(process, sent);
         self.caches.set_role(process, Role::Reads { fetch, sent, why, share });
         match progress {
@@ -92,6 +79,36 @@ impl Site {
             _ if is_empty && was_begun => Answer::Wait,
             _ => Answer::Part,
         }
+    }
+
+    /// Writes the head for one of its readers.
+    fn begin_reading(
+        &mut self,
+        fetch: FetchId,
+        (why, share): (Forwarded, Share),
+        route: Option<&ProxyRoute>,
+        exchange: &mut Exchange<'_, '_>,
+    ) -> Begun {
+        let now = self.caches.now();
+        let key = self.caches.fetches.get(fetch).map(|fetched| fetched.key.clone());
+        let Some((fill, _)) = self.caches.filling(fetch) else { return Begun::Cut };
+        if fill.progress() == Progress::Cut {
+            return Begun::Cut;
+        }
+        let (object, length) = (Rc::clone(fill.object()), fill.length());
+        let upstream: Rc<str> = fill.upstream().into();
+        let report = self.caches.of(&upstream).map_or(CacheReport::Off, |(_, kept)| kept.report);
+        let (is_stored, is_collapsed) = (share == Share::Own, share == Share::Another);
+        let outcome = Outcome::Forwarded { why, status: None, is_stored, is_collapsed };
+        let told = match key {
+            Some(key) => Told::of(outcome, report, &key),
+            None => Told::without_key(outcome, report),
+        };
+        let selection = selection_of(&object, None, exchange, now);
+        write_head(&object, (selection, length), (&told, now), route, exchange);
+        exchange.reply.end_head();
+        let is_over = selection == Selection::NotModified || !exchange.reply.sends_body();
+        if is_over { Begun::Over } else { Begun::Body }
     }
 }
 

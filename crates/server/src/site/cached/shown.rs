@@ -56,6 +56,11 @@ impl Told {
         Self::of(Outcome::Refused, report, key)
     }
 
+    /// Whether a server has just made the answer for this request.
+    fn is_first_hand(&self) -> bool {
+        matches!(self.outcome, Outcome::Forwarded { status: None, is_collapsed: false, .. })
+    }
+
     /// The value of the field, if there is to be one.
     pub(super) fn text(&self, ttl_s: Option<i64>) -> Option<String> {
         let report = Report { outcome: self.outcome, ttl_s, key: self.key.as_deref() };
@@ -136,7 +141,9 @@ pub(super) fn write_head(
     exchange: &mut Exchange<'_, '_>,
 ) {
     let freshness = object.freshness();
-    let age = freshness.age_s(now).to_string();
+    let age_s = freshness.age_s(now);
+    // It means that the answer was not made for this request (RFC 9111 section 5.1).
+    let age = if age_s > 0 || !told.is_first_hand() { age_s.to_string() } else { String::new() };
     let text = told.text(Some(freshness.ttl_s(now)));
     let mut content_range = Vec::new();
     let size = object.body().len() as u64;
