@@ -54,6 +54,8 @@ mod proxy;
 mod proxy_access;
 mod proxy_bodies;
 mod proxy_cache;
+mod proxy_cache_fetches;
+mod proxy_cache_stale;
 mod proxy_failures;
 mod reload;
 mod requirements;

@@ -19,10 +19,10 @@ use runtime::stats::Stats;
 use script::engine::NativeCode;
 
 use crate::access::{Digest, PasswordCheck, Verdict};
+use crate::cache_order::CacheOrder;
 use crate::handshakes::Failures;
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
-use crate::site::CacheOrder;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
 use crate::store_stats::StoreStats;

@@ -14,12 +14,12 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
+use crate::cache_order::CacheOrder;
 use crate::maintenance::{Orders, Source, Switch};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
-use crate::site::CacheOrder;
 use crate::upstream_report::UpstreamOrder;
 use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
 

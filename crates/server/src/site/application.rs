@@ -24,7 +24,7 @@ use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
-use super::cached::Caches;
+use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::json_checks::JsonChecks;

@@ -10,6 +10,7 @@ mod answer;
 mod application;
 mod asking;
 mod cached;
+mod caches;
 mod channel;
 mod client;
 mod database_access;
@@ -50,7 +51,6 @@ mod upgraded;
 mod waiting;
 
 pub(crate) use asking::{Question, Verdict, Veto};
-pub(crate) use cached::CacheOrder;
 pub(crate) use channel::{members_object, wish_of};
 pub(crate) use database_access::Need;
 pub use endpoints::Helpers;

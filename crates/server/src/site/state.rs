@@ -22,7 +22,7 @@ use runtime::slots::ProcessId;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
-use super::cached::Caches;
+use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
 use super::metered::Metered;

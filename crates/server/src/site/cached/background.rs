@@ -14,9 +14,10 @@ use proxy::{Choice, Outcome};
 use runtime::service::ServiceContext;
 
 use super::asking::parcel_of;
-use super::desk::Run;
-use super::heads::Verdict;
 use crate::message::Message;
+use crate::site::caches::desk::Run;
+use crate::site::caches::fill::Source;
+use crate::site::caches::verdict::Verdict;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Parcel, Place};
 use crate::site::state::Site;
@@ -109,7 +110,12 @@ impl Site {
         }
         match self.caches.judge_head(&upstream, fetch, &head) {
             Verdict::Stored(terms) => {
-                self.caches.begin_fill(&upstream, fetch, *terms, (&head, exchange, place));
+                self.caches.begin_fill(
+                    &upstream,
+                    fetch,
+                    *terms,
+                    (&head, Source { exchange, place }),
+                );
                 return self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
             }
             Verdict::Unchanged(_) => self.drain(exchange, now_ns),

@@ -12,9 +12,9 @@ use config::{ProxyRoute, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Method, Request};
 use wire::http::head::Framing;
 
-use super::desk::{Role, Share};
 use super::shown::{Told, told_hit};
 use crate::message::Message;
+use crate::site::caches::desk::{Role, Share};
 use crate::site::exchange::Exchange;
 use crate::site::proxy::hop::begins_like;
 use crate::site::proxy::target::target_of;

@@ -14,9 +14,9 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::changes::CacheOrder;
 use super::fill::Fill;
 use super::settings::rules_of;
+use crate::cache_order::CacheOrder;
 use crate::limits::CACHE_ORDERS;
 use crate::message::{Message, ToScheduler};
 use crate::site::proxy::Proxies;
@@ -27,7 +27,7 @@ use crate::site::proxy::carried::Place;
 pub(crate) struct Caches {
     by_upstream: HashMap<Rc<str>, Kept>,
     roles: HashMap<ProcessId, Role>,
-    pub(super) fetches: Fetches<ProcessId>,
+    pub(in crate::site) fetches: Fetches<ProcessId>,
     /// What runs for a fetch whose exchange belongs to no process.
     runs: HashMap<FetchId, Run>,
     by_exchange: HashMap<ExchangeId, FetchId>,
@@ -43,17 +43,17 @@ pub(crate) struct Caches {
 
 /// A cache with what else is configured.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) cache: Cache,
-    pub(super) wait_ns: u64,
-    pub(super) report: CacheReport,
+pub(in crate::site) struct Kept {
+    pub(in crate::site) cache: Cache,
+    pub(in crate::site) wait_ns: u64,
+    pub(in crate::site) report: CacheReport,
     /// When requests have waited too long.
     line: VecDeque<(u64, ProcessId)>,
 }
 
 /// What a request has to do with a cache.
 #[derive(Clone, Debug)]
-pub(super) enum Role {
+pub(in crate::site) enum Role {
     /// A server answers it, and the answer is perhaps stored.
     Leads { upstream: Rc<str>, fetch: FetchId, why: Forwarded },
     /// It waits for the head of a fetch.
@@ -68,14 +68,14 @@ pub(super) enum Role {
 
 /// Whether a request has the fetch of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
+pub(in crate::site) enum Share {
     Own,
     Another,
 }
 
 /// What runs for a fetch.
 #[derive(Debug)]
-pub(super) enum Run {
+pub(in crate::site) enum Run {
     /// A validation in the background, whose head is not there.
     Asked { upstream: Rc<str>, place: Place },
     /// An answer that is being received.
@@ -109,19 +109,19 @@ impl Caches {
     }
 
     /// Whether there is no cache, and no request has to do with one that there was.
-    pub(super) fn is_unused(&self) -> bool {
+    pub(in crate::site) fn is_unused(&self) -> bool {
         self.by_upstream.is_empty() && self.roles.is_empty()
     }
 
     /// The name and the cache of an upstream.
-    pub(super) fn of(&mut self, upstream: &str) -> Option<(Rc<str>, &mut Kept)> {
+    pub(in crate::site) fn of(&mut self, upstream: &str) -> Option<(Rc<str>, &mut Kept)> {
         let name = self.by_upstream.get_key_value(upstream).map(|(name, _)| Rc::clone(name))?;
         let kept = self.by_upstream.get_mut(upstream)?;
         Some((name, kept))
     }
 
     /// All of them.
-    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
+    pub(in crate::site) fn all_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
         self.by_upstream.values_mut()
     }
 
@@ -133,11 +133,11 @@ impl Caches {
     }
 
     /// The time of the turn.
-    pub(super) fn set_now(&mut self, now: Now) {
+    pub(in crate::site) fn set_now(&mut self, now: Now) {
         self.now = Time { unix_s: now.unix_seconds, ms: now.monotonic_ms() };
     }
 
-    pub(super) fn now(&self) -> Time {
+    pub(in crate::site) fn now(&self) -> Time {
         self.now
     }
 
@@ -146,20 +146,20 @@ impl Caches {
         !self.roles.is_empty() && self.roles.contains_key(&process)
     }
 
-    pub(super) fn role(&self, process: ProcessId) -> Option<&Role> {
+    pub(in crate::site) fn role(&self, process: ProcessId) -> Option<&Role> {
         self.roles.get(&process)
     }
 
-    pub(super) fn set_role(&mut self, process: ProcessId, role: Role) {
+    pub(in crate::site) fn set_role(&mut self, process: ProcessId, role: Role) {
         self.roles.insert(process, role);
     }
 
-    pub(super) fn take_role(&mut self, process: ProcessId) -> Option<Role> {
+    pub(in crate::site) fn take_role(&mut self, process: ProcessId) -> Option<Role> {
         self.roles.remove(&process)
     }
 
     /// A request waits for a fetch from now on.
-    pub(super) fn wait(&mut self, process: ProcessId, role: Role) {
+    pub(in crate::site) fn wait(&mut self, process: ProcessId, role: Role) {
         if let Role::Waits { upstream, due_ns, .. } = &role
             && let Some(kept) = self.by_upstream.get_mut(upstream)
         {
@@ -169,12 +169,12 @@ impl Caches {
     }
 
     /// Requests have to be asked again.
-    pub(super) fn call(&mut self, processes: impl IntoIterator<Item = ProcessId>) {
+    pub(in crate::site) fn call(&mut self, processes: impl IntoIterator<Item = ProcessId>) {
         self.called.extend(processes);
     }
 
     /// The requests that have waited for a fetch go to a server each by itself.
-    pub(super) fn release(&mut self, waiters: Vec<ProcessId>) {
+    pub(in crate::site) fn release(&mut self, waiters: Vec<ProcessId>) {
         for process in waiters {
             if let Some(Role::Waits { upstream, .. }) = self.roles.get(&process) {
                 let (upstream, why) = (Rc::clone(upstream), Forwarded::UriMiss);
@@ -185,31 +185,34 @@ impl Caches {
     }
 
     /// Something runs for a fetch, with this exchange.
-    pub(super) fn run(&mut self, fetch: FetchId, exchange: ExchangeId, run: Run) {
+    pub(in crate::site) fn run(&mut self, fetch: FetchId, exchange: ExchangeId, run: Run) {
         self.by_exchange.insert(exchange, fetch);
         self.runs.insert(fetch, run);
     }
 
-    pub(super) fn run_of(&mut self, fetch: FetchId) -> Option<&mut Run> {
+    pub(in crate::site) fn run_of(&mut self, fetch: FetchId) -> Option<&mut Run> {
         self.runs.get_mut(&fetch)
     }
 
     /// The fetch to which an exchange belongs.
-    pub(super) fn fetch_of(&self, exchange: ExchangeId) -> Option<FetchId> {
+    pub(in crate::site) fn fetch_of(&self, exchange: ExchangeId) -> Option<FetchId> {
         self.by_exchange.get(&exchange).copied()
     }
 
     /// The exchange of a fetch is over.
-    pub(super) fn end_exchange(&mut self, exchange: ExchangeId) {
+    pub(in crate::site) fn end_exchange(&mut self, exchange: ExchangeId) {
         self.by_exchange.remove(&exchange);
     }
 
-    pub(super) fn end_run(&mut self, fetch: FetchId) -> Option<Run> {
+    pub(in crate::site) fn end_run(&mut self, fetch: FetchId) -> Option<Run> {
         self.runs.remove(&fetch)
     }
 
     /// An answer that is being received, and the cache that it is for.
-    pub(super) fn filling(&mut self, fetch: FetchId) -> Option<(&mut Fill, Option<&mut Cache>)> {
+    pub(in crate::site) fn filling(
+        &mut self,
+        fetch: FetchId,
+    ) -> Option<(&mut Fill, Option<&mut Cache>)> {
         let Some(Run::Fills(fill)) = self.runs.get_mut(&fetch) else { return None };
         let kept = self.by_upstream.get_mut(fill.upstream());
         Some((fill, kept.map(|kept| &mut kept.cache)))
@@ -235,7 +238,7 @@ impl Caches {
     }
 
     /// An order for the other schedulers.
-    pub(super) fn tell_others(&mut self, order: CacheOrder) {
+    pub(in crate::site) fn tell_others(&mut self, order: CacheOrder) {
         if self.schedulers > 1 {
             self.orders.push(order);
         }

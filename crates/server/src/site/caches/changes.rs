@@ -2,24 +2,11 @@
 //!
 //! Owns what that means on this scheduler, and that the others are told.
 
-use cache::{Key, Pattern};
+use cache::Key;
 use client::Head;
 
 use super::desk::Caches;
-
-/// What a scheduler has to forget.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CacheOrder {
-    /// Everything that a pattern includes, in all caches.
-    Purge(Pattern),
-    /// The answers of one URI, because it was changed.
-    Changed {
-        /// The upstream.
-        upstream: Box<str>,
-        /// The URI, as the text of its key.
-        uri: Box<str>,
-    },
-}
+use crate::cache_order::CacheOrder;
 
 impl Caches {
     /// Forgets it. An answer that is being received may be older than the change, so it is not stored.
@@ -40,7 +27,7 @@ impl Caches {
     }
 
     /// A server has answered a request that changes a resource (RFC 9111 section 4.4).
-    pub(super) fn note_change(&mut self, (upstream, key): (&str, &Key), head: &Head) {
+    pub(in crate::site) fn note_change(&mut self, (upstream, key): (&str, &Key), head: &Head) {
         if !(200..400).contains(&head.status) {
             return;
         }
