@@ -124,6 +124,20 @@ fn a_change_of_a_resource_makes_the_server_be_asked_again() {
 }
 
 #[test]
+fn a_change_is_known_to_all_schedulers() {
+    let (address, _heard) = counting(FRESH);
+    let server =
+        Plan::new().argument("--schedulers=2").config(&all_to(&[address], "cache = {}")).start();
+    // Both have an answer once many connections in a row have met one.
+    let is_hit = || ask(&server, "/", "").1.contains("; hit");
+    until("hits on both", || (0..20).all(|_| is_hit()).then_some(()));
+    let last: usize = (0..20).map(|_| ask(&server, "/", "").0.parse().unwrap()).max().unwrap();
+    exchange(&server, &get("/", "Content-Length: 0\r\n").replace("GET", "POST"));
+    let is_new = || ask(&server, "/", "").0.parse::<usize>().unwrap() > last;
+    until("new answers on both", || (0..20).all(|_| is_new()).then_some(()));
+}
+
+#[test]
 fn a_change_while_an_answer_arrives_keeps_it_from_being_stored() {
     let (address, connections) = by_hand();
     let server = cached(address, "");

@@ -38,8 +38,6 @@ pub fn select(
     for (name, value) in request.iter() {
         preconditions.note(name.as_bytes(), value);
     }
-    // What protects a change of a resource is not for caches.
-    (preconditions.if_match, preconditions.if_unmodified_since) = Default::default();
     let changed = answer.first("last-modified").and_then(date::parse);
     let etag = answer.first("etag").unwrap_or_default();
     let validators = Validators { etag, last_modified: changed.unwrap_or(0) };
@@ -55,6 +53,7 @@ pub fn select(
                 Ranges::Whole | Ranges::Many(_) => Selection::Whole,
             }
         }
+        // What protects a change of a resource is not for caches, so nothing fails here.
         Precondition::Proceed { use_range: RangeUse::Ignore } | Precondition::Failed => {
             Selection::Whole
         }

@@ -144,7 +144,7 @@ fn a_value_that_comes_back_stays() {
         evict(&mut shelf);
     }
     let back = shelf.put(0, 1, 0);
-    for key in 1000..1090_u64 {
+    for key in 1000..1300_u64 {
         shelf.put(key, 1, key);
         evict(&mut shelf);
     }
@@ -161,4 +161,17 @@ fn a_shelf_on_which_values_come_and_go_does_not_grow() {
     }
     assert_eq!((shelf.places(), shelf.len(), shelf.bytes()), (1, 0, 0));
     assert!(format!("{shelf:?}").len() < 20_000);
+}
+
+/// A new value has a tenth of the room for itself, also after all others were used.
+#[test]
+fn a_new_value_has_time_to_be_used() {
+    let mut shelf = Shelf::new(100);
+    let old: Vec<_> = (0..100_u64).map(|key| shelf.put(key, 1, key)).collect();
+    old.iter().for_each(|place| shelf.note_use(*place));
+    let new: Vec<_> = (200..209_u64).map(|key| shelf.put(key, 1, key)).collect();
+    let gone: Vec<u64> = std::iter::from_fn(|| shelf.evict(0)).collect();
+    assert_eq!(gone.len(), 9);
+    assert!(new.iter().skip(1).all(|place| shelf.get(*place).is_some()), "{gone:?}");
+    assert!(gone.iter().filter(|key| **key < 100).count() >= 8, "{gone:?}");
 }

@@ -136,6 +136,9 @@ fn a_key_whose_answer_was_not_stored_is_passed_for_a_minute() {
     assert_eq!(seen(&mut cache, "/", "", at(59)), "pass");
     assert_eq!(seen(&mut cache, "/other", "", at(59)), "uri-miss");
     assert_eq!(seen(&mut cache, "/", "", at(60)), "uri-miss");
+    for number in 0..5_000 {
+        assert_ne!(seen(&mut cache, &format!("/{number}"), "", at(59)), "pass", "{number}");
+    }
     cache.note_failed(&key("/"), at(100));
     assert_eq!(seen(&mut cache, "/", "", at(100)), "pass");
     assert_eq!(seen(&mut cache, "/", "", at(101)), "uri-miss");

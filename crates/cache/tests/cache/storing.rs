@@ -34,6 +34,7 @@ fn an_answer_is_stored_if_nothing_forbids_it_and_it_says_how_long() {
         (200, "Cache-Control: max-age=10, private=\"x-user\"", "", Some(Refusal::Private)),
         // Within quotation marks a name is no directive.
         (200, "Cache-Control: max-age=10, x=\"a, no-store, b\\\"\"", "", None),
+        (200, "Cache-Control: max-age=10, x=\"a\\\", no-store, b\"", "", None),
         // 3: final statuses, and no parts.
         (206, "Cache-Control: max-age=10", "", Some(Refusal::Status)),
         (200, "Cache-Control: max-age=10\nContent-Range: bytes 0-1/2", "", Some(Refusal::Status)),
