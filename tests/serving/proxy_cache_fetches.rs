@@ -32,34 +32,42 @@ fn one_fetch_is_for_all_that_wait() {
 
 #[test]
 fn those_that_wait_for_what_is_not_shared_go_all_at_once() {
+    // The answer is for nobody else: because of what it says, or because of who has asked.
+    go_all_at_once("");
+    go_all_at_once("Authorization: a\r\n");
+}
+
+fn go_all_at_once(fields: &str) {
     let (address, connections) = by_hand();
-    let server = cached(address, "");
-    let mut waiting = clients(&server, 1, &get("/", ""));
+    let server = cached(address, "wait = \"1h\"");
+    let fresh = if fields.is_empty() { "" } else { FRESH };
+    let close = format!("HTTP/1.1 200 OK\r\n{fresh}Connection: close\r\nContent-Length: 1\r\n\r\n");
+    let answer = |number: u8| format!("{close}{number}").into_bytes();
+    let mut waiting = clients(&server, 1, &get("/", fields));
     let mut first = next(&connections);
     read_to(&mut first, "\r\n\r\n");
-    waiting.extend(clients(&server, 4, &get("/", "")));
+    waiting.extend(clients(&server, 4, &get("/", fields)));
     counted(&server, "misses", 5);
-    first.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n0").unwrap();
+    first.write_all(&answer(0)).unwrap();
     // None of these is answered before all have come.
     let mut others: Vec<_> = (0..4).map(|_| next(&connections)).collect();
     for other in &mut others {
         read_to(other, "\r\n\r\n");
-        other
-            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n1")
-            .unwrap();
+        other.write_all(&answer(1)).unwrap();
     }
     let mut bodies: Vec<String> =
         waiting.iter_mut().map(|client| body(&rest(client)).to_owned()).collect();
     bodies.sort();
     assert_eq!(bodies, ["0", "1", "1", "1", "1"]);
+    if !fields.is_empty() {
+        return;
+    }
     // The next two do not wait for each other either.
     let mut two = clients(&server, 2, &get("/", ""));
     let mut both: Vec<_> = (0..2).map(|_| next(&connections)).collect();
     for other in &mut both {
         read_to(other, "\r\n\r\n");
-        other
-            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n2")
-            .unwrap();
+        other.write_all(&answer(2)).unwrap();
     }
     assert!(two.iter_mut().all(|client| rest(client).ends_with('2')));
 }
@@ -83,7 +91,7 @@ fn a_request_waits_for_another_one_only_so_long() {
 #[test]
 fn a_client_that_closes_before_the_head_hands_the_fetch_to_one_that_waits() {
     let (address, connections) = by_hand();
-    let server = cached(address, "");
+    let server = cached(address, "wait = \"1h\"");
     let first = clients(&server, 1, &get("/", ""));
     let mut backend = next(&connections);
     read_to(&mut backend, "\r\n\r\n");
