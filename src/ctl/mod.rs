@@ -21,6 +21,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl set maintenance on
   velodrome ctl upstreams                       show the servers of upstreams
   velodrome ctl upstream api drain 10.0.0.1:9000
+  velodrome ctl cache                           show the counters of the caches of upstreams
+  velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
 
@@ -64,6 +66,8 @@ enum CtlCommand {
     Upstreams(Format),
     /// Let a server of an upstream have no more new requests, or have them again.
     Upstream(Upstream),
+    /// Show the counters of the caches of upstreams, or forget stored answers.
+    Cache(Cache),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Stop accepting connections, finish running requests, exit.
@@ -78,6 +82,24 @@ struct Upstream {
     action: Wanted,
     /// The address of the server, as in the configuration.
     server: String,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cache {
+    #[command(subcommand)]
+    order: Option<CacheOrder>,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum CacheOrder {
+    /// Forget stored answers.
+    Purge {
+        /// /PATH (with any query), /PREFIX*, or one of these behind a host: example.com/img/*.
+        pattern: String,
+    },
 }
 
 /// The wanted state of a server.
@@ -181,6 +203,12 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
             if format.json { print(&answer, *format) } else { print(&named.to_string(), *format) }
         }
         CtlCommand::Upstream(flags) => upstream(&socket, flags),
+        CtlCommand::Cache(Cache { order: None, format }) => {
+            print(&ask(&socket, "GET", "/cache")?, *format)
+        }
+        CtlCommand::Cache(Cache { order: Some(CacheOrder::Purge { pattern }), .. }) => {
+            purge(&socket, pattern)
+        }
         CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
         CtlCommand::Drain => {
             ask(&socket, "POST", "/drain")?;
@@ -204,6 +232,17 @@ fn upstream(socket: &Path, flags: &Upstream) -> Result<(), Failure> {
     ask_with(socket, ("POST", "/upstreams"), &format!("{word} {name} {server}"))
         .map_err(unknown)?;
     output::print_line(&format!("{name}: {server} {word}"))
+}
+
+fn purge(socket: &Path, pattern: &str) -> Result<(), Failure> {
+    let wrong = |failure| match failure {
+        Failure::Failed(told) if told.contains(" answered 400 ") => Failure::WrongUse(format!(
+            "`{pattern}` is no pattern; write /path, /prefix* or host/path, percent-encoded"
+        )),
+        other => other,
+    };
+    ask_with(socket, ("POST", "/cache/purge"), pattern).map_err(wrong)?;
+    output::print_line(&format!("purged {pattern}"))
 }
 
 fn perf_map(socket: &Path, wanted: &PerfMap) -> Result<(), Failure> {

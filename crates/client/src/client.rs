@@ -181,6 +181,13 @@ impl Client {
         }
     }
 
+    /// From now on the service is told of news of an exchange, not the process that has begun it and may end.
+    pub fn hand_over(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.get_mut(id) {
+            exchange.hand_over();
+        }
+    }
+
     /// An exchange is no longer wanted: closes its connection. There is no further news of it.
     pub fn cancel(&mut self, id: ExchangeId) {
         self.remove(id);

@@ -234,6 +234,11 @@ impl Exchange {
         is_new.then_some(self.requester)
     }
 
+    /// The service takes its news from now on.
+    pub(crate) fn hand_over(&mut self) {
+        self.requester = Requester::Service;
+    }
+
     pub(crate) fn held(&self) -> Held {
         Held { request: self.outgoing.held_bytes(), answer: self.incoming.held_bytes() }
     }

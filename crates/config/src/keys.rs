@@ -23,12 +23,13 @@ use super::quotas::QUOTA;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::upstream_cache::CACHE;
 use super::upstream_keys::UPSTREAM;
 use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 28] = [
+pub static SECTIONS: [&SectionKeys; 29] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -43,6 +44,7 @@ pub static SECTIONS: [&SectionKeys; 28] = [
     &PROXY,
     &FORWARD_AUTH,
     &UPSTREAM,
+    &CACHE,
     &ACCESS,
     &QUOTA,
     &FILES,

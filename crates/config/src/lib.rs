@@ -65,6 +65,7 @@ mod store;
 mod target;
 mod top_keys;
 mod upstream;
+mod upstream_cache;
 mod upstream_check;
 mod upstream_keys;
 mod upstream_server;
@@ -112,9 +113,9 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, ForwardAuth, HashBy, HeaderEdits, PassiveHealth, ProxiedBodies,
-    ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamServer,
-    UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits, PassiveHealth,
+    ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamCache,
+    UpstreamServer, UpstreamTimeouts, UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

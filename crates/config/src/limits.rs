@@ -292,6 +292,16 @@ pub const CHECK_INTERVALS: RangeInclusive<Duration> =
 pub const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// 10 s for which a failed server gets no requests.
 pub const UPSTREAM_PAUSE: Duration = Duration::from_secs(10);
+/// 64 MiB for the stored answers of one upstream; others leave for new ones.
+pub const CACHE_MEMORY: u64 = 64 * MIB;
+/// 64 KiB to 1 TiB of memory for the stored answers of an upstream; others are refused.
+pub const CACHE_MEMORIES: RangeInclusive<u64> = 64 * KIB..=1024 * 1024 * MIB;
+/// 1 MiB for the body of an answer; a longer one is not stored.
+pub const CACHE_OBJECT: u64 = MIB;
+/// 0 to 1 GiB for the body of an answer; others are refused.
+pub const CACHE_OBJECTS: RangeInclusive<u64> = 0..=1024 * MIB;
+/// 5 seconds that a request waits for the answer to another one; then it goes to a server by itself.
+pub const CACHE_WAIT: Duration = Duration::from_secs(5);
 
 // The store
 

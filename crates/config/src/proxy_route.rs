@@ -19,6 +19,7 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
         place,
         upstream,
         path: ProxiedPath::Whole,
+        cached: true,
         request_headers: HeaderEdits::default(),
         response_headers: HeaderEdits::default(),
         intercept_errors: Vec::new(),
@@ -41,13 +42,14 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
     if let (Some(item), true, false) = (table.item("strip_prefix"), strips, route.has("prefix")) {
         problems.at(item.key_offset, "`strip_prefix` needs a route with `prefix`");
     }
+    let cached = table.read("cache", problems, boolean).unwrap_or(true);
     let request_headers = edits(&table, ("request_headers", "remove_request_headers"), problems);
     let response_headers = edits(&table, ("response_headers", "remove_response_headers"), problems);
     let intercept_errors = table.list("intercept_errors", problems, error_status);
     let intercept_errors = intercept_errors.unwrap_or_default();
     let path = if strips { ProxiedPath::Rest } else { ProxiedPath::Whole };
     let plain = plain(upstream?);
-    Some(ProxyRoute { path, request_headers, response_headers, intercept_errors, ..plain })
+    Some(ProxyRoute { path, cached, request_headers, response_headers, intercept_errors, ..plain })
 }
 
 fn edits(
@@ -101,6 +103,13 @@ pub(super) static PROXY: SectionKeys = SectionKeys {
             absent: Absent::Words("`false`"),
             change: Change::Reload,
             text: "Removes the `prefix` of the route from the path: with `prefix = \"/api\"`, a request for `/api/users` reaches the server as `/users`. For other changes of a path put a `rewrite` before the route.",
+        },
+        Key {
+            name: "cache",
+            value: Value::Apart { takes: "true or false" },
+            absent: Absent::Words("`true`"),
+            change: Change::Reload,
+            text: "Whether the `cache` of the upstream is used, if it has one.",
         },
         Key {
             name: "request_headers",

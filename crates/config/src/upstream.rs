@@ -46,6 +46,57 @@ pub struct Upstream {
     pub health: PassiveHealth,
     /// How servers are asked whether they are well; `None`: they are not.
     pub check: Option<ActiveCheck>,
+    /// Which of its answers are stored; `None`: none.
+    pub cache: Option<UpstreamCache>,
+}
+
+/// Which answers of an upstream are stored, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamCache {
+    /// Bytes of memory, of all schedulers together.
+    pub memory: u64,
+    /// The longest body that is stored, in bytes.
+    pub object: u64,
+    /// What distinguishes requests.
+    pub key: CacheKey,
+    /// How long an answer is fresh that says nothing of it; `None`: it is not stored.
+    pub default_ttl: Option<Duration>,
+    /// Whether freshness is guessed by `Last-Modified`.
+    pub heuristic: bool,
+    /// How long a stale answer is used while it is validated.
+    pub stale_while_revalidate: Duration,
+    /// How long a stale answer is used if the servers fail.
+    pub stale_if_error: Duration,
+    /// Whether answers with `Set-Cookie` are stored, without that field.
+    pub remove_set_cookie: bool,
+    /// Whether `Cache-Control` of requests counts.
+    pub obey_requests: bool,
+    /// How long a request waits for the answer to another one.
+    pub wait: Duration,
+    /// What answers say of the cache.
+    pub report: CacheReport,
+}
+
+/// The parts of a request that distinguish it in a cache, besides its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheKey {
+    /// `http` or `https`.
+    pub scheme: bool,
+    /// The host and its port.
+    pub host: bool,
+    /// The query.
+    pub query: bool,
+}
+
+/// What answers say in `Cache-Status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheReport {
+    /// Nothing.
+    Off,
+    /// What the cache did.
+    Short,
+    /// The same, and for which key.
+    Full,
 }
 
 /// How servers are asked whether they are well.
@@ -191,6 +242,8 @@ pub struct ProxyRoute {
     pub upstream: String,
     /// The path that a server gets.
     pub path: ProxiedPath,
+    /// Whether the cache of the upstream is used.
+    pub cached: bool,
     /// Changes to the fields of a request.
     pub request_headers: HeaderEdits,
     /// Changes to the fields of an answer.

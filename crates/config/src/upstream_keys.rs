@@ -11,7 +11,8 @@ use super::value::{boolean, borrowed_text, cannot_be, deadline, path, whole, wor
 use super::wording::{nearest, shown};
 use super::{
     Balance, HashBy, PassiveHealth, Problems, ProxiedBodies, ProxyProtocol, Upstream,
-    UpstreamServer, UpstreamTimeouts, UpstreamTls, choice, field, upstream_check, upstream_server,
+    UpstreamServer, UpstreamTimeouts, UpstreamTls, choice, field, upstream_cache, upstream_check,
+    upstream_server,
 };
 use crate::limits;
 
@@ -73,6 +74,7 @@ fn read_one(section: &Section<'_>, base: &Path, problems: &mut Problems) -> Opti
             slow_after: section.read("slow_after", problems, deadline),
         },
         check: upstream_check::read(section, problems),
+        cache: upstream_cache::read(section, problems),
     };
     read_times(section, &mut upstream, problems);
     read_numbers(section, &mut upstream, problems);
@@ -413,6 +415,13 @@ pub(super) static UPSTREAM: SectionKeys = SectionKeys {
             "The status that the answer must have.",
         ),
         key("check_body", "text", "none", "A text that must be in the first 64 KiB of the answer."),
+        Key {
+            name: "cache",
+            value: Value::Section { takes: "table, see below" },
+            absent: Absent::Words("none"),
+            change: Change::Reload,
+            text: "Keeps answers of the servers and uses them again.",
+        },
     ],
     shared: &[],
     shared_in: "",

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use acme::{CertificateStatus, Confirmation};
+use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
 use client::{Looked, Question};
 use files::cache::CacheStats;
@@ -18,6 +19,7 @@ use runtime::stats::Stats;
 use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
+use crate::cache_order::CacheOrder;
 use crate::handshakes::Failures;
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
@@ -94,6 +96,8 @@ pub enum ToScheduler {
     AskReport(Inquiry),
     /// From the control scheduler: let a server of an upstream have requests, or no more.
     Upstream(Box<UpstreamOrder>),
+    /// From the control scheduler or another one: forget stored answers of upstreams.
+    Cache(Box<CacheOrder>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -291,6 +295,8 @@ metric::counted! {
         pub http: HttpStats = Elsewhere("rows of its own"),
         /// The file cache's numbers.
         pub cache: CacheStats = Elsewhere("rows of its own"),
+        /// The numbers of the caches of upstreams.
+        pub upstream_caches: UpstreamCacheStats = Elsewhere("rows of its own"),
         /// The pages' numbers; none where no page can be run.
         pub pages: Option<PagesReport> = Elsewhere("rows of its own"),
         /// The channels' numbers.

@@ -58,6 +58,9 @@ const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome-tls", "velodrome-sys", Use::Always),
     // Which server of an upstream gets a request.
     ("velodrome-server", "velodrome-proxy", Use::Always),
+    ("velodrome-server", "velodrome-cache", Use::Always),
+    ("velodrome-cache", "velodrome-metric", Use::Always),
+    ("velodrome-cache", "velodrome-wire", Use::Always),
     // Listeners that encrypt.
     ("velodrome-server", "velodrome-tls", Use::Always),
     ("velodrome-server", "velodrome-acme", Use::Always),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use config::route::RouteRequest;
 use config::{
-    Balance, HashBy, Header, ProxiedBodies, ProxiedPath, ProxyProtocol, RouteAction, ServerAddress,
-    Upstream, UpstreamTls,
+    Balance, CacheKey, CacheReport, HashBy, Header, ProxiedBodies, ProxiedPath, ProxyProtocol,
+    RouteAction, ServerAddress, Upstream, UpstreamTls,
 };
 
 use super::{config, table};
@@ -169,4 +169,29 @@ fn a_route_may_ask_a_server_whether_a_request_may_pass() {
         table.find(&request).forward_auth.is_some()
     };
     assert!(asks("/x/z") && !asks("/y") && !asks("/z"));
+}
+
+#[test]
+fn an_upstream_may_have_a_cache() {
+    let cache = |keys: &str| upstream(&format!("cache = {{ {keys} }}")).cache.unwrap();
+    assert_eq!(upstream("").cache, None);
+    let plain = cache("");
+    assert_eq!((plain.memory, plain.object, plain.default_ttl), (64 << 20, 1 << 20, None));
+    assert_eq!((plain.stale_if_error, plain.wait), (Duration::ZERO, Duration::from_secs(5)));
+    assert_eq!(plain.key, CacheKey { scheme: true, host: true, query: true });
+    assert_eq!(plain.report, CacheReport::Short);
+    assert!(!plain.heuristic && !plain.remove_set_cookie && !plain.obey_requests);
+    let full = cache(
+        "memory = \"128 MiB\", object = \"2 MiB\", key = [\"path\", \"host\"], default_ttl = \"1m\", \
+         heuristic = true, stale_while_revalidate = \"2s\", stale_if_error = \"3s\", remove_set_cookie = true, \
+         obey_requests = true, wait = \"4s\", report = \"full\"",
+    );
+    let seconds = Duration::from_secs;
+    assert_eq!((full.memory, full.object), (128 << 20, 2 << 20));
+    assert_eq!(full.key, CacheKey { scheme: false, host: true, query: false });
+    assert_eq!((full.default_ttl, full.wait), (Some(seconds(60)), seconds(4)));
+    assert_eq!(full.stale_while_revalidate, seconds(2));
+    assert_eq!(full.stale_if_error, seconds(3));
+    assert!(full.heuristic && full.remove_set_cookie && full.obey_requests);
+    assert_eq!(full.report, CacheReport::Full);
 }

@@ -14,6 +14,7 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
+use crate::cache_order::CacheOrder;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
@@ -174,7 +175,14 @@ impl Admin {
                 reply.json(&status::upstreams(&self.round));
                 Answer::Done
             }
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams") => Answer::Wait,
+            (Method::Get, "/cache") if self.has_answers(Inquiry::Counters, context) => {
+                reply.json(&status::caches(&self.round));
+                Answer::Done
+            }
+            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
+                Answer::Wait
+            }
+            (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
                 self.order(request, reply, context)
             }
@@ -227,6 +235,30 @@ impl Admin {
             sent &= context.mail.send_part(endpoint, message).is_ok();
         }
         // The state that was just asked for is another one now.
+        self.round = Round::default();
+        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
+        Answer::Done
+    }
+
+    /// Has all schedulers forget stored answers.
+    fn purge(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let text = str::from_utf8(request.body).unwrap_or_default();
+        let Ok(pattern) = cache::Pattern::parse(text) else {
+            reply.empty(Status::BAD_REQUEST);
+            return Answer::Done;
+        };
+        let mut sent = true;
+        for number in 0..self.peers.schedulers {
+            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
+            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
+            // Those that have it have purged; asked again, all have.
+            sent &= context.mail.send_part(endpoint, message).is_ok();
+        }
         self.round = Round::default();
         reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
         Answer::Done

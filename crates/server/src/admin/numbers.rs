@@ -4,6 +4,7 @@
 //! Owns the list of parts, and the numbers that have labels. The name of a number is next to the
 //! field that counts it. Never writes a format.
 
+use cache::CacheStats as UpstreamCacheStats;
 use channels::ChannelStats;
 use files::cache::CacheStats;
 use http::HttpStats;
@@ -35,12 +36,14 @@ pub(super) struct Labelled {
 /// The numbers of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let SchedulerReport { runtime, http, cache, channels, store, resp, .. } = report;
+    let upstream_caches = &report.upstream_caches;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
         .chain(read(Sampled::ROWS, &runtime.sampled))
         .chain(read(MailCounters::ROWS, &runtime.mail))
         .chain(read(HttpStats::ROWS, http))
         .chain(read(CacheStats::ROWS, cache))
+        .chain(read(UpstreamCacheStats::ROWS, upstream_caches))
         .chain(read(ChannelStats::ROWS, channels))
         .chain(read(StoreStats::ROWS, store))
         .chain(read(RespStats::ROWS, resp));

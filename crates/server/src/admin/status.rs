@@ -67,6 +67,17 @@ pub(super) fn upstreams(round: &Round) -> Value {
     upstream_report::together(round.reports.iter().flatten().map(|report| &*report.upstreams))
 }
 
+/// The caches of upstreams, of all schedulers together.
+pub(super) fn caches(round: &Round) -> Value {
+    let mut sum = cache::CacheStats::default();
+    round.reports.iter().flatten().for_each(|report| sum.add(&report.upstream_caches));
+    let numbers = cache::CacheStats::ROWS.iter().map(|row| {
+        let name = row.metric.stats.rsplit('.').next().unwrap_or_default();
+        (name.to_owned(), json!((row.read)(&sum)))
+    });
+    numbers.collect::<serde_json::Map<String, Value>>().into()
+}
+
 /// How often each limit has refused and delayed, on all schedulers together.
 fn limits<'r>(reports: impl Iterator<Item = &'r SchedulerReport>) -> Value {
     let mut sums: Vec<LimitCounts> = Vec::new();

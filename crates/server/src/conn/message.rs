@@ -67,6 +67,7 @@ impl Connections {
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
+            ToScheduler::Cache(order) => site.caches.obey(&order),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
@@ -82,6 +83,7 @@ impl Connections {
             runtime: context.stats.clone(),
             http: self.http.stats().clone(),
             cache: site.cache_stats(),
+            upstream_caches: site.caches.stats(),
             channels: site.channel_stats(),
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),

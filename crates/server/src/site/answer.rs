@@ -41,6 +41,7 @@ impl Site {
         if reply.is_begun()
             && !self.is_page_underway(context.id)
             && !self.proxies.carries(context.id)
+            && !self.caches.has(context.id)
         {
             // Only pages and other servers answer in parts, and this one no longer does.
             return Answer::Cut;
@@ -139,7 +140,7 @@ impl Site {
         note(found, exchange.place.user(), context.notes);
         if exchange.place.is_proxied() {
             return self.as_permitted(exchange, |site, exchange| {
-                site.answer_proxied(found, exchange, context)
+                site.answer_upstream(found, exchange, context)
             });
         }
         if let Some(answer) = self.answer_before_access(path, found, exchange) {
@@ -236,7 +237,7 @@ impl Site {
                 }
                 None => self.refuse(Status::NOT_FOUND, &FieldList::new(), found, exchange, context),
             },
-            Ok(RouteAction::Proxy(_)) => self.answer_proxied(found, exchange, context),
+            Ok(RouteAction::Proxy(_)) => self.answer_upstream(found, exchange, context),
             Ok(RouteAction::Redirect { status, .. }) => {
                 let status = Status::from_code(*status).unwrap_or(Status::FOUND);
                 self.redirect(status, &found.location, exchange)

@@ -24,6 +24,7 @@ use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
+use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::engine::runner_of;
 use super::json_checks::JsonChecks;
@@ -58,6 +59,8 @@ impl Site {
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
         let proxies = Proxies::new(&data, unique as u64);
+        let mut caches = Caches::default();
+        caches.load(&data.config.upstreams, helpers.schedulers);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -77,6 +80,7 @@ impl Site {
             packer: Packer::default(),
             client,
             proxies,
+            caches,
             runner,
             channels,
             joining: Vec::new(),
@@ -146,6 +150,7 @@ impl Site {
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.proxies.load(&data, context.now.monotonic_ns);
+        self.caches.load(&data.config.upstreams, self.helpers.schedulers);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
@@ -195,7 +200,9 @@ impl Site {
         self.tell_pages_of_orders();
         self.end_turn_of_pages(context);
         self.ask_names(context.mail);
+        self.hear_servers(context);
         self.proxies.end_turn(&mut self.client, context);
+        self.caches.end_turn(context);
         self.uploads.on_turn_end(context);
         self.packer.on_turn_end(context);
         self.publish_of_pages(context.now.monotonic_ms());
@@ -276,7 +283,8 @@ impl Application for Site {
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        if self.proxies.carries(process) { Patience::Endless } else { Patience::Settings }
+        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        if is_proxied { Patience::Endless } else { Patience::Settings }
     }
 
     #[inline]
@@ -302,7 +310,8 @@ impl Application for Site {
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
-        if self.channels.is_polling(process) || self.proxies.carries(process) {
+        let is_proxied = self.proxies.carries(process) || self.caches.has(process);
+        if self.channels.is_polling(process) || is_proxied {
             return Interest::Doubted;
         }
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
@@ -313,6 +322,7 @@ impl Application for Site {
     fn on_gone(&mut self, process: ProcessId) {
         self.end_request(process);
         self.proxies.forget(process, self.client.exchanges());
+        self.forget_cached(process);
         self.packer.forget(process);
         self.channels.forget(process);
         self.json_checks.forget(process);

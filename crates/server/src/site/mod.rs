@@ -9,6 +9,8 @@ mod access;
 mod answer;
 mod application;
 mod asking;
+mod cached;
+mod caches;
 mod channel;
 mod client;
 mod database_access;

@@ -22,6 +22,7 @@ use runtime::slots::ProcessId;
 use script::engine::NativeCode;
 use store::{Store, TurnStore};
 
+use super::caches::Caches;
 use super::endpoints::Helpers;
 use super::json_checks::JsonChecks;
 use super::metered::Metered;
@@ -74,6 +75,8 @@ pub struct Site {
     pub(crate) client: Client,
     /// The upstreams, and the requests that are passed on to them.
     pub(crate) proxies: Proxies,
+    /// The answers of upstreams that are stored.
+    pub(crate) caches: Caches,
     /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
     /// The channels of this scheduler.

@@ -40,6 +40,8 @@ impl HandedOn {
             place: Place::default(),
             upstream: passed_on.upstream.to_owned(),
             path: ProxiedPath::Whole,
+            // The module has decided for this request only.
+            cached: false,
             request_headers: HeaderEdits { set: set.collect(), remove: Vec::new() },
             response_headers: HeaderEdits::default(),
             intercept_errors: Vec::new(),

@@ -11,6 +11,7 @@ use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
+use super::super::cached::{self, Headed};
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
 use super::super::proxy::carried::{
@@ -100,6 +101,15 @@ impl Site {
                     Step::Refuse(refused) => refused,
                     Step::Replace(status, fields) => {
                         self.end_proxied(process, exchange, now_ns);
+                        // A stale answer is better than a page of an error; nobody waits for what is replaced.
+                        let refused = match status.code() {
+                            500.. => Refused::Failed,
+                            _ => Refused::Request,
+                        };
+                        if let Some(answer) = self.cache_refusal(process, found, refused, exchange)
+                        {
+                            return answer;
+                        }
                         exchange.place.refuse_to_pass_on();
                         return self.refuse(status, &fields, found, exchange, context);
                     }
@@ -128,6 +138,7 @@ impl Site {
             return carried.stage;
         }
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
+        let conditions = self.caches.conditions(process);
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
             (None, Some(route)) => {
@@ -137,7 +148,11 @@ impl Site {
                     handed_on.target(exchange.request).unwrap_or_else(whole)
                 });
                 let whole = || target_of_request(exchange.request, (&found.path, found.rest));
-                parcel_of(exchange.request, &own.unwrap_or_else(whole), route)
+                let target = own.unwrap_or_else(whole);
+                match conditions {
+                    Some(added) => cached::parcel_of(exchange.request, &target, route, &added),
+                    None => parcel_of(exchange.request, &target, route),
+                }
             }
             // A reload has given the path to something else.
             (None, None) => Err(Failure::NotAllowed),
@@ -252,7 +267,18 @@ impl Site {
                     self.drop_answer(passing.id, now_ns);
                     return Step::Replace(status, answer_head::kept_of_error(head));
                 }
-                answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
+                let heard = (passing.id, head, passing.route);
+                let report = match self.cache_head(process, heard, exchange, now_ns) {
+                    Headed::Passed(report) => report,
+                    Headed::Answered(answer) => return Step::Answer(answer),
+                    Headed::Again => return Step::On,
+                };
+                let added = [("Set-Cookie", cookie), (cached::FIELD, report)];
+                let added: Vec<(&str, &[u8])> = added
+                    .iter()
+                    .filter_map(|(name, value)| Some((*name, value.as_ref()?.as_bytes())))
+                    .collect();
+                answer_head::write(head, status, passing.route, &added, exchange);
                 Step::On
             }
             // A status that no client knows (RFC 9110 section 15).
@@ -346,6 +372,9 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         self.end_proxied(context.id, exchange, context.now.monotonic_ns);
+        if let Some(answer) = self.cache_refusal(context.id, found, refused, exchange) {
+            return answer;
+        }
         exchange.place.refuse_to_pass_on();
         let (status, fields) = match refused {
             Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),

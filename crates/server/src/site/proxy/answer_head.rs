@@ -4,7 +4,7 @@
 
 use client::Head;
 use config::ProxyRoute;
-use http::{Dating, FieldList, PassedHead, Status};
+use http::{Dating, FieldList, Fields, PassedHead, Status};
 
 use super::super::exchange::Exchange;
 use super::hop::HopFields;
@@ -16,21 +16,43 @@ const NO_TRAILERS: [&str; 6] =
 /// Fields that a client needs to make sense of a status (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1).
 const KEPT_OF_ERROR: [&str; 3] = ["allow", "retry-after", "www-authenticate"];
 
-/// Writes the head, with a cookie that keeps the client at this server if it needs one.
+/// The head of an answer as a client gets it.
+pub(in crate::site) struct Written<'h> {
+    pub(in crate::site) status: Status,
+    /// Of the body; `None`: it is not known.
+    pub(in crate::site) length: Option<u64>,
+    /// The fields of the server.
+    pub(in crate::site) fields: Fields<'h, 'h>,
+    /// Fields of this server.
+    pub(in crate::site) added: &'h [(&'h str, &'h [u8])],
+}
+
+/// Writes the head of a server, with fields of this one.
 pub(in crate::site) fn write(
     head: &Head,
     status: Status,
     route: Option<&ProxyRoute>,
-    cookie: Option<&str>,
+    added: &[(&str, &[u8])],
     exchange: &mut Exchange<'_, '_>,
 ) {
-    let fields = head.fields.fields();
+    let (length, fields) = (length_of(head), head.fields.fields());
+    begin(&Written { status, length, fields, added }, route, exchange);
+    exchange.reply.end_head();
+}
+
+/// Writes a head without its end.
+pub(in crate::site) fn begin(
+    head: &Written<'_>,
+    route: Option<&ProxyRoute>,
+    exchange: &mut Exchange<'_, '_>,
+) {
+    let Written { status, length, fields, added } = *head;
     let hop = HopFields::of(&fields);
     let drops = |name: &str| route.is_some_and(|route| route.response_headers.drop_field(name));
     let is_passed = |name: &str| !hop.has(name) && !drops(name);
     let has_date = fields.has("date") && is_passed("date");
     let dating = if has_date { Dating::Dated } else { Dating::Undated };
-    exchange.reply.pass_on(&PassedHead { status, length: length_of(head), dating });
+    exchange.reply.pass_on(&PassedHead { status, length, dating });
     for (name, value) in fields.iter().filter(|(name, _)| is_passed(name)) {
         // The reader of the answer has checked it.
         let _valid = exchange.reply.field(name, value);
@@ -40,16 +62,15 @@ pub(in crate::site) fn write(
         // Checked when the configuration was loaded.
         let _valid = exchange.reply.field(&header.name, header.value.as_bytes());
     }
-    if let Some(cookie) = cookie {
-        let _valid = exchange.reply.field("Set-Cookie", cookie.as_bytes());
+    for (name, value) in added {
+        let _valid = exchange.reply.field(name, value);
     }
     let is_set = |name: &str| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));
     exchange.configured_fields_but(|name| is_set(name) || fields.has(name) && is_passed(name));
-    exchange.reply.end_head();
 }
 
 /// The length of the body, if the head says it. With a coding of the transfer it says none (RFC 9112 section 6.3).
-fn length_of(head: &Head) -> Option<u64> {
+pub(in crate::site) fn length_of(head: &Head) -> Option<u64> {
     let fields = head.fields.fields();
     if fields.has("transfer-encoding") {
         return None;

@@ -48,6 +48,11 @@ impl Checks {
         }
     }
 
+    /// Whether an exchange is one of a check.
+    pub(in crate::site) fn has(&self, exchange: ExchangeId) -> bool {
+        self.0.contains_key(&exchange)
+    }
+
     /// An exchange of a check has news. Returns whose check has ended, and how.
     pub(in crate::site) fn hear<'l>(
         &mut self,

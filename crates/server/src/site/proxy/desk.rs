@@ -3,7 +3,7 @@
 //! Owns the table of them, and who is to be run at the end of a turn. Never answers.
 
 use ahash::HashMap;
-use client::Client;
+use client::{Client, ExchangeId};
 use config::ProxiedBodies;
 use http::{PassedOn, Request};
 use proxy::{Outcome, Wish};
@@ -213,9 +213,18 @@ impl Proxies {
         self.again.push(process);
     }
 
-    /// Servers have answered checks, or have not.
-    fn hear_checks(&mut self, client: &mut pages::fetch::Client, now_ns: u64) {
+    /// Servers have answered checks, or have not. Returns the exchanges with news that are not of checks.
+    pub(crate) fn hear_checks(
+        &mut self,
+        client: &mut pages::fetch::Client,
+        now_ns: u64,
+    ) -> Vec<ExchangeId> {
+        let mut others = Vec::new();
         for exchange in client.take_heard_of_others(now_ns) {
+            if !self.checks.has(exchange) {
+                others.push(exchange);
+                continue;
+            }
             let live = |id| self.upstreams.get(id);
             let Some((id, server, check)) =
                 self.checks.hear(exchange, client.exchanges(), now_ns, live)
@@ -226,6 +235,7 @@ impl Proxies {
                 self.called.extend(live.servers.on_check(server, check, now_ns));
             }
         }
+        others
     }
 
     /// Ends a turn: calls those that wait and may have a place now, or have waited too long.
@@ -235,7 +245,6 @@ impl Proxies {
         context: &mut ServiceContext<'_, Message>,
     ) {
         let now_ns = context.now.monotonic_ns;
-        self.hear_checks(client, now_ns);
         for (id, live) in self.upstreams.all_mut() {
             if live.config().check.is_some() {
                 self.checks.begin(id, live, client.exchanges(), now_ns);

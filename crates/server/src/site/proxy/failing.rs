@@ -118,19 +118,29 @@ impl Proxies {
     fn note(
         &mut self,
         process: ProcessId,
-        (outcome, what): (Outcome, &dyn Fn(&str) -> String),
+        what: (Outcome, &dyn Fn(&str) -> String),
         now_ns: u64,
     ) -> Option<Place> {
-        let (upstreams, carried) = self.parts(process);
+        let (_, carried) = self.parts(process);
         let carried = carried?;
         carried.exchange = None;
         let place = carried.place.take()?;
         carried.met.push(place.server);
-        let live = upstreams.get_mut(place.upstream)?;
+        self.note_at(place, what, now_ns);
+        Some(place)
+    }
+
+    /// The same for an exchange that belongs to no request any more.
+    pub(in crate::site) fn note_at(
+        &mut self,
+        place: Place,
+        (outcome, what): (Outcome, &dyn Fn(&str) -> String),
+        now_ns: u64,
+    ) {
+        let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
         live.servers.judge(place.server, outcome, now_ns);
         live.warn(place.server, what, now_ns);
         self.release(place);
-        Some(place)
     }
 }
 

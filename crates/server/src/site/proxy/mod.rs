@@ -12,14 +12,14 @@ mod checks;
 pub(in crate::site) mod desk;
 mod dispatch;
 pub(in crate::site) mod failing;
-mod hop;
+pub(in crate::site) mod hop;
 pub(in crate::site) mod introduction;
 mod log_gate;
 pub(in crate::site) mod question;
 pub(in crate::site) mod request_head;
 mod schedule;
 mod sticky;
-mod target;
+pub(in crate::site) mod target;
 mod upload;
 mod upstreams;
 

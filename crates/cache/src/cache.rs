@@ -1,0 +1,382 @@
+//! The stored answers of one cache.
+//!
+//! Owns which of them a request may have, and when they leave: for want of room, after a change of their resource, by a
+//! purge. Never asks a server.
+
+use std::rc::Rc;
+
+use ahash::{HashMap, RandomState};
+use wire::http::head::Fields;
+
+use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
+use crate::key::Key;
+use crate::limits::{ARRIVING_PART, FAILED_MS, PASSED_MS, SWEPT, VARIANTS};
+use crate::object::Object;
+use crate::passes::Passes;
+use crate::pattern::Pattern;
+use crate::purges::Purges;
+use crate::report::Forwarded;
+use crate::rules::Rules;
+use crate::shelf::{Place, Shelf};
+use crate::time::Time;
+
+metric::counted! {
+    /// Counters of a cache, and its size.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct CacheStats {
+        /// Requests to upstreams answered from the cache.
+        pub hits: u64 = Counter(Count, "cache.hits", "cache_hits"),
+        /// Of these, with a stale answer.
+        pub stale: u64 = Counter(Count, "cache.stale", "cache_stale_hits"),
+        /// Requests that a cache had no answer for.
+        pub misses: u64 = Counter(Count, "cache.misses", "cache_misses"),
+        /// Stored answers that a server was asked about.
+        pub validations: u64 = Counter(Count, "cache.validations", "cache_validations"),
+        /// Requests that caches are not for, and those whose answers are known not to be stored.
+        pub passes: u64 = Counter(Count, "cache.passes", "cache_passes"),
+        /// Requests that shared the answer to another one.
+        pub collapsed: u64 = Counter(Count, "cache.collapsed", "cache_collapsed"),
+        /// Answers stored.
+        pub stored: u64 = Counter(Count, "cache.stored", "cache_stored"),
+        /// Answers that left for want of room.
+        pub evictions: u64 = Counter(Count, "cache.evictions", "cache_evictions"),
+        /// Memory used by stored answers.
+        pub bytes: usize = Gauge(Bytes, "cache.bytes", "cache", metric::from_size),
+        /// Stored answers.
+        pub objects: usize = Gauge(Count, "cache.objects", "cache_objects", metric::from_size),
+    }
+}
+
+impl CacheStats {
+    /// Adds those of another cache.
+    pub fn add(&mut self, other: &Self) {
+        self.hits += other.hits;
+        self.stale += other.stale;
+        self.misses += other.misses;
+        self.validations += other.validations;
+        self.passes += other.passes;
+        self.collapsed += other.collapsed;
+        self.stored += other.stored;
+        self.evictions += other.evictions;
+        self.bytes += other.bytes;
+        self.objects += other.objects;
+    }
+}
+
+/// A cache.
+#[derive(Debug)]
+pub struct Cache {
+    rules: Rules,
+    secret: RandomState,
+    shelf: Shelf<Entry>,
+    /// The answers of each key, the youngest last.
+    by_text: HashMap<Rc<str>, Vec<Place>>,
+    passes: Passes,
+    purges: Purges,
+    /// Distinguishes answers that were stored before a purge.
+    number: u64,
+    /// The place that is compared with purges next.
+    swept_to: usize,
+    /// Bytes that answers which are being received may use.
+    arriving: usize,
+    stats: CacheStats,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    object: Rc<Object>,
+    number: u64,
+}
+
+/// A request for a stored answer: GET or HEAD without a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its key.
+    pub key: &'a Key,
+    /// Its fields.
+    pub fields: &'a Fields<'a, 'a>,
+    /// If it has waited for the fetch of another one: when it came.
+    pub waited_since_ms: Option<u64>,
+    /// The time.
+    pub now: Time,
+}
+
+/// What a cache has for a request.
+#[derive(Clone, Debug)]
+pub enum Looked {
+    /// This answer.
+    Fresh(Rc<Object>),
+    /// This answer, which is stale, and is to be validated meanwhile.
+    WhileValidated(Rc<Object>),
+    /// This answer, after a validation.
+    Validated(Rc<Object>),
+    /// Nothing.
+    Missing(Forwarded),
+    /// Nothing, and the answer of a server will not be stored.
+    Pass,
+    /// Nothing, and the client wants no server to be asked: 504 (RFC 9111 section 5.2.1.7).
+    Unwanted,
+}
+
+impl Cache {
+    /// An empty one.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            shelf: Shelf::new(rules.memory),
+            rules,
+            secret: RandomState::new(),
+            by_text: HashMap::default(),
+            passes: Passes::default(),
+            purges: Purges::default(),
+            number: 1,
+            swept_to: 0,
+            arriving: 0,
+            stats: CacheStats::default(),
+        }
+    }
+
+    /// Its rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Sets other rules. If other parts of a request distinguish it, everything is forgotten.
+    pub fn set_rules(&mut self, rules: Rules) {
+        if rules.key != self.rules.key {
+            self.purge(Pattern::everything());
+        }
+        self.shelf.set_capacity(rules.memory);
+        self.rules = rules;
+        self.make_room();
+    }
+
+    /// Finds an answer.
+    pub fn look(&mut self, asked: &Asked<'_>) -> Looked {
+        let (wishes, hash) = (wishes_of(asked.fields, &self.rules), asked.key.hash(&self.secret));
+        let (mut is_known, mut found) = (false, None);
+        self.drop_purged_of(asked.key);
+        for place in self.by_text.get(asked.key.text()).into_iter().flatten().rev() {
+            let Some(entry) = self.shelf.get(*place).filter(|entry| entry.key == *asked.key) else {
+                continue;
+            };
+            is_known = true;
+            if entry.object.variant().matches(asked.fields) {
+                found = Some((*place, Rc::clone(&entry.object)));
+                break;
+            }
+        }
+        let Some((place, object)) = found else {
+            if wishes.only_if_cached {
+                return Looked::Unwanted;
+            }
+            if self.passes.has(hash, asked.now.ms) {
+                self.stats.passes += 1;
+                return Looked::Pass;
+            }
+            self.stats.misses += 1;
+            let why = if is_known { Forwarded::VaryMiss } else { Forwarded::UriMiss };
+            return Looked::Missing(why);
+        };
+        if !may_answer(object.terms(), Credentials::of(asked.fields)) {
+            self.stats.passes += 1;
+            return Looked::Pass;
+        }
+        self.shelf.note_use(place);
+        match use_of(&object, &wishes, asked.waited_since_ms, asked.now) {
+            Use::Fresh => {
+                self.stats.hits += 1;
+                Looked::Fresh(object)
+            }
+            _ if wishes.only_if_cached => Looked::Unwanted,
+            Use::WhileValidated => {
+                self.note_stale();
+                Looked::WhileValidated(object)
+            }
+            Use::Validated if self.passes.has(hash, asked.now.ms) => {
+                // A server has just failed to answer, or its answer could not be shared.
+                let freshness = object.freshness();
+                if freshness.staleness_s(asked.now) < freshness.if_error_s {
+                    self.note_stale();
+                    return Looked::Fresh(object);
+                }
+                self.stats.passes += 1;
+                Looked::Pass
+            }
+            Use::Validated => {
+                self.stats.validations += 1;
+                Looked::Validated(object)
+            }
+        }
+    }
+
+    /// A stale answer was used.
+    pub fn note_stale(&mut self) {
+        self.stats.hits += 1;
+        self.stats.stale += 1;
+    }
+
+    /// A request has shared the answer to another one.
+    pub fn note_collapsed(&mut self) {
+        self.stats.collapsed += 1;
+    }
+
+    /// A request went to a server without a look.
+    pub fn note_pass(&mut self) {
+        self.stats.passes += 1;
+    }
+
+    /// Stores an answer to a request with these fields. `false`: it is too large.
+    pub fn store(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
+        let cost = object.cost() + key.cost();
+        if object.body().len() > self.rules.object || cost > self.rules.memory {
+            return false;
+        }
+        self.drop_purged_of(key);
+        let hash = key.hash(&self.secret);
+        let entry = Entry { key: key.clone(), object, number: self.number };
+        let places = self.by_text.entry(Rc::clone(key.text())).or_default();
+        let shelf = &mut self.shelf;
+        let is_same = |place: &Place| {
+            let known = shelf.get(*place);
+            known.is_some_and(|one| one.key == *key && one.object.variant().matches(request))
+        };
+        match places.iter().position(is_same) {
+            Some(at) => {
+                // The youngest is last.
+                let place = places.remove(at);
+                places.push(place);
+                shelf.replace(place, cost, entry);
+            }
+            None => {
+                if places.len() == VARIANTS {
+                    shelf.remove(places.remove(0));
+                }
+                places.push(shelf.put(hash, cost, entry));
+            }
+        }
+        self.passes.forget(hash);
+        self.stats.stored += 1;
+        self.make_room();
+        true
+    }
+
+    /// Answers to this key are not stored.
+    pub fn note_unstorable(&mut self, key: &Key, now: Time) {
+        self.passes.note(key.hash(&self.secret), now.ms + PASSED_MS);
+    }
+
+    /// A fetch has failed: those that waited for it go by themselves.
+    pub fn note_failed(&mut self, key: &Key, now: Time) {
+        self.passes.note(key.hash(&self.secret), now.ms + FAILED_MS);
+    }
+
+    /// Forgets the answers for which a request with these fields asks.
+    pub fn forget(&mut self, key: &Key, request: &Fields<'_, '_>) {
+        self.remove_if(key.text(), |entry| {
+            entry.key == *key && entry.object.variant().matches(request)
+        });
+    }
+
+    /// The resource of a key has changed (RFC 9111 section 4.4): all its answers are forgotten.
+    pub fn invalidate(&mut self, text: &str) {
+        self.remove_if(text, |_| true);
+    }
+
+    /// Forgets everything that a pattern includes. It is in force at once; the memory is free after some calls of
+    /// [`sweep`](Self::sweep).
+    pub fn purge(&mut self, pattern: Pattern) {
+        self.number += 1;
+        self.purges.add(pattern, self.number, self.shelf.places());
+    }
+
+    /// Compares some answers with purges. `true`: there are more to compare.
+    pub fn sweep(&mut self) -> bool {
+        if self.purges.is_empty() {
+            return false;
+        }
+        let places = self.shelf.places();
+        let count = places.min(SWEPT);
+        for step in 0..count {
+            let index = (self.swept_to + step) % places.max(1);
+            let Some((place, entry)) = self.shelf.at(index) else { continue };
+            if self.purges.include(&entry.key, entry.number) {
+                let text = Rc::clone(entry.key.text());
+                self.shelf.remove(place);
+                self.unlink(&text, place);
+            }
+        }
+        self.swept_to = (self.swept_to + count) % places.max(1);
+        self.purges.note_compared(count);
+        !self.purges.is_empty()
+    }
+
+    /// Takes this much more memory for an answer that is being received. `false`: there is too much.
+    pub fn reserve(&mut self, bytes: usize) -> bool {
+        let after = self.arriving.saturating_add(bytes);
+        if after > self.rules.memory / ARRIVING_PART {
+            return false;
+        }
+        self.arriving = after;
+        self.make_room();
+        true
+    }
+
+    /// Gives it back.
+    pub fn give_back(&mut self, bytes: usize) {
+        self.arriving = self.arriving.saturating_sub(bytes);
+    }
+
+    /// Its counters.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        CacheStats { bytes: self.shelf.bytes(), objects: self.shelf.len(), ..self.stats }
+    }
+
+    fn make_room(&mut self) {
+        while let Some(entry) = self.shelf.evict(self.arriving) {
+            self.stats.evictions += 1;
+            let shelf = &self.shelf;
+            let text = entry.key.text();
+            if let Some(places) = self.by_text.get_mut(text) {
+                places.retain(|place| shelf.get(*place).is_some());
+                if places.is_empty() {
+                    self.by_text.remove(text);
+                }
+            }
+        }
+    }
+
+    fn unlink(&mut self, text: &str, gone: Place) {
+        let Some(places) = self.by_text.get_mut(text) else { return };
+        places.retain(|place| *place != gone);
+        if places.is_empty() {
+            self.by_text.remove(text);
+        }
+    }
+
+    fn drop_purged_of(&mut self, key: &Key) {
+        if !self.purges.is_empty() {
+            let purges = std::mem::take(&mut self.purges);
+            self.remove_if(key.text(), |entry| purges.include(&entry.key, entry.number));
+            self.purges = purges;
+        }
+    }
+
+    fn remove_if(&mut self, text: &str, is_gone: impl Fn(&Entry) -> bool) {
+        let Some(places) = self.by_text.get_mut(text) else { return };
+        let shelf = &mut self.shelf;
+        places.retain(|place| {
+            let gone = shelf.get(*place).is_none_or(&is_gone);
+            if gone {
+                shelf.remove(*place);
+            }
+            !gone
+        });
+        if places.is_empty() {
+            self.by_text.remove(text);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Requests that wait for the answer to another one (collapsed requests, RFC 9111 section 4).
+//!
+//! Owns who fetches and who waits. `P` is what waits: a process, or a number in tests. Never sends and never wakes:
+//! those that have to look again are returned.
+
+use std::rc::Rc;
+
+use ahash::HashMap;
+use wire::http::fields::FieldList;
+use wire::http::head::Fields;
+
+use crate::decision::{Credentials, may_answer};
+use crate::key::Key;
+use crate::limits::{FETCHES_OF_URI, WAITERS};
+use crate::object::Object;
+use crate::storing::Terms;
+use crate::time::Time;
+
+/// The number of a fetch, never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FetchId(u64);
+
+/// A fetch.
+#[derive(Clone, Debug)]
+pub struct Fetched<P> {
+    /// The key of its request.
+    pub key: Key,
+    /// The fields of its request, by which the variant of its answer is known.
+    pub request: FieldList,
+    /// The stored answer that it validates.
+    pub validated: Option<Rc<Object>>,
+    /// When it began.
+    pub asked: Time,
+    /// Whether its answer may be stored.
+    pub worth: Worth,
+    /// Requests that wait for its head.
+    pub waiters: Vec<P>,
+    /// The terms of its answer, once its head is there.
+    terms: Option<Terms>,
+}
+
+/// Whether an answer may be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worth {
+    /// It may.
+    Storing,
+    /// Its resource was changed or purged after it was asked for.
+    Spoilt,
+}
+
+/// What a request does whose answer is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// It fetches: [`Fetches::begin`].
+    Lead,
+    /// It waits for the head of this fetch, and then looks again.
+    Wait(FetchId),
+    /// It gets the answer that this fetch is receiving.
+    Read(FetchId),
+    /// It goes by itself.
+    Alone,
+}
+
+/// Whether other requests may wait for a fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They may.
+    Shared,
+    /// They may not: its answer is probably for nobody else.
+    Alone,
+}
+
+/// The fetches that run.
+#[derive(Debug)]
+pub struct Fetches<P> {
+    running: HashMap<FetchId, Fetched<P>>,
+    by_text: HashMap<Rc<str>, Vec<FetchId>>,
+    last: u64,
+}
+
+impl<P> Default for Fetches<P> {
+    fn default() -> Self {
+        Self { running: HashMap::default(), by_text: HashMap::default(), last: 0 }
+    }
+}
+
+impl<P: Copy + Eq> Fetches<P> {
+    /// What a request with these fields does.
+    pub fn join(&mut self, key: &Key, fields: &Fields<'_, '_>, who: P) -> Join {
+        let Some(ids) = self.by_text.get(key.text()) else { return Join::Lead };
+        let shown = Credentials::of(fields);
+        for id in ids {
+            let Some(fetch) = self.running.get_mut(id).filter(|fetch| fetch.key == *key) else {
+                continue;
+            };
+            if fetch.worth == Worth::Spoilt {
+                continue;
+            }
+            match &fetch.terms {
+                Some(terms) if terms.variant.matches(fields) => {
+                    let may_read = may_answer(terms, shown);
+                    return if may_read { Join::Read(*id) } else { Join::Alone };
+                }
+                Some(_) => {}
+                // The answer to a request of a user is perhaps for nobody else.
+                None if Credentials::of(&fetch.request.fields()).exceed(shown) => {}
+                None if fetch.waiters.len() >= WAITERS => return Join::Alone,
+                None => {
+                    fetch.waiters.push(who);
+                    return Join::Wait(*id);
+                }
+            }
+        }
+        if ids.len() < FETCHES_OF_URI { Join::Lead } else { Join::Alone }
+    }
+
+    /// Whether a fetch for this key runs.
+    #[must_use]
+    pub fn has(&self, key: &Key) -> bool {
+        let ids = self.by_text.get(key.text());
+        let mut running = ids.into_iter().flatten().filter_map(|id| self.running.get(id));
+        running.any(|fetch| fetch.key == *key)
+    }
+
+    /// A fetch begins.
+    pub fn begin(
+        &mut self,
+        key: Key,
+        request: FieldList,
+        validated: Option<Rc<Object>>,
+        (sharing, asked): (Sharing, Time),
+    ) -> FetchId {
+        self.last += 1;
+        let id = FetchId(self.last);
+        if sharing == Sharing::Shared {
+            self.by_text.entry(Rc::clone(key.text())).or_default().push(id);
+        }
+        let (worth, waiters) = (Worth::Storing, Vec::new());
+        let fetch = Fetched { key, request, validated, asked, worth, waiters, terms: None };
+        self.running.insert(id, fetch);
+        id
+    }
+
+    /// A fetch.
+    #[must_use]
+    pub fn get(&self, id: FetchId) -> Option<&Fetched<P>> {
+        self.running.get(&id)
+    }
+
+    /// A fetch has to be repeated without conditions.
+    pub fn forget_validated(&mut self, id: FetchId) {
+        if let Some(fetch) = self.running.get_mut(&id) {
+            fetch.validated = None;
+        }
+    }
+
+    /// The head of a fetch is there, and its answer is stored on these terms. Those that wait look again.
+    pub fn know(&mut self, id: FetchId, terms: Terms) -> Vec<P> {
+        let Some(fetch) = self.running.get_mut(&id) else { return Vec::new() };
+        fetch.terms = Some(terms);
+        std::mem::take(&mut fetch.waiters)
+    }
+
+    /// The terms of a fetch whose head is there.
+    #[must_use]
+    pub fn terms(&self, id: FetchId) -> Option<&Terms> {
+        self.running.get(&id)?.terms.as_ref()
+    }
+
+    /// A request does not wait any longer.
+    pub fn leave(&mut self, id: FetchId, who: P) {
+        if let Some(fetch) = self.running.get_mut(&id) {
+            fetch.waiters.retain(|waiter| *waiter != who);
+        }
+    }
+
+    /// A fetch is over. Those that wait, if any, look again.
+    pub fn end(&mut self, id: FetchId) -> Option<Fetched<P>> {
+        let fetch = self.running.remove(&id)?;
+        if let Some(ids) = self.by_text.get_mut(fetch.key.text()) {
+            ids.retain(|known| *known != id);
+            if ids.is_empty() {
+                self.by_text.remove(fetch.key.text());
+            }
+        }
+        Some(fetch)
+    }
+
+    /// Answers of fetches with such a key are not stored any more, because they may be older than a change. Those that
+    /// wait for one look again.
+    pub fn spoil(&mut self, is_spoilt: impl Fn(&Key) -> bool) -> Vec<P> {
+        let mut called = Vec::new();
+        for fetch in self.running.values_mut().filter(|fetch| is_spoilt(&fetch.key)) {
+            fetch.worth = Worth::Spoilt;
+            called.append(&mut fetch.waiters);
+        }
+        called
+    }
+
+    /// The number of fetches.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Whether none runs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+}

@@ -1,0 +1,41 @@
+//! A shared HTTP cache (RFC 9111): which answers are stored, how long they are fresh, and which one answers a request.
+//!
+//! Owns the rules of the RFC, the stored answers and their memory, and which requests wait for the same fetch. Does no
+//! I/O and reads no clock: time is an argument. Knows no connection and no configuration file.
+//!
+//! [`Cache::look`] finds an answer, [`judge`] says whether one is stored, [`Fetches`] has requests wait for each other.
+
+mod cache;
+mod control;
+mod decision;
+mod fetches;
+mod freshness;
+mod key;
+pub mod limits;
+mod object;
+mod passes;
+mod pattern;
+mod purges;
+mod report;
+mod rules;
+mod selection;
+mod shelf;
+mod storing;
+mod time;
+mod vary;
+
+pub use cache::{Asked, Cache, CacheStats, Looked};
+pub use control::{Control, Wishes};
+pub use decision::{Credentials, may_answer};
+pub use fetches::{FetchId, Fetched, Fetches, Join, Sharing, Worth};
+pub use freshness::{Basis, Freshness};
+pub use key::{Key, Uri};
+pub use object::{Mismatch, Object};
+pub use pattern::{Pattern, PatternError};
+pub use report::{Forwarded, Outcome, Report};
+pub use rules::{Guessing, KeyParts, RequestDirectives, Rules, SetCookie};
+pub use selection::{Selection, select};
+pub use shelf::{Place, Shelf};
+pub use storing::{Answer, Refusal, Terms, judge};
+pub use time::Time;
+pub use vary::{Variant, Vary};

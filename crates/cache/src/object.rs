@@ -1,0 +1,224 @@
+//! A stored answer.
+//!
+//! Owns which fields of an answer are stored (RFC 9111 section 3.1), how a validation changes them (section 3.2), and
+//! the fields that ask for one (section 4.3.1). Its body is shared with the clients that are still reading it.
+
+use std::rc::Rc;
+
+use wire::http::date;
+use wire::http::fields::{FRAMING, FieldList};
+use wire::http::head::Fields;
+
+use crate::control::Control;
+use crate::freshness::Freshness;
+use crate::limits::ENTRY_COST;
+use crate::rules::{Rules, SetCookie};
+use crate::storing::{Answer, Terms};
+use crate::time::Time;
+use crate::vary::{Variant, Vary};
+
+/// Fields that are for a proxy, or that this cache says anew.
+const OWN: [&str; 5] =
+    ["age", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization", "upgrade"];
+
+/// Fields of a stored answer that describe its body, which a validation does not change (section 3.2).
+const OF_BODY: [&str; 4] = ["content-encoding", "content-length", "content-range", "content-type"];
+
+/// A stored answer.
+#[derive(Clone, Debug)]
+pub struct Object {
+    status: u16,
+    fields: FieldList,
+    body: Rc<Vec<u8>>,
+    terms: Terms,
+}
+
+/// A 304 that is about another answer than the stored one (section 4.3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch;
+
+impl Object {
+    /// An answer that is stored on these terms.
+    #[must_use]
+    pub fn new(
+        answer: &Answer<'_>,
+        body: Vec<u8>,
+        terms: Terms,
+        rules: &Rules,
+        heard: Time,
+    ) -> Self {
+        let mut fields = FieldList::new();
+        for (name, value) in kept(&answer.fields, rules) {
+            // It fits, because the whole list did.
+            let _fits = fields.add_as_spelt(name, value);
+        }
+        if !answer.fields.has("date") {
+            // A recipient that stores an answer without a date adds it (RFC 9110 section 6.6.1).
+            let _fits = fields.add("Date", &date::format(heard.unix_s));
+        }
+        fields.shrink();
+        let mut body = body;
+        body.shrink_to_fit();
+        Self { status: answer.status, fields, body: Rc::new(body), terms }
+    }
+
+    /// The same answer with a body, which was received meanwhile.
+    #[must_use]
+    pub fn with_body(&self, mut body: Vec<u8>) -> Self {
+        body.shrink_to_fit();
+        Self { body: Rc::new(body), ..self.clone() }
+    }
+
+    /// Its status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Its fields, without those that frame a message and `Age`.
+    #[must_use]
+    pub fn fields(&self) -> Fields<'_, '_> {
+        self.fields.fields()
+    }
+
+    /// Its body.
+    #[must_use]
+    pub fn body(&self) -> &Rc<Vec<u8>> {
+        &self.body
+    }
+
+    /// On which terms it is stored.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// How long it is used.
+    #[must_use]
+    pub fn freshness(&self) -> &Freshness {
+        &self.terms.freshness
+    }
+
+    /// The requests that it is for.
+    #[must_use]
+    pub fn variant(&self) -> &Variant {
+        &self.terms.variant
+    }
+
+    /// Whether a server can be asked whether it has changed.
+    #[must_use]
+    pub fn can_be_validated(&self) -> bool {
+        let fields = self.fields();
+        self.status == 200 && (fields.has("etag") || fields.has("last-modified"))
+    }
+
+    /// The fields of a request that asks whether it has changed (section 4.3.1).
+    #[must_use]
+    pub fn conditions(&self) -> FieldList {
+        let mut conditions = FieldList::new();
+        let fields = self.fields();
+        for (name, validator) in [("If-None-Match", "etag"), ("If-Modified-Since", "last-modified")]
+        {
+            if let Some(value) = fields.first(validator).filter(|_| self.can_be_validated()) {
+                let _fits = conditions.add(name, value);
+            }
+        }
+        conditions
+    }
+
+    /// The same answer after a validation: with the fields of the 304, in place of those of the same name (sections 3.2
+    /// and 4.3.4).
+    ///
+    /// # Errors
+    /// If the 304 is about another answer.
+    pub fn freshened(
+        &self,
+        fresh: &Fields<'_, '_>,
+        request: &Fields<'_, '_>,
+        rules: &Rules,
+        times: (Time, Time),
+    ) -> Result<Self, Mismatch> {
+        let known = self.fields();
+        if let (Some(theirs), Some(ours)) = (fresh.first("etag"), known.first("etag"))
+            && opaque(theirs) != opaque(ours)
+        {
+            return Err(Mismatch);
+        }
+        let is_new = |name: &str| fresh.has(name) && !is_one(&OF_BODY, name);
+        let mut fields = FieldList::new();
+        for (name, value) in known.iter().filter(|(name, _)| !is_new(name)) {
+            let _fits = fields.add_as_spelt(name, value);
+        }
+        for (name, value) in kept(fresh, rules).filter(|(name, _)| !is_one(&OF_BODY, name)) {
+            // What does not fit any more is left out.
+            let _fits = fields.add_as_spelt(name, value);
+        }
+        if !fresh.has("date") {
+            fields = with_date(&fields, times.1);
+        }
+        fields.shrink();
+        let control = Control::of(&fields.fields());
+        // `Age` is of this answer and not among the fields that are kept.
+        let mut timed = fields.clone();
+        if let Some(age) = fresh.first("age") {
+            let _fits = timed.add("Age", age);
+        }
+        let freshness = Freshness::of(&timed.fields(), &control, rules, times);
+        let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
+        let variant = match Vary::of(&fields.fields()) {
+            Vary::By(names) => Variant::of(names, request),
+            Vary::Nobody => self.variant().clone(),
+        };
+        let terms = Terms { freshness, variant, is_for_all: control.is_for_all() };
+        Ok(Self { status: self.status, fields, body: Rc::clone(&self.body), terms })
+    }
+
+    /// Whether it may stay stored after a validation has changed its fields.
+    #[must_use]
+    pub fn may_stay(&self) -> bool {
+        let control = Control::of(&self.fields());
+        let is_for_anybody = matches!(Vary::of(&self.fields()), Vary::By(_));
+        !control.no_store && !control.private && is_for_anybody
+    }
+
+    /// Bytes that it uses.
+    #[must_use]
+    pub fn cost(&self) -> usize {
+        self.body.len() + self.fields.cost() + self.terms.variant.cost() + ENTRY_COST
+    }
+}
+
+fn with_date(fields: &FieldList, heard: Time) -> FieldList {
+    let mut dated = FieldList::new();
+    for (name, value) in
+        fields.fields().iter().filter(|(name, _)| !name.eq_ignore_ascii_case("date"))
+    {
+        let _fits = dated.add_as_spelt(name, value);
+    }
+    let _fits = dated.add("Date", &date::format(heard.unix_s));
+    dated
+}
+
+/// The tag without what says how strong it is.
+fn opaque(tag: &[u8]) -> &[u8] {
+    let tag = tag.trim_ascii();
+    tag.strip_prefix(b"W/").unwrap_or(tag)
+}
+
+fn is_one(names: &[&str], name: &str) -> bool {
+    names.iter().any(|one| name.eq_ignore_ascii_case(one))
+}
+
+/// The fields of an answer that are stored.
+fn kept<'b>(fields: &Fields<'b, '_>, rules: &Rules) -> impl Iterator<Item = (&'b str, &'b [u8])> {
+    let named: Vec<&'b [u8]> = fields.all("connection").collect();
+    let is_named = move |name: &str| {
+        let mut names = named.iter().flat_map(|line| line.split(|byte| *byte == b','));
+        names.any(|one| one.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
+    };
+    let removes_cookies = rules.set_cookie == SetCookie::Remove;
+    fields.iter().filter(move |(name, _)| {
+        let is_cookie = removes_cookies && name.eq_ignore_ascii_case("set-cookie");
+        !is_one(&FRAMING, name) && !is_one(&OWN, name) && !is_named(name) && !is_cookie
+    })
+}

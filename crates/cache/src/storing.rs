@@ -1,0 +1,147 @@
+//! Whether an answer is stored (RFC 9111 section 3).
+//!
+//! Owns the conditions, in the order of the RFC, and those of this cache: it is shared, and its clients are strangers
+//! to each other. Never stores.
+
+use wire::http::head::Fields;
+
+use crate::control::{Control, Wishes};
+use crate::freshness::{Basis, Freshness};
+use crate::rules::{RequestDirectives, Rules, SetCookie};
+use crate::time::Time;
+use crate::vary::{Variant, Vary};
+
+/// The head of an answer to a GET.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Its fields.
+    pub fields: Fields<'a, 'a>,
+}
+
+/// What becomes of an answer that is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How long it is used.
+    pub freshness: Freshness,
+    /// The requests that it is for.
+    pub variant: Variant,
+    /// Whether requests with `Authorization` may have it.
+    pub is_for_all: bool,
+}
+
+/// Why an answer is not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its status is no final one, or its body is only a part.
+    Status,
+    /// `no-store`.
+    NoStore,
+    /// `private`.
+    Private,
+    /// The request had `Authorization`, and the answer does not say that it is for others too.
+    Authorization,
+    /// It sets a cookie.
+    SetCookie,
+    /// `Vary: *`, or too many names.
+    Vary,
+    /// It says nothing of its freshness.
+    Unsaid,
+    /// It is never fresh, and cannot be validated.
+    Useless,
+    /// The rules assume its freshness, but the request had cookies.
+    Cookie,
+    /// Its end cannot be told from a cut.
+    Unmeasured,
+    /// Its body is too long.
+    Length,
+}
+
+impl Refusal {
+    /// Whether answers to other requests for the same URI will not be stored either, as far as is known.
+    #[must_use]
+    pub fn is_of_uri(self) -> bool {
+        !matches!(self, Self::Authorization | Self::Cookie)
+    }
+}
+
+/// The statuses that a cache may assume to be fresh (RFC 9110 section 15.1), without 206.
+const ASSUMED: [u16; 11] = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
+
+/// The statuses whose rules this cache knows (RFC 9111 section 5.2.2.3).
+const UNDERSTOOD: [u16; 14] =
+    [200, 203, 204, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501];
+
+/// Whether an answer to a request with these fields is stored.
+///
+/// # Errors
+/// If it is not.
+pub fn judge(
+    answer: &Answer<'_>,
+    request: &Fields<'_, '_>,
+    rules: &Rules,
+    (asked, heard): (Time, Time),
+) -> Result<Terms, Refusal> {
+    let control = Control::of(&answer.fields);
+    if !matches!(answer.status, 200..=599) || matches!(answer.status, 206 | 304) {
+        return Err(Refusal::Status);
+    }
+    if answer.fields.has("content-range") {
+        return Err(Refusal::Status);
+    }
+    let is_understood = UNDERSTOOD.contains(&answer.status);
+    if control.must_understand && !is_understood {
+        return Err(Refusal::Status);
+    }
+    let wishes_no_store =
+        rules.directives == RequestDirectives::Obeyed && Wishes::of(request).no_store;
+    if wishes_no_store || control.no_store && !control.must_understand {
+        return Err(Refusal::NoStore);
+    }
+    if control.private {
+        return Err(Refusal::Private);
+    }
+    if request.has("authorization") && !control.is_for_all() {
+        return Err(Refusal::Authorization);
+    }
+    if rules.set_cookie == SetCookie::Refuse && answer.fields.has("set-cookie") {
+        return Err(Refusal::SetCookie);
+    }
+    check_length(answer, rules)?;
+    let Vary::By(names) = Vary::of(&answer.fields) else { return Err(Refusal::Vary) };
+    let freshness =
+        Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(Refusal::Unsaid)?;
+    if freshness.basis == Basis::Assumed {
+        if !ASSUMED.contains(&answer.status) {
+            return Err(Refusal::Unsaid);
+        }
+        if request.has("cookie") {
+            return Err(Refusal::Cookie);
+        }
+    }
+    let can_be_validated =
+        answer.status == 200 && (answer.fields.has("etag") || answer.fields.has("last-modified"));
+    if !freshness.is_of_use(heard) && !can_be_validated {
+        return Err(Refusal::Useless);
+    }
+    let variant = Variant::of(names, request);
+    Ok(Terms { freshness, variant, is_for_all: control.is_for_all() })
+}
+
+/// A body that lasts until its connection closes may have been cut.
+fn check_length(answer: &Answer<'_>, rules: &Rules) -> Result<(), Refusal> {
+    if answer.status == 204 || answer.fields.has("transfer-encoding") {
+        return Ok(());
+    }
+    let length = answer.fields.first("content-length").ok_or(Refusal::Unmeasured)?;
+    // Equal values may be repeated.
+    let digits = length.split(|byte| *byte == b',').next().unwrap_or_default();
+    let length: Option<usize> =
+        str::from_utf8(digits.trim_ascii()).ok().and_then(|it| it.parse().ok());
+    match length {
+        Some(length) if length <= rules.object => Ok(()),
+        Some(_) => Err(Refusal::Length),
+        None => Err(Refusal::Unmeasured),
+    }
+}

@@ -1,0 +1,100 @@
+//! Requests that wait for the answer to another one.
+
+use cache::limits::{FETCHES_OF_URI, WAITERS};
+use cache::{Answer, FetchId, Fetches, Join, Rules, Sharing, Terms, Worth, judge};
+
+use crate::{at, fields, key};
+
+fn terms(lines: &str, request: &str) -> Terms {
+    let head = fields(&format!("Content-Length: 0\nCache-Control: max-age=9\n{lines}"));
+    let answer = Answer { status: 200, fields: head.fields() };
+    judge(&answer, &fields(request).fields(), &Rules::default(), (at(0), at(0))).unwrap()
+}
+
+fn begin(fetches: &mut Fetches<u32>, request: &str) -> FetchId {
+    fetches.begin(key("/"), fields(request), None, (Sharing::Shared, at(0)))
+}
+
+fn join(fetches: &mut Fetches<u32>, request: &str, who: u32) -> Join {
+    fetches.join(&key("/"), &fields(request).fields(), who)
+}
+
+#[test]
+fn requests_wait_for_the_head_of_one_fetch_and_then_read_its_answer() {
+    let mut fetches = Fetches::default();
+    assert_eq!(join(&mut fetches, "", 1), Join::Lead);
+    let id = begin(&mut fetches, "");
+    assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
+    assert_eq!(join(&mut fetches, "", 3), Join::Wait(id));
+    assert_eq!(fetches.join(&key("/other"), &fields("").fields(), 4), Join::Lead);
+    fetches.leave(id, 2);
+    assert_eq!(fetches.know(id, terms("", "")), [3]);
+    assert_eq!(join(&mut fetches, "", 3), Join::Read(id));
+    assert!(fetches.end(id).unwrap().waiters.is_empty() && fetches.is_empty());
+    assert_eq!(join(&mut fetches, "", 3), Join::Lead);
+}
+
+#[test]
+fn a_request_for_another_variant_or_of_a_user_fetches_by_itself() {
+    let mut fetches = Fetches::default();
+    let id = begin(&mut fetches, "X: 1");
+    fetches.know(id, terms("Vary: X", "X: 1"));
+    assert_eq!(join(&mut fetches, "X: 1", 1), Join::Read(id));
+    assert_eq!(join(&mut fetches, "X: 2", 1), Join::Lead);
+    assert_eq!(join(&mut fetches, "X: 1\nAuthorization: a", 1), Join::Alone);
+    let other = begin(&mut fetches, "X: 2");
+    assert_eq!(join(&mut fetches, "X: 2", 1), Join::Wait(other));
+    for _ in 2..FETCHES_OF_URI {
+        let id = begin(&mut fetches, "X: 1");
+        fetches.know(id, terms("Vary: X", "X: 1"));
+    }
+    fetches.know(other, terms("Vary: X", "X: 2"));
+    assert_eq!(join(&mut fetches, "X: 3", 1), Join::Alone);
+}
+
+#[test]
+fn what_was_asked_for_before_a_change_is_not_shared_after_it() {
+    let mut fetches = Fetches::default();
+    let id = begin(&mut fetches, "");
+    assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
+    assert_eq!(fetches.spoil(|key| key.target() == "/other"), []);
+    assert_eq!(fetches.spoil(|key| key.target() == "/"), [2]);
+    assert_eq!(fetches.get(id).unwrap().worth, Worth::Spoilt);
+    assert_eq!(join(&mut fetches, "", 2), Join::Lead);
+    assert!(fetches.has(&key("/")));
+}
+
+#[test]
+fn a_line_has_an_end() {
+    let mut fetches = Fetches::default();
+    let id = begin(&mut fetches, "");
+    for who in 0..u32::try_from(WAITERS).unwrap() {
+        assert_eq!(join(&mut fetches, "", who), Join::Wait(id));
+    }
+    assert_eq!(join(&mut fetches, "", 0), Join::Alone);
+}
+
+#[test]
+fn a_stranger_does_not_wait_for_the_answer_to_a_user() {
+    for (leader, mine, waits) in [
+        ("Authorization: a", "", false),
+        ("Cookie: a=b", "", false),
+        ("Cookie: a=b", "Cookie: c=d", true),
+        ("", "Cookie: c=d\nAuthorization: a", true),
+    ] {
+        let mut fetches = Fetches::default();
+        let id = begin(&mut fetches, leader);
+        let expected = if waits { Join::Wait(id) } else { Join::Lead };
+        assert_eq!(join(&mut fetches, mine, 2), expected, "{leader} {mine}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_fetch_that_is_alone() {
+    let mut fetches = Fetches::default();
+    let id = fetches.begin(key("/"), fields(""), None, (Sharing::Alone, at(0)));
+    assert_eq!(join(&mut fetches, "", 2), Join::Lead);
+    // A change concerns it all the same.
+    assert_eq!(fetches.spoil(|_| true), []);
+    assert_eq!(fetches.end(id).unwrap().worth, Worth::Spoilt);
+}

@@ -1,0 +1,151 @@
+//! Answers that leave: changed resources (RFC 9111 section 4.4), purges, and want of room.
+
+use cache::limits::{ENTRY_COST, SWEPT};
+use cache::{Answer, Cache, Object, Pattern, Rules, judge};
+
+use crate::{at, fields, key, object, seen, with};
+
+fn fill(cache: &mut Cache, targets: impl Iterator<Item = String>) {
+    for target in targets {
+        let lines = (200, "Cache-Control: max-age=100");
+        let stored = object(lines, "", &Rules::default(), at(0)).unwrap();
+        assert!(cache.store(&key(&target), stored, &fields("").fields()));
+    }
+}
+
+#[test]
+fn a_changed_resource_is_forgotten_with_all_its_variants() {
+    let mut cache = Cache::new(Rules::default());
+    for request in ["X: 1", "X: 2"] {
+        let lines = (200, "Cache-Control: max-age=100\nVary: X");
+        let stored = object(lines, request, &Rules::default(), at(0)).unwrap();
+        cache.store(&key("/a"), stored, &fields(request).fields());
+    }
+    fill(&mut cache, ["/b".to_owned()].into_iter());
+    cache.invalidate(key("/a").text());
+    assert_eq!(seen(&mut cache, "/a", "X: 1", at(1)), "uri-miss");
+    assert_eq!(seen(&mut cache, "/a", "X: 2", at(1)), "uri-miss");
+    assert_eq!(seen(&mut cache, "/b", "", at(1)), "fresh");
+    assert_eq!(cache.stats().objects, 1);
+}
+
+#[test]
+fn only_the_variant_that_has_gone_is_forgotten() {
+    let mut cache = Cache::new(Rules::default());
+    for request in ["X: 1", "X: 2"] {
+        let lines = (200, "Cache-Control: max-age=100\nVary: X");
+        let stored = object(lines, request, &Rules::default(), at(0)).unwrap();
+        cache.store(&key("/a"), stored, &fields(request).fields());
+    }
+    cache.forget(&key("/a"), &fields("X: 1").fields());
+    assert_eq!(seen(&mut cache, "/a", "X: 1", at(1)), "vary-miss");
+    assert_eq!(seen(&mut cache, "/a", "X: 2", at(1)), "fresh");
+}
+
+#[test]
+fn a_pattern_is_a_path_with_any_query_or_a_prefix_perhaps_of_one_host() {
+    for (pattern, target, includes) in [
+        ("/a", "/a", true),
+        ("/a", "/a?x", true),
+        ("/a", "/ab", false),
+        ("/a", "/a/b", false),
+        ("/a?x", "/a?x", true),
+        ("/a?x", "/a?y", false),
+        ("/a?x", "/a", false),
+        ("/a*", "/ab?x", true),
+        ("/a/*", "/a", false),
+        ("/a/*", "/a/", true),
+        ("/a?x*", "/a?xy", true),
+        ("/a?x*", "/a", false),
+        ("*", "/anything", true),
+        // However it is spelt.
+        ("/a b".replace(' ', "%20").as_str(), "/a%20b", true),
+        ("/a", "/%61", true),
+        ("/%61*", "/abc", true),
+        ("/a%zz", "/a%zz", true),
+        ("site.test/a", "/a", true),
+        ("SITE.test/a", "/a", true),
+        ("other.test/a", "/a", false),
+        ("site.test/*", "/a", true),
+    ] {
+        let known = Pattern::parse(pattern).unwrap();
+        assert_eq!(known.includes(&key(target)), includes, "{pattern} {target}");
+    }
+    for wrong in ["", "a", "/a*b", "/a b", "/\u{e4}", "**", &"/".repeat(3000)] {
+        assert!(Pattern::parse(wrong).is_err(), "{wrong:.20}");
+    }
+}
+
+#[test]
+fn a_purge_is_in_force_at_once_and_spares_what_is_stored_later() {
+    let mut cache = Cache::new(Rules::default());
+    let count = SWEPT * 2;
+    fill(&mut cache, (0..count).map(|number| format!("/a/{number}")));
+    fill(&mut cache, ["/b".to_owned()].into_iter());
+    cache.purge(Pattern::parse("/a/*").unwrap());
+    assert_eq!(seen(&mut cache, "/a/1", "", at(1)), "uri-miss");
+    assert_eq!(seen(&mut cache, "/b", "", at(1)), "fresh");
+    fill(&mut cache, ["/a/2".to_owned()].into_iter());
+    assert_eq!(seen(&mut cache, "/a/2", "", at(1)), "fresh");
+    assert_eq!(cache.stats().objects, count);
+    let sweeps = std::iter::from_fn(|| cache.sweep().then_some(())).take(100).count();
+    assert_eq!(sweeps, count / SWEPT);
+    assert_eq!((cache.stats().objects, cache.sweep()), (2, false));
+    assert_eq!(seen(&mut cache, "/a/2", "", at(1)), "fresh");
+}
+
+#[test]
+fn more_purges_than_are_kept_purge_everything() {
+    let mut cache = with("Cache-Control: max-age=100", Rules::default());
+    for number in 0..cache::limits::PURGES {
+        cache.purge(Pattern::parse(&format!("/{number}")).unwrap());
+    }
+    assert_eq!(seen(&mut cache, "/", "", at(1)), "fresh");
+    cache.purge(Pattern::parse("/x").unwrap());
+    assert_eq!(seen(&mut cache, "/", "", at(1)), "uri-miss");
+}
+
+#[test]
+fn other_parts_of_a_key_and_less_memory_make_answers_leave() {
+    let mut cache = with("Cache-Control: max-age=100", Rules::default());
+    cache.set_rules(Rules { default_ttl_s: Some(9), ..Rules::default() });
+    assert_eq!(seen(&mut cache, "/", "", at(1)), "fresh");
+    let parts = cache::KeyParts { query: false, ..Default::default() };
+    cache.set_rules(Rules { key: parts, ..Rules::default() });
+    assert_eq!(seen(&mut cache, "/", "", at(1)), "uri-miss");
+    let mut cache = with("Cache-Control: max-age=100", Rules::default());
+    cache.set_rules(Rules { memory: 100, ..Rules::default() });
+    assert_eq!((cache.stats().bytes, cache.stats().evictions), (0, 1));
+}
+
+#[test]
+fn memory_is_bounded_also_while_answers_arrive() {
+    let rules = Rules { memory: 64 << 10, object: 8 << 10, ..Rules::default() };
+    let mut cache = Cache::new(rules.clone());
+    for number in 0..100 {
+        let head = fields(&format!("Cache-Control: max-age=9\nContent-Length: {}", 4096));
+        let answer = Answer { status: 200, fields: head.fields() };
+        let none = fields("");
+        let terms = judge(&answer, &none.fields(), &rules, (at(0), at(0))).unwrap();
+        let object = Object::new(&answer, vec![0; 4096], terms, &rules, at(0));
+        assert!(cache.store(&key(&format!("/{number}")), object.into(), &none.fields()));
+        assert!(cache.stats().bytes <= rules.memory, "{}", cache.stats().bytes);
+    }
+    let stats = cache.stats();
+    assert!(stats.bytes > rules.memory / 2 && stats.objects * ENTRY_COST < rules.memory);
+    assert_eq!(stats.evictions, 100 - stats.objects as u64);
+    assert!(cache.reserve(rules.memory / 2));
+    assert!(cache.stats().bytes <= rules.memory / 2);
+    assert!(!cache.reserve(1));
+    cache.give_back(rules.memory / 2);
+    assert!(cache.reserve(1));
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_not_stored() {
+    let rules = Rules { object: 1, ..Rules::default() };
+    let stored = object((200, "Cache-Control: max-age=9"), "", &Rules::default(), at(0)).unwrap();
+    let mut cache = Cache::new(rules);
+    assert!(!cache.store(&key("/"), stored, &fields("").fields()));
+    assert_eq!(cache.stats().objects, 0);
+}

@@ -1,0 +1,96 @@
+//! Validation (RFC 9111 section 4.3).
+
+use cache::{Mismatch, Rules};
+
+use crate::{NOW_S, at, date, fields, object};
+
+const CHANGED: &str = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT";
+
+#[test]
+fn a_validation_asks_with_all_validators() {
+    for (status, lines, expected) in [
+        (200, "ETag: \"e\"", "If-None-Match: \"e\"\r\n".to_owned()),
+        (200, "ETag: W/\"e\"", "If-None-Match: W/\"e\"\r\n".to_owned()),
+        (200, CHANGED, CHANGED.replace("Last-Modified", "If-Modified-Since") + "\r\n"),
+        (200, "X: y", String::new()),
+        (404, "ETag: \"e\"", String::new()),
+    ] {
+        let lines = format!("Cache-Control: max-age=9\n{lines}");
+        let stored = object((status, &lines), "", &Rules::default(), at(0)).unwrap();
+        let conditions = stored.conditions();
+        assert_eq!(conditions.fields().lines(), expected.as_bytes(), "{lines}");
+        assert_eq!(stored.can_be_validated(), !expected.is_empty(), "{lines}");
+    }
+}
+
+#[test]
+fn a_304_replaces_fields_but_not_those_of_the_body() {
+    let rules = Rules::default();
+    let lines = format!(
+        "Cache-Control: max-age=9\nETag: \"e\"\nContent-Type: text/plain\nContent-Encoding: gzip\nX-Old: 1\n\
+         X-Both: 1\nX-Both: 2\nDate: {}",
+        date(NOW_S)
+    );
+    let stored = object((200, &lines), "", &rules, at(0)).unwrap();
+    let fresh = fields(&format!(
+        "Cache-Control: max-age=50\nETag: \"e\"\nContent-Type: evil\nContent-Length: 99\nContent-Encoding: br\n\
+         Content-Range: bytes 0-1/9\nX-Both: 3\nAge: 4\nConnection: X-Hop\nX-Hop: 1\nDate: {}",
+        date(NOW_S + 20)
+    ));
+    let request = fields("");
+    let times = (at(20), at(20));
+    let freshened = stored.freshened(&fresh.fields(), &request.fields(), &rules, times).unwrap();
+    let known = freshened.fields();
+    let all: Vec<String> = known
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))
+        .collect();
+    assert_eq!(
+        all,
+        [
+            "Content-Type: text/plain",
+            "Content-Encoding: gzip",
+            "X-Old: 1",
+            "Cache-Control: max-age=50",
+            "ETag: \"e\"",
+            "X-Both: 3",
+            &format!("Date: {}", date(NOW_S + 20)),
+        ]
+    );
+    assert_eq!(freshened.freshness().age_s(at(21)), 5);
+    assert_eq!(freshened.freshness().lifetime_s, 50);
+    assert_eq!(&**freshened.body(), b"ok");
+}
+
+#[test]
+fn a_304_about_another_answer_changes_nothing() {
+    let rules = Rules::default();
+    let stored = object((200, "Cache-Control: max-age=9\nETag: \"e\""), "", &rules, at(0)).unwrap();
+    let (other, weak, none) = (fields("ETag: \"f\""), fields("ETag: W/\"e\""), fields("X: y"));
+    let freshen = |fields: &wire::http::fields::FieldList| {
+        let request = crate::fields("");
+        stored.freshened(&fields.fields(), &request.fields(), &rules, (at(9), at(9))).map(|_| ())
+    };
+    assert_eq!(freshen(&other), Err(Mismatch));
+    assert_eq!(freshen(&weak), Ok(()));
+    assert_eq!(freshen(&none), Ok(()));
+}
+
+#[test]
+fn a_304_that_forbids_storing_is_obeyed_and_one_without_a_date_gets_one() {
+    let rules = Rules::default();
+    let stored = object((200, "Cache-Control: max-age=9\nETag: \"e\""), "", &rules, at(0)).unwrap();
+    for (lines, may_stay) in [
+        ("X: y", true),
+        ("Cache-Control: no-store", false),
+        ("Cache-Control: private", false),
+        ("Vary: *", false),
+    ] {
+        let (fresh, request) = (fields(lines), fields(""));
+        let freshened =
+            stored.freshened(&fresh.fields(), &request.fields(), &rules, (at(9), at(9))).unwrap();
+        assert_eq!(freshened.may_stay(), may_stay, "{lines}");
+        assert_eq!(freshened.freshness().age_s(at(10)), 1, "{lines}");
+        assert_eq!(freshened.fields().first("date"), Some(date(NOW_S + 9).as_bytes()), "{lines}");
+    }
+}

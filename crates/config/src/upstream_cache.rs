@@ -1,0 +1,153 @@
+//! `cache` of an upstream: which of its answers are kept, and for how long.
+//!
+//! Owns the keys of that table. The crate `cache` does what they say.
+
+use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::section::Section;
+use super::value::{boolean, deadline, duration, size_within};
+use super::{CacheKey, CacheReport, Problems, UpstreamCache, choice};
+use crate::limits;
+
+/// Reads it.
+pub(super) fn read(upstream: &Section<'_>, problems: &mut Problems) -> Option<UpstreamCache> {
+    let table = upstream.section("cache", &CACHE, problems)?;
+    let mut cache = UpstreamCache {
+        memory: limits::CACHE_MEMORY,
+        object: limits::CACHE_OBJECT,
+        key: CacheKey { scheme: true, host: true, query: true },
+        default_ttl: table.read("default_ttl", problems, deadline),
+        heuristic: table.read("heuristic", problems, boolean).unwrap_or_default(),
+        stale_while_revalidate: std::time::Duration::ZERO,
+        stale_if_error: std::time::Duration::ZERO,
+        remove_set_cookie: table.read("remove_set_cookie", problems, boolean).unwrap_or_default(),
+        obey_requests: table.read("obey_requests", problems, boolean).unwrap_or_default(),
+        wait: limits::CACHE_WAIT,
+        report: CacheReport::Short,
+    };
+    for (key, place, range) in [
+        ("memory", &mut cache.memory, limits::CACHE_MEMORIES),
+        ("object", &mut cache.object, limits::CACHE_OBJECTS),
+    ] {
+        table.read_into(key, place, problems, |item| size_within(item, range));
+    }
+    for (key, place) in [
+        ("stale_while_revalidate", &mut cache.stale_while_revalidate),
+        ("stale_if_error", &mut cache.stale_if_error),
+    ] {
+        table.read_into(key, place, problems, duration);
+    }
+    table.read_into("wait", &mut cache.wait, problems, deadline);
+    table.read_into("report", &mut cache.report, problems, |item| choice::choice(item, REPORTS));
+    if let Some(parts) = table.list("key", problems, |item| choice::choice(item, PARTS)) {
+        let has = |part| parts.contains(&part);
+        cache.key =
+            CacheKey { scheme: has(Part::Scheme), host: has(Part::Host), query: has(Part::Query) };
+    }
+    if let (Some(item), true) = (table.item("object"), cache.object > cache.memory) {
+        problems.at(item.key_offset, "`object` must not be larger than `memory`");
+    }
+    Some(cache)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Scheme,
+    Host,
+    Path,
+    Query,
+}
+
+const PARTS: &[(&str, Part)] =
+    &[("scheme", Part::Scheme), ("host", Part::Host), ("path", Part::Path), ("query", Part::Query)];
+
+const REPORTS: &[(&str, CacheReport)] =
+    &[("off", CacheReport::Off), ("short", CacheReport::Short), ("full", CacheReport::Full)];
+
+const fn key(
+    name: &'static str,
+    takes: &'static str,
+    absent: &'static str,
+    text: &'static str,
+) -> Key {
+    Key {
+        name,
+        value: Value::Apart { takes },
+        absent: Absent::Words(absent),
+        change: Change::Reload,
+        text,
+    }
+}
+
+pub(super) static CACHE: SectionKeys = SectionKeys {
+    name: "upstream.cache",
+    own: &[
+        key(
+            "memory",
+            "size, 64 KiB to 1 TiB",
+            "`\"64 MiB\"`",
+            "The memory for stored answers, of all schedulers together; each has its part.",
+        ),
+        key(
+            "object",
+            "size, 0 B to 1 GiB",
+            "`\"1 MiB\"`",
+            "The longest body that is stored. One that is longer than an eighth of a scheduler's part of `memory` is not stored either.",
+        ),
+        key(
+            "key",
+            "list of `\"scheme\"`, `\"host\"`, `\"path\"`, `\"query\"`",
+            "all of them",
+            "What distinguishes requests, besides the fields that `Vary` of the answer names. The path always does. Leave out only what never changes an answer: otherwise a client can have others get what was answered to it.",
+        ),
+        key(
+            "default_ttl",
+            "duration above zero",
+            "none",
+            "How long an answer is fresh that says nothing of it, if its status allows it and nobody is known by a cookie. Without it such an answer is not stored.",
+        ),
+        key(
+            "heuristic",
+            "true or false",
+            "`false`",
+            "Whether such an answer is fresh for a tenth of the time since its `Last-Modified`, at most a day.",
+        ),
+        key(
+            "stale_while_revalidate",
+            "duration",
+            "`\"0s\"`",
+            "How long after its freshness an answer is still used while a server is asked for a new one. `stale-while-revalidate` of the answer takes precedence.",
+        ),
+        key(
+            "stale_if_error",
+            "duration",
+            "`\"0s\"`",
+            "How long after its freshness an answer is still used if no server answers, or one answers with 500, 502, 503 or 504. `stale-if-error` of the answer takes precedence.",
+        ),
+        key(
+            "remove_set_cookie",
+            "true or false",
+            "`false`",
+            "Stores answers with `Set-Cookie` too, and no client gets that field. Otherwise they are not stored.",
+        ),
+        key(
+            "obey_requests",
+            "true or false",
+            "`false`",
+            "Whether `Cache-Control` of a request counts (`no-cache`, `max-age`, `only-if-cached` ...). Then a client can have each of its requests reach a server.",
+        ),
+        key(
+            "wait",
+            "duration above zero",
+            "`\"5s\"`",
+            "How long a request waits for the answer to another one for the same URI; then it goes to a server by itself.",
+        ),
+        key(
+            "report",
+            "`\"off\"`, `\"short\"` or `\"full\"`",
+            "`\"short\"`",
+            "Whether answers say in `Cache-Status` what the cache did, and in full also for which key.",
+        ),
+    ],
+    shared: &[],
+    shared_in: "",
+};

@@ -1,0 +1,39 @@
+//! The request that asks a server for an answer that is perhaps stored.
+//!
+//! Owns that it asks for the whole of it: without the conditions and the range of its client, and with those of the
+//! stored answer (RFC 9111 section 4.3.1).
+
+use client::{Body, Failure};
+use config::ProxyRoute;
+use http::{FieldList, Request};
+use wire::http::head::FieldSlots;
+
+use crate::site::proxy::carried::Parcel;
+use crate::site::proxy::request_head::head_of;
+
+/// Fields by which a client asks for less than the whole.
+const CONDITIONS: [&str; 6] =
+    ["if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range"];
+
+/// The request as a server gets it.
+///
+/// # Errors
+/// If it cannot be sent.
+pub(in crate::site) fn parcel_of(
+    request: &Request<'_>,
+    target: &str,
+    route: &ProxyRoute,
+    conditions: &FieldList,
+) -> Result<Parcel, Failure> {
+    let mut room = FieldSlots::new();
+    let is_condition = |name: &str| CONDITIONS.iter().any(|one| name.eq_ignore_ascii_case(one));
+    let fields = request.head.fields.without(is_condition, &mut room);
+    let mut head = request.head.clone();
+    head.fields = fields;
+    let asked = Request { head: &head, ..*request };
+    let mut head = head_of(&asked, target, route)?;
+    for (name, value) in conditions.fields().iter() {
+        head.field(name, value)?;
+    }
+    Ok(Parcel { method: "GET", head, body: Body::None, upgrade: None })
+}

@@ -1,0 +1,139 @@
+//! A stale answer that was used is validated, apart from the request that has used it (RFC 5861 section 3).
+//!
+//! Owns these exchanges until their heads are there. There is one for each stored answer, it goes to one server, and it
+//! does not wait for a place: the stale answer is still there.
+
+use std::rc::Rc;
+
+use cache::{FetchId, Key, Object, Sharing};
+use client::{ExchangeId, Forward, News, Requester};
+use config::ProxyRoute;
+use config::route::Found;
+use http::{AnswerContext, FieldList};
+use proxy::{Choice, Outcome};
+use runtime::service::ServiceContext;
+
+use super::asking::parcel_of;
+use crate::message::Message;
+use crate::site::caches::desk::Run;
+use crate::site::caches::fill::Source;
+use crate::site::caches::verdict::Verdict;
+use crate::site::exchange::Exchange;
+use crate::site::proxy::carried::{Parcel, Place};
+use crate::site::proxy::introduction;
+use crate::site::proxy::request_head::target_of_request;
+use crate::site::state::Site;
+
+impl Site {
+    /// Validates a stored answer, unless it is being validated.
+    pub(super) fn validate_behind(
+        &mut self,
+        key: &Key,
+        object: &Rc<Object>,
+        (found, route): (&Found<'_>, &ProxyRoute),
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) {
+        if self.caches.fetches.has(key) {
+            return;
+        }
+        let (request, upstream) = (exchange.request, &route.upstream);
+        let target = target_of_request(request, (&found.path, found.rest));
+        let Ok(parcel) = parcel_of(request, &target, route, &object.conditions()) else { return };
+        let Some((id, wish)) = self.proxies.wish_of(upstream, request, &found.path) else { return };
+        let now_ns = context.now.monotonic_ns;
+        let Some(live) = self.proxies.upstreams.get_mut(id) else { return };
+        let Choice::Server(server) = live.servers.choose(context.id, &wish, now_ns) else { return };
+        let place = Place::new(id, server, now_ns);
+        let version = live.config().proxy_protocol;
+        let client = introduction::client_of(request, &self.data);
+        let lead = version.map(|version| introduction::lead(version, &client));
+        let Parcel { method, head, body, upgrade } = parcel;
+        let (deadlines, requester) = (live.deadlines(0), Requester::Service);
+        let begun = live.endpoint(server).cloned().and_then(|to| {
+            let forward = Forward { to, method, head, body, upgrade, deadlines, requester, lead };
+            self.client.exchanges().forward(forward, now_ns).ok()
+        });
+        let Some(exchange_id) = begun else {
+            live.servers.judge(server, Outcome::Abandoned, now_ns);
+            self.proxies.release(place);
+            return;
+        };
+        let mut request = FieldList::new();
+        for (name, value) in exchange.request.head.fields.iter() {
+            // It fits, because the head did.
+            let _fits = request.add_as_spelt(name, value);
+        }
+        let begun = (Sharing::Shared, self.caches.now());
+        let fetch = self.caches.fetches.begin(key.clone(), request, Some(Rc::clone(object)), begun);
+        let upstream = route.upstream.as_str().into();
+        self.caches.run(fetch, exchange_id, Run::Asked { upstream, place });
+    }
+
+    /// Servers have answered checks and fetches that belong to no process.
+    pub(in crate::site) fn hear_servers(&mut self, context: &ServiceContext<'_, Message>) {
+        let now_ns = context.now.monotonic_ns;
+        let others = self.proxies.hear_checks(&mut self.client, now_ns);
+        if others.is_empty() {
+            return;
+        }
+        self.caches.set_now(context.now);
+        for exchange in others {
+            let Some(fetch) = self.caches.fetch_of(exchange) else { continue };
+            match self.caches.run_of(fetch) {
+                Some(Run::Asked { .. }) => self.hear_validation(fetch, exchange, now_ns),
+                Some(Run::Fills(_)) => {
+                    self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn hear_validation(&mut self, fetch: FetchId, exchange: ExchangeId, now_ns: u64) {
+        let Some(Run::Asked { upstream, place, .. }) = self.caches.run_of(fetch) else { return };
+        let (upstream, place) = (Rc::clone(upstream), *place);
+        let head = loop {
+            match self.client.exchanges().next(exchange, 0, now_ns) {
+                None => return,
+                Some(News::Head(head)) => break head,
+                Some(News::Failed(failure)) => {
+                    let what = |address: &str| failure.at(address).to_string();
+                    self.proxies.note_at(place, (Outcome::Failed, &what), now_ns);
+                    // It is not asked again at once, if the stale answer may be used as long.
+                    let _stale = self.caches.stale_of(&upstream, fetch);
+                    return self.end_validation(fetch, exchange);
+                }
+                Some(_) => {}
+            }
+        };
+        if let Some(live) = self.proxies.upstreams.get_mut(place.upstream) {
+            let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+            live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        }
+        match self.caches.judge_head(&upstream, fetch, &head) {
+            Verdict::Stored(terms) => {
+                self.caches.begin_fill(
+                    &upstream,
+                    fetch,
+                    *terms,
+                    (&head, Source { exchange, place }),
+                );
+                return self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
+            }
+            Verdict::Unchanged(_) => self.drain(exchange, now_ns),
+            Verdict::Mismatch | Verdict::Stale(_) | Verdict::Unstored => {
+                self.client.exchanges().cancel(exchange);
+            }
+        }
+        self.proxies.release(place);
+        self.end_validation(fetch, exchange);
+    }
+
+    fn end_validation(&mut self, fetch: FetchId, exchange: ExchangeId) {
+        self.caches.end_exchange(exchange);
+        self.caches.end_run(fetch);
+        let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.caches.call(waiters.unwrap_or_default());
+    }
+}

@@ -1,0 +1,300 @@
+//! A request for something that is perhaps stored.
+//!
+//! Owns which requests a cache is for, their keys, and what follows from what is stored. Never receives an answer.
+
+use std::hash::{BuildHasher, BuildHasherDefault};
+use std::rc::Rc;
+
+use ahash::AHasher;
+use cache::{Asked, Forwarded, Join, Key, Looked, Object, Sharing, Uri};
+use config::route::Found;
+use config::{ProxyRoute, RouteAction};
+use http::{Answer, AnswerContext, FieldList, Method, Request};
+use wire::http::head::Framing;
+
+use super::shown::{Told, told_hit};
+use crate::message::Message;
+use crate::site::caches::desk::{Role, Share};
+use crate::site::exchange::Exchange;
+use crate::site::proxy::hop::begins_like;
+use crate::site::proxy::target::target_of;
+use crate::site::state::Site;
+
+/// Fields by which programs have a request mean another one. Its answer is for nobody else.
+const STEERING: [&str; 5] = [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+];
+
+/// What a cache has to do with a request.
+enum Part {
+    /// It may have the answer.
+    Answers,
+    /// It has to forget some.
+    Forgets,
+    /// None.
+    None,
+}
+
+impl Site {
+    /// Answers a request that a server of an upstream answers, perhaps with what is stored.
+    pub(in crate::site) fn answer_upstream(
+        &mut self,
+        found: &Found<'_>,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if self.caches.is_unused() {
+            return self.answer_proxied(found, exchange, context);
+        }
+        let process = context.id;
+        self.caches.set_now(context.now);
+        let route = match found.action {
+            Ok(RouteAction::Proxy(route)) => Some(&**route),
+            _ => None,
+        };
+        // What a server has already was not asked for by a fetch, unless it has a role.
+        let is_late = exchange.reply.is_begun()
+            || self.proxies.carries(process) && matches!(part_of(exchange.request), Part::Answers);
+        let answer = match (self.caches.role(process), route) {
+            (Some(Role::Reads { .. }), _) => {
+                Some(self.read_fetch(process, route, exchange, context))
+            }
+            (Some(Role::Waits { .. }), Some(route)) => {
+                self.look_up(found, route, exchange, context)
+            }
+            (None, Some(route)) if !is_late => self.begin_cached(found, route, exchange, context),
+            _ => None,
+        };
+        if let Some(Role::Waits { .. }) = self.caches.role(process)
+            && answer.is_none()
+        {
+            // A reload has given the path to something else.
+            self.forget_cached(process);
+        }
+        let answer = answer.unwrap_or_else(|| self.answer_proxied(found, exchange, context));
+        if matches!(answer, Answer::Done | Answer::Cut | Answer::Drop | Answer::Upgrade) {
+            self.forget_cached(process);
+        }
+        answer
+    }
+
+    /// A request has nothing to do with a cache any more.
+    pub(in crate::site) fn forget_cached(&mut self, process: runtime::slots::ProcessId) {
+        self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
+    }
+
+    fn begin_cached(
+        &mut self,
+        found: &Found<'_>,
+        route: &ProxyRoute,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let (upstream, kept) = self.caches.of(&route.upstream)?;
+        match part_of(exchange.request) {
+            // What a change makes stale is stale for all routes.
+            Part::Forgets => {
+                let key = key_of(exchange.request, found, route, kept.cache.rules().key);
+                self.caches.set_role(context.id, Role::Changes { upstream, key });
+                None
+            }
+            // What a server was told of the user by `forward_auth` is in no key: the answer is for this user.
+            Part::Answers if route.cached && exchange.place.given_fields().is_none() => {
+                self.look_up(found, route, exchange, context)
+            }
+            Part::Answers | Part::None => {
+                if route.cached {
+                    kept.cache.note_pass();
+                    let why = Forwarded::Bypass;
+                    self.caches.set_role(context.id, Role::Passes { upstream, why });
+                }
+                None
+            }
+        }
+    }
+
+    /// Looks for an answer. `None`: a server is asked.
+    fn look_up(
+        &mut self,
+        found: &Found<'_>,
+        route: &ProxyRoute,
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let process = context.id;
+        let waited = match self.caches.take_role(process) {
+            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
+                self.caches.fetches.leave(fetch, process);
+                Some((since_ms, due_ns))
+            }
+            _ => None,
+        };
+        let now = self.caches.now();
+        let (upstream, kept) = self.caches.of(&route.upstream)?;
+        let request = exchange.request;
+        let key = key_of(request, found, route, kept.cache.rules().key);
+        let fields = &request.head.fields;
+        let waited_since_ms = waited.map(|(since_ms, _)| since_ms);
+        let looked = kept.cache.look(&Asked { key: &key, fields, waited_since_ms, now });
+        let report = kept.report;
+        match looked {
+            Looked::Fresh(object) | Looked::WhileValidated(object)
+                if waited.is_some()
+                    && object.freshness().since_ms >= waited_since_ms.unwrap_or(0) =>
+            {
+                kept.cache.note_collapsed();
+                let told = Told::collapsed(Forwarded::UriMiss, report, &key);
+                Some(self.show(&object, route, &told, exchange))
+            }
+            Looked::Fresh(object) => {
+                Some(self.show(&object, route, &told_hit(report, &key), exchange))
+            }
+            Looked::WhileValidated(object) => {
+                self.validate_behind(&key, &object, (found, route), exchange, context);
+                Some(self.show(&object, route, &told_hit(report, &key), exchange))
+            }
+            Looked::Unwanted => Some(self.show_nothing(&Told::unwanted(report, &key), exchange)),
+            Looked::Pass => {
+                self.lead(Rc::clone(&upstream), (key, None), Sharing::Alone, exchange, context)
+            }
+            Looked::Missing(why) => {
+                self.join(upstream, (key, None, why), (waited, route), exchange, context)
+            }
+            Looked::Validated(object) => {
+                let wanted = (key, Some(object), Forwarded::Stale);
+                self.join(upstream, wanted, (waited, route), exchange, context)
+            }
+        }
+    }
+
+    /// A request asks a server, or waits for one that does.
+    fn join(
+        &mut self,
+        upstream: Rc<str>,
+        (key, validated, why): (Key, Option<Rc<Object>>, Forwarded),
+        (waited, route): (Option<(u64, u64)>, &ProxyRoute),
+        exchange: &mut Exchange<'_, '_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let process = context.id;
+        if !asks_for_whole(exchange.request) {
+            self.caches.set_role(process, Role::Passes { upstream, why });
+            return None;
+        }
+        match self.caches.fetches.join(&key, &exchange.request.head.fields, process) {
+            Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
+            Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
+            Join::Read(fetch) => {
+                exchange.place.pass_on();
+                if let Some((_, kept)) = self.caches.of(&upstream) {
+                    kept.cache.note_collapsed();
+                }
+                let role = Role::Reads { fetch, sent: 0, why, share: Share::Another };
+                self.caches.set_role(process, role);
+                Some(self.read_fetch(process, Some(route), exchange, context))
+            }
+            Join::Wait(fetch) => {
+                exchange.place.pass_on();
+                let now_ns = context.now.monotonic_ns;
+                let wait_ns = self.caches.of(&upstream).map_or(0, |(_, kept)| kept.wait_ns);
+                let (since_ms, due_ns) =
+                    waited.unwrap_or((self.caches.now().ms, now_ns.saturating_add(wait_ns)));
+                let role = Role::Waits { upstream, fetch, since_ms, due_ns };
+                match waited {
+                    Some(_) => self.caches.set_role(process, role),
+                    None => self.caches.wait(process, role),
+                }
+                Some(Answer::Wait)
+            }
+        }
+    }
+
+    /// A request asks a server. One that wants only a part does so for itself, and its answer is not stored.
+    fn lead(
+        &mut self,
+        upstream: Rc<str>,
+        (key, validated): (Key, Option<Rc<Object>>),
+        sharing: Sharing,
+        exchange: &Exchange<'_, '_>,
+        context: &AnswerContext<'_, Message>,
+    ) -> Option<Answer> {
+        let why = match (&validated, sharing) {
+            (Some(_), _) => Forwarded::Stale,
+            (None, Sharing::Shared) => Forwarded::UriMiss,
+            (None, Sharing::Alone) => Forwarded::Bypass,
+        };
+        let is_plain = asks_for_whole(exchange.request)
+            && (sharing == Sharing::Shared || !is_conditional(exchange.request));
+        if !is_plain {
+            self.caches.set_role(context.id, Role::Passes { upstream, why });
+            return None;
+        }
+        let mut request = FieldList::new();
+        for (name, value) in exchange.request.head.fields.iter() {
+            // It fits, because the head did.
+            let _fits = request.add_as_spelt(name, value);
+        }
+        let asked = (sharing, self.caches.now());
+        let fetch = self.caches.fetches.begin(key, request, validated, asked);
+        self.caches.set_role(context.id, Role::Leads { upstream, fetch, why });
+        None
+    }
+}
+
+/// What a cache has to do with a request.
+fn part_of(request: &Request<'_>) -> Part {
+    let head = request.head;
+    match request.method() {
+        Method::Post | Method::Put | Method::Patch | Method::Delete => Part::Forgets,
+        Method::Options => Part::None,
+        Method::Get | Method::Head => {
+            let is_plain = head.framing == Framing::None && head.upgrade.is_none();
+            let fields = &head.fields;
+            let is_for_server = fields.has("if-match") || fields.has("if-unmodified-since");
+            let steers = |name: &str| {
+                STEERING.iter().any(|one| name.len() == one.len() && begins_like(name, one))
+            };
+            let is_steered = fields.iter().any(|(name, _)| steers(name));
+            if is_plain && !is_for_server && !is_steered { Part::Answers } else { Part::None }
+        }
+    }
+}
+
+/// Whether the answer to a request is a whole one: what is received for it can be stored.
+fn asks_for_whole(request: &Request<'_>) -> bool {
+    request.method() == Method::Get && !request.head.fields.has("range")
+}
+
+fn is_conditional(request: &Request<'_>) -> bool {
+    let fields = &request.head.fields;
+    fields.has("if-none-match") || fields.has("if-modified-since")
+}
+
+/// The key of a request: of everything that the server gets of it, apart from fields.
+pub(super) fn key_of(
+    request: &Request<'_>,
+    found: &Found<'_>,
+    route: &ProxyRoute,
+    parts: cache::KeyParts,
+) -> Key {
+    let target = target_of(request.path(), request.query(), &found.path, 0);
+    let host = request.host().unwrap_or_default();
+    let uri =
+        Uri { scheme: request.scheme(), host, target: &target, way: way_of(request, found, route) };
+    Key::new(&uri, parts)
+}
+
+/// A number of what is done with a request on its way to the server: two routes may do different things with one path.
+fn way_of(request: &Request<'_>, found: &Found<'_>, route: &ProxyRoute) -> u64 {
+    let edits = &route.request_headers;
+    let set: Vec<(&str, &str)> =
+        edits.set.iter().map(|header| (&*header.name, &*header.value)).collect();
+    // Only compared on this scheduler, and made of the configuration alone.
+    let hasher = BuildHasherDefault::<AHasher>::default();
+    let is_secured = request.secured.is_some();
+    hasher.hash_one((&*route.upstream, found.rest, set, &edits.remove, is_secured))
+}

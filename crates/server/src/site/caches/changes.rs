@@ -1,0 +1,47 @@
+//! Answers that must not be used any more: their resource was changed, or an operator has purged them.
+//!
+//! Owns what that means on this scheduler, and that the others are told.
+
+use cache::Key;
+use client::Head;
+
+use super::desk::Caches;
+use crate::cache_order::CacheOrder;
+
+impl Caches {
+    /// Forgets it. An answer that is being received may be older than the change, so it is not stored.
+    pub(crate) fn obey(&mut self, order: &CacheOrder) {
+        let called = match order {
+            CacheOrder::Purge(pattern) => {
+                self.all_mut().for_each(|kept| kept.cache.purge(pattern.clone()));
+                self.fetches.spoil(|key| pattern.includes(key))
+            }
+            CacheOrder::Changed { upstream, uri } => {
+                if let Some((_, kept)) = self.of(upstream) {
+                    kept.cache.invalidate(uri);
+                }
+                self.fetches.spoil(|key| **key.text() == **uri)
+            }
+        };
+        self.call(called);
+    }
+
+    /// A server has answered a request that changes a resource (RFC 9111 section 4.4).
+    pub(in crate::site) fn note_change(&mut self, (upstream, key): (&str, &Key), head: &Head) {
+        if !(200..400).contains(&head.status) {
+            return;
+        }
+        let fields = head.fields.fields();
+        let named = ["location", "content-location"].into_iter().filter_map(|name| {
+            let reference = fields.first(name).and_then(|value| str::from_utf8(value).ok())?;
+            key.referred(reference)
+        });
+        let keys: Vec<Key> = std::iter::once(key.clone()).chain(named).collect();
+        for key in keys {
+            let order =
+                CacheOrder::Changed { upstream: upstream.into(), uri: (**key.text()).into() };
+            self.obey(&order);
+            self.tell_others(order);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! An answer that is being received for the cache.
+//!
+//! Owns its bytes until it is whole. It is received as fast as the server sends, whatever its readers do, so a slow
+//! client or one that closes delays nobody. If it turns out too long to be stored, the slowest reader sets the pace.
+//! What is cut is never stored.
+
+use std::rc::Rc;
+
+use cache::{Cache, Object};
+use client::{Client, ExchangeId, Failure, Head, News};
+use runtime::slots::ProcessId;
+
+use crate::limits::{CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
+use crate::site::proxy::answer_head::length_of;
+use crate::site::proxy::carried::Place;
+
+/// The answer.
+#[derive(Debug)]
+pub(in crate::site) struct Fill {
+    upstream: Rc<str>,
+    source: Source,
+    /// Its head, and its body once that is whole.
+    object: Rc<Object>,
+    /// The length that its head says.
+    length: Option<u64>,
+    body: Vec<u8>,
+    /// Bytes that were in front of `body`, and that all readers have.
+    dropped: usize,
+    /// Bytes of the cache that it uses.
+    reserved: usize,
+    use_of_it: Use,
+    progress: Progress,
+    readers: Vec<Reader>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    process: ProcessId,
+    sent: usize,
+}
+
+/// Whether it will be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Stored,
+    /// It is too long: it is only passed on.
+    Passed,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::site) enum Progress {
+    Arriving,
+    Whole,
+    /// The rest will not come.
+    Cut,
+}
+
+/// Where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::site) struct Source {
+    pub(in crate::site) exchange: ExchangeId,
+    pub(in crate::site) place: Place,
+}
+
+impl Fill {
+    /// An answer whose head is there. `object`: the same without its body.
+    pub(in crate::site) fn new(
+        upstream: &Rc<str>,
+        source: Source,
+        head: &Head,
+        object: Object,
+    ) -> Self {
+        Self {
+            upstream: Rc::clone(upstream),
+            source,
+            object: Rc::new(object),
+            length: length_of(head),
+            body: Vec::new(),
+            dropped: 0,
+            reserved: 0,
+            use_of_it: Use::Stored,
+            progress: Progress::Arriving,
+            readers: Vec::new(),
+        }
+    }
+
+    pub(in crate::site) fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Takes what has arrived. Returns how it has ended, if it has.
+    pub(in crate::site) fn receive(
+        &mut self,
+        client: &mut Client,
+        mut cache: Option<&mut Cache>,
+        now_ns: u64,
+    ) -> Option<Result<(), Failure>> {
+        while self.progress == Progress::Arriving && self.room() > 0 {
+            match client.next(self.source.exchange, self.room(), now_ns)? {
+                News::Body(bytes) => self.take(&bytes, cache.as_deref_mut()),
+                News::End => return Some(Ok(())),
+                News::Failed(failure) => return Some(Err(failure)),
+                // What follows a body is not stored (RFC 9111 section 3.1).
+                News::Trailers(_) | News::Interim(_) | News::Head(_) | News::Room => {}
+            }
+        }
+        None
+    }
+
+    /// It has ended. Returns what can be stored.
+    pub(in crate::site) fn finish(
+        &mut self,
+        progress: Progress,
+        cache: Option<&mut Cache>,
+    ) -> Option<Rc<Object>> {
+        self.progress = progress;
+        let Some(cache) = cache else {
+            self.use_of_it = Use::Passed;
+            return None;
+        };
+        cache.give_back(std::mem::take(&mut self.reserved));
+        if progress != Progress::Whole || self.use_of_it != Use::Stored {
+            return None;
+        }
+        self.object = Rc::new(self.object.with_body(std::mem::take(&mut self.body)));
+        Some(Rc::clone(&self.object))
+    }
+
+    /// Bytes that have arrived and are still held.
+    pub(in crate::site) fn held(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether it is too long to be stored.
+    pub(in crate::site) fn is_only_passed(&self) -> bool {
+        self.use_of_it == Use::Passed
+    }
+
+    /// Those that read it.
+    pub(in crate::site) fn readers(&self) -> Vec<ProcessId> {
+        self.readers.iter().map(|reader| reader.process).collect()
+    }
+
+    /// One of them does not any longer.
+    pub(in crate::site) fn lose(&mut self, process: ProcessId) {
+        self.readers.retain(|reader| reader.process != process);
+    }
+
+    pub(in crate::site) fn upstream(&self) -> &str {
+        &self.upstream
+    }
+
+    pub(in crate::site) fn object(&self) -> &Rc<Object> {
+        &self.object
+    }
+
+    /// The length of its body, if it is known.
+    pub(in crate::site) fn length(&self) -> Option<u64> {
+        let is_whole = self.progress == Progress::Whole && self.dropped == 0;
+        self.length.or_else(|| is_whole.then(|| self.bytes().len() as u64))
+    }
+
+    pub(in crate::site) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The bytes behind those that a reader has, at most one part of them; and whether more are there.
+    pub(in crate::site) fn part(&self, sent: usize) -> (&[u8], bool) {
+        let bytes = self.bytes();
+        let rest = bytes.get(sent.saturating_sub(self.dropped)..).unwrap_or_default();
+        let part = rest.get(..PROXY_PART_SIZE).unwrap_or(rest);
+        (part, part.len() < rest.len())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self.progress {
+            Progress::Whole if self.use_of_it == Use::Stored => self.object.body(),
+            _ => &self.body,
+        }
+    }
+
+    /// A reader has so many bytes.
+    pub(in crate::site) fn note_sent(&mut self, process: ProcessId, sent: usize) {
+        match self.readers.iter_mut().find(|reader| reader.process == process) {
+            Some(reader) => reader.sent = sent,
+            None => self.readers.push(Reader { process, sent }),
+        }
+        if self.use_of_it == Use::Passed {
+            let least = self.slowest();
+            self.body.drain(..least.saturating_sub(self.dropped).min(self.body.len()));
+            self.dropped = self.dropped.max(least);
+        }
+    }
+
+    fn slowest(&self) -> usize {
+        self.readers.iter().map(|reader| reader.sent).min().unwrap_or(self.dropped)
+    }
+
+    /// Bytes that are taken now.
+    fn room(&self) -> usize {
+        match self.use_of_it {
+            Use::Stored => PROXY_PART_SIZE,
+            Use::Passed => CACHE_WINDOW.saturating_sub(self.body.len()),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], cache: Option<&mut Cache>) {
+        self.body.extend_from_slice(bytes);
+        if self.use_of_it == Use::Passed {
+            return;
+        }
+        let Some(cache) = cache else {
+            self.use_of_it = Use::Passed;
+            return;
+        };
+        let most = cache.rules().object;
+        let mut fits = self.body.len() <= most;
+        let step = CACHE_RESERVE_STEP.min(most);
+        while fits && self.reserved < self.body.len() {
+            fits = cache.reserve(step);
+            self.reserved += if fits { step } else { 0 };
+        }
+        if !fits {
+            self.use_of_it = Use::Passed;
+            cache.give_back(std::mem::take(&mut self.reserved));
+        }
+    }
+}

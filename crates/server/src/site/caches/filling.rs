@@ -1,0 +1,120 @@
+//! The answers that are being received.
+//!
+//! Owns when one begins, what follows when it ends, and that nothing is received that nobody wants.
+
+use std::rc::Rc;
+
+use cache::{FetchId, Object, Terms, Worth};
+use client::{Client, Failure, Head};
+use proxy::Outcome;
+use runtime::slots::ProcessId;
+
+use super::desk::{Caches, Run};
+use super::fill::{Fill, Progress, Source};
+use crate::site::proxy::Proxies;
+
+impl Caches {
+    /// The head of an answer is there, which is stored once it is whole. Those that wait for it look again.
+    pub(in crate::site) fn begin_fill(
+        &mut self,
+        upstream: &Rc<str>,
+        fetch: FetchId,
+        terms: Terms,
+        (head, source): (&Head, Source),
+    ) {
+        let now = self.now();
+        let Some((_, kept)) = self.of(upstream) else { return };
+        let answer = cache::Answer { status: head.status, fields: head.fields.fields() };
+        let object = Object::new(&answer, Vec::new(), terms.clone(), kept.cache.rules(), now);
+        let fill = Fill::new(upstream, source, head, object);
+        let waiters = self.fetches.know(fetch, terms);
+        self.call(waiters);
+        self.run(fetch, source.exchange, Run::Fills(Box::new(fill)));
+    }
+
+    /// Receives what there is of an answer.
+    pub(in crate::site) fn pump(
+        &mut self,
+        fetch: FetchId,
+        client: &mut Client,
+        proxies: &mut Proxies,
+        now_ns: u64,
+    ) {
+        let Some((fill, cache)) = self.filling(fetch) else { return };
+        let before = fill.held();
+        let ended = fill.receive(client, cache, now_ns);
+        let has_news = fill.held() > before || ended.is_some();
+        let (readers, is_only_passed) = (fill.readers(), fill.is_only_passed());
+        if has_news {
+            self.call(readers);
+        }
+        if is_only_passed {
+            // Nobody else begins to read.
+            self.fetches.end(fetch);
+        }
+        if let Some(ended) = ended {
+            self.finish(fetch, ended, proxies, now_ns);
+        } else if is_only_passed {
+            self.drop_if_unread(fetch, client, proxies);
+        }
+    }
+
+    /// An answer is whole, or cut.
+    fn finish(
+        &mut self,
+        fetch: FetchId,
+        ended: Result<(), Failure>,
+        proxies: &mut Proxies,
+        now_ns: u64,
+    ) {
+        let fetched = self.fetches.end(fetch);
+        let Some((fill, mut cache)) = self.filling(fetch) else { return };
+        let progress = if ended.is_ok() { Progress::Whole } else { Progress::Cut };
+        let object = fill.finish(progress, cache.as_deref_mut());
+        let fetched = fetched.filter(|fetched| fetched.worth == Worth::Storing);
+        if let (Some(object), Some(cache), Some(fetched)) = (object, cache, fetched) {
+            cache.store(&fetched.key, object, &fetched.request.fields());
+        }
+        let (Source { exchange, place }, is_unread) = (fill.source(), fill.readers().is_empty());
+        match ended {
+            Ok(()) => proxies.release(place),
+            Err(failure) => {
+                let what = |address: &str| failure.at(address).to_string();
+                proxies.note_at(place, (Outcome::Failed, &what), now_ns);
+            }
+        }
+        self.end_exchange(exchange);
+        if is_unread {
+            self.end_run(fetch);
+        }
+    }
+
+    /// A client does not read any longer, or has everything. What is to be stored is received all the same.
+    pub(in crate::site) fn stop_reading(
+        &mut self,
+        fetch: FetchId,
+        process: ProcessId,
+        client: &mut Client,
+        proxies: &mut Proxies,
+    ) {
+        let Some((fill, _)) = self.filling(fetch) else { return };
+        fill.lose(process);
+        if fill.readers().is_empty() && fill.progress() != Progress::Arriving {
+            self.end_run(fetch);
+        } else {
+            self.drop_if_unread(fetch, client, proxies);
+        }
+    }
+
+    /// What is neither stored nor read is not received.
+    fn drop_if_unread(&mut self, fetch: FetchId, client: &mut Client, proxies: &mut Proxies) {
+        let Some((fill, _)) = self.filling(fetch) else { return };
+        if fill.readers().is_empty() && fill.is_only_passed() {
+            let Source { exchange, place } = fill.source();
+            client.cancel(exchange);
+            proxies.release(place);
+            self.end_exchange(exchange);
+            self.end_run(fetch);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What the head of a server's answer means for what is stored.
+//!
+//! Owns that the answer of the crate `cache` is noted. Never answers a client.
+
+use std::rc::Rc;
+
+use cache::{FetchId, Object, Refusal, Terms, Worth, judge};
+use client::Head;
+use http::FieldList;
+use runtime::slots::ProcessId;
+
+use super::desk::{Caches, Role};
+
+/// What the head of an answer to a fetch means.
+pub(in crate::site) enum Verdict {
+    /// This stored answer has not changed.
+    Unchanged(Rc<Object>),
+    /// It is about another answer than the stored one.
+    Mismatch,
+    /// The server fails, and this stale answer may be used instead.
+    Stale(Rc<Object>),
+    /// It is stored on these terms.
+    Stored(Box<Terms>),
+    /// It is passed on.
+    Unstored,
+}
+
+impl Caches {
+    /// The fields by which a request that is perhaps stored asks for a validation; `None`: it is none.
+    pub(in crate::site) fn conditions(&self, process: ProcessId) -> Option<FieldList> {
+        let Some(Role::Leads { fetch, .. }) = self.role(process) else { return None };
+        let validated = self.fetches.get(*fetch)?.validated.as_ref();
+        Some(validated.map_or_else(FieldList::new, |object| object.conditions()))
+    }
+
+    /// The stale answer that may be used because no server has answered (RFC 5861 section 4).
+    pub(in crate::site) fn stale_of(
+        &mut self,
+        upstream: &str,
+        fetch: FetchId,
+    ) -> Option<Rc<Object>> {
+        let now = self.now();
+        let fetched = self.fetches.get(fetch)?;
+        let object = Rc::clone(fetched.validated.as_ref()?);
+        let key = fetched.key.clone();
+        let freshness = object.freshness();
+        if freshness.staleness_s(now) >= freshness.if_error_s {
+            return None;
+        }
+        let (_, kept) = self.of(upstream)?;
+        kept.cache.note_failed(&key, now);
+        kept.cache.note_stale();
+        Some(object)
+    }
+
+    /// What a head means, which is noted.
+    pub(in crate::site) fn judge_head(
+        &mut self,
+        upstream: &str,
+        fetch: FetchId,
+        head: &Head,
+    ) -> Verdict {
+        let now = self.now();
+        if matches!(head.status, 500 | 502 | 503 | 504)
+            && let Some(object) = self.stale_of(upstream, fetch)
+        {
+            return Verdict::Stale(object);
+        }
+        let Some(fetched) = self.fetches.get(fetch).cloned() else { return Verdict::Unstored };
+        let Some((_, kept)) = self.of(upstream) else { return Verdict::Unstored };
+        let (request, fields) = (fetched.request.fields(), head.fields.fields());
+        let (cache, key, times) = (&mut kept.cache, &fetched.key, (fetched.asked, now));
+        let validated = fetched.validated.as_ref();
+        if head.status == 304 {
+            let Some(object) = validated.filter(|object| object.can_be_validated()) else {
+                return Verdict::Unstored;
+            };
+            let Ok(fresh) = object.freshened(&fields, &request, cache.rules(), times) else {
+                cache.forget(key, &request);
+                return Verdict::Mismatch;
+            };
+            let fresh = Rc::new(fresh);
+            if fetched.worth == Worth::Spoilt || !fresh.may_stay() {
+                cache.forget(key, &request);
+            } else {
+                cache.store(key, Rc::clone(&fresh), &request);
+            }
+            return Verdict::Unchanged(fresh);
+        }
+        let answer = cache::Answer { status: head.status, fields };
+        let judged = judge(&answer, &request, cache.rules(), times);
+        match judged {
+            Ok(terms) if fetched.worth == Worth::Storing => Verdict::Stored(Box::new(terms)),
+            refused => {
+                // What a user or a cookie gets says nothing of the answer to others.
+                if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
+                    if validated.is_some() {
+                        cache.forget(key, &request);
+                    }
+                    cache.note_unstorable(key, now);
+                }
+                Verdict::Unstored
+            }
+        }
+    }
+}
