@@ -58,6 +58,7 @@ mod proxy_bodies;
 mod proxy_failures;
 mod proxy_headers;
 mod proxy_log;
+mod proxy_statuses;
 mod reload;
 mod requirements;
 mod route_choices;

@@ -65,6 +65,7 @@ mod top_keys;
 mod upstream;
 mod upstream_check;
 mod upstream_keys;
+mod upstream_rows;
 mod upstream_server;
 mod value;
 mod when;

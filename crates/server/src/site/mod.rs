@@ -21,6 +21,7 @@ mod file;
 mod form;
 mod gathering;
 mod given;
+mod handed_on;
 mod held_replies;
 mod http_lists;
 mod https;
