@@ -61,6 +61,7 @@ mod proxy_cache_stale;
 mod proxy_failures;
 mod proxy_headers;
 mod proxy_log;
+mod proxy_statuses;
 mod reload;
 mod requirements;
 mod route_choices;

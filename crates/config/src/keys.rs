@@ -24,7 +24,7 @@ use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
 use super::upstream_cache::CACHE;
-use super::upstream_keys::UPSTREAM;
+use super::upstream_rows::UPSTREAM;
 use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 

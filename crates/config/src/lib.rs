@@ -68,6 +68,7 @@ mod upstream;
 mod upstream_cache;
 mod upstream_check;
 mod upstream_keys;
+mod upstream_rows;
 mod upstream_server;
 mod value;
 mod when;

@@ -16,6 +16,7 @@ mod keys;
 mod library;
 mod load;
 mod lost;
+mod output;
 mod pool;
 mod report;
 mod review;
@@ -37,9 +38,9 @@ pub use fetch::{BodyDelivery, Fetch};
 pub use ffi::NativeCode;
 pub use host::{Answer, Host, Level, Part, PublishedValue, RecordParts, Records};
 pub use keys::Keys;
+pub use output::{Author, Output, PassedOn};
 pub use run::{
-    Account, Author, Clash, FormFile, Handler, Letters, Output, PassedOn, Purpose, Reply, Run,
-    Saying, Step, Wait,
+    Account, Clash, FormFile, Handler, Letters, Purpose, Reply, Run, Saying, Step, Wait,
 };
 pub use settings::{Code, Role, Sessions, Settings};
 pub use state::State;

@@ -6,8 +6,9 @@
 use crate::engine::error::ScriptError;
 use crate::engine::ffi::{Coroutine, Resumed};
 use crate::engine::library::NoHost;
+use crate::engine::output::Output;
 use crate::engine::report;
-use crate::engine::run::{Output, Run, Step};
+use crate::engine::run::{Run, Step};
 use crate::engine::state::State;
 use crate::engine::tag::EXIT;
 use crate::limits;

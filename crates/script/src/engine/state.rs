@@ -15,8 +15,9 @@ use crate::engine::ffi::{
 use crate::engine::host::{Host, Part};
 use crate::engine::keys::Keys;
 use crate::engine::library;
+use crate::engine::output::Output;
 use crate::engine::report;
-use crate::engine::run::{Bin, Handler, MemoryBudget, Output, Reply, Review, Run, Step, Wait};
+use crate::engine::run::{Bin, Handler, MemoryBudget, Reply, Review, Run, Step, Wait};
 use crate::engine::seen::Seen;
 use crate::engine::settings::{Code, Settings};
 use crate::engine::tag::{self, DONE, EXIT};

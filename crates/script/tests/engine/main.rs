@@ -22,6 +22,7 @@ mod long;
 mod memory;
 mod nursery;
 mod parts;
+mod passed_on;
 mod patterns;
 mod places;
 mod processes;

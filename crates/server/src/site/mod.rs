@@ -23,6 +23,7 @@ mod file;
 mod form;
 mod gathering;
 mod given;
+mod handed_on;
 mod head_judgement;
 mod held_replies;
 mod http_lists;

@@ -9,8 +9,8 @@ use http::{FieldList, PassedOn};
 use pages::SetIndex;
 use wire::http::status::Status;
 
+use super::handed_on::HandedOn;
 use super::metered::Stage;
-use super::proxied::handed_on::HandedOn;
 use super::room::Room;
 use crate::site_data::SiteData;
 

@@ -3,7 +3,7 @@
 //! `handed_on` is a request that a module has go on. `permission` asks a server first whether a request may pass, `receive` takes a body as it arrives, `pass` passes the
 //! answer on. What happens in between is in `proxy`.
 
-pub(in crate::site) mod handed_on;
+mod handed_on;
 mod pass;
 mod permission;
 mod receive;
