@@ -52,24 +52,17 @@ pub const SELF_SIGNED_NAMES: usize = 100;
 
 // Requests that are passed on
 
-/// 64 KiB of a body that is kept for a second server.
-///
-/// Consequence: a request with a longer body is not sent again once a part of it was.
+/// 64 KiB of a body that is kept for a second server. Consequence: a request with a longer body is not sent again once
+/// a part of it was.
 pub const PROXY_REPLAY_SIZE: usize = 64 * 1024;
 
-/// 64 KiB of an answer that are passed on at a time.
-///
-/// Consequence: the next part follows when the client has taken this one.
+/// 64 KiB of an answer that are passed on at a time. Consequence: the next part follows when the client has taken it.
 pub const PROXY_PART_SIZE: usize = 64 * 1024;
 
-/// 64 KiB of the answer to a check in which a text is searched.
-///
-/// Consequence: a text further behind is not found, and the check fails.
+/// 64 KiB of the answer to a check in which a text is searched. Consequence: one further behind is not found.
 pub const PROXY_CHECK_BODY: usize = 64 * 1024;
 
-/// 10 lines a second about the failures of one upstream.
-///
-/// Consequence: further ones are left out, and the next line says how many.
+/// 10 lines a second about the failures of one upstream. Consequence: the next line says how many were left out.
 pub const PROXY_LOG_LINES: u32 = 10;
 
 // Answers

@@ -321,19 +321,10 @@ fn a_module_renders_pages_of_the_site() {
 #[test]
 fn what_a_module_renders_may_flush() {
     let mut stage = Stage::new();
-    let page = "return function(_b, _e, _r, request, response)
-        _b:put('x') response:flush() _b:put('y')
-    end";
+    let page = "return function(_b, _e, _r, request, response) _b:put('x') response:flush() _b:put('y') end";
     stage.state.load(0, "parts.page.html", page).unwrap();
-    let handler = module(
-        &mut stage,
-        "return function(request, response)
-            response:write('before ')
-            render('/parts.html')
-            return ' after'
-        end",
-    )
-    .unwrap();
+    let text = "return function(_, response) response:write('before ') render('/parts.html') return ' after' end";
+    let handler = module(&mut stage, text).unwrap();
     let Step::Waits(run, Wait::Flush) = stage.start(&handler) else { panic!("it flushes") };
     let fields: Vec<_> = stage.fields().collect();
     assert_eq!(fields, [("Content-Type", "text/html; charset=utf-8")]);

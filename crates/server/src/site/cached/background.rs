@@ -121,7 +121,7 @@ impl Site {
                 );
                 return self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
             }
-            Verdict::Unchanged(_) => self.drain(exchange, now_ns),
+            Verdict::Unchanged(_) => self.drop_answer(exchange, now_ns),
             Verdict::Mismatch | Verdict::Stale(_) | Verdict::Unstored => {
                 self.client.exchanges().cancel(exchange);
             }

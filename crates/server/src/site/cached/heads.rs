@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use cache::{Forwarded, Object, Outcome};
-use client::{ExchangeId, Head, News};
+use client::{ExchangeId, Head};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
 use http::Answer;
@@ -74,7 +74,7 @@ impl Site {
         let (upstream, fetch, why) = (Rc::clone(upstream), *fetch, *why);
         match self.caches.judge_head(&upstream, fetch, head) {
             Verdict::Unchanged(object) => {
-                self.drain(exchange_id, now_ns);
+                self.drop_answer(exchange_id, now_ns);
                 self.give_place_back(process);
                 self.end_shared(&upstream, fetch, (&object, why, Some(304)), route, exchange)
             }
@@ -167,17 +167,6 @@ impl Site {
         let waiters = self.caches.fetches.end(fetch).map(|fetched| fetched.waiters);
         self.caches.release(waiters.unwrap_or_default());
         None
-    }
-
-    /// Takes the end of an answer without a body, so that its connection is used again.
-    pub(super) fn drain(&mut self, exchange: ExchangeId, now_ns: u64) {
-        loop {
-            match self.client.exchanges().next(exchange, 0, now_ns) {
-                Some(News::End | News::Failed(_)) => return,
-                Some(_) => {}
-                None => return self.client.exchanges().cancel(exchange),
-            }
-        }
     }
 
     fn give_place_back(&mut self, process: ProcessId) {

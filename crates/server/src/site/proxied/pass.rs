@@ -290,22 +290,6 @@ impl Site {
         }
     }
 
-    /// Nobody wants the rest of an answer. What of it is here is taken, so its connection can be used again if that is
-    /// all.
-    pub(super) fn drop_answer(&mut self, id: ExchangeId, now_ns: u64) {
-        let client = self.client.exchanges();
-        let is_over = loop {
-            match client.next(id, PROXY_PART_SIZE, now_ns) {
-                Some(News::End | News::Failed(_)) => break true,
-                Some(_) => {}
-                None => break false,
-            }
-        };
-        if !is_over {
-            client.cancel(id);
-        }
-    }
-
     /// The server speaks another protocol from now on, and so does the connection of the client.
     fn change_protocol(
         &mut self,
