@@ -13,9 +13,7 @@ use wire::http::method::Method;
 
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
-use super::super::proxy::carried::{
-    Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
-};
+use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage, Tunnelled};
 use super::super::proxy::failing::Then;
 use super::super::proxy::request_head::head_of;
 use super::super::state::Site;
@@ -62,12 +60,6 @@ impl Site {
             let idempotence = Idempotence::of(exchange.request.method());
             self.proxies.insert(process, Carried::of(wish, idempotence, now_ns));
             exchange.place.pass_on();
-        } else if let (_, Some(Carried { upload: Some(upload), .. })) = self.proxies.parts(process)
-            && upload.progress == Progress::Arriving
-        {
-            upload.progress = Progress::Over;
-            let (_, carried) = self.proxies.parts(process);
-            carried.map(|carried| carried.hand_on(self.client.exchanges(), now_ns));
         }
         loop {
             let refused = match self.send_or_go_on(process, found, route, exchange, now_ns) {

@@ -28,7 +28,7 @@ pub(in crate::site) struct Carried {
     pub(in crate::site) stage: Stage,
     /// Its body; `None`: it has none.
     pub(in crate::site) upload: Option<Box<Upload>>,
-    /// Heads of an answer that came before the end of the body.
+    /// Heads of an answer that came before the end of the body and were not passed on yet.
     pub(in crate::site) early: VecDeque<Head>,
     pub(in crate::site) idempotence: Idempotence,
     /// The failure at the last server, if there was one.
@@ -194,6 +194,14 @@ impl Carried {
             idempotence,
             failed: None,
         }
+    }
+}
+
+impl Carried {
+    /// Whether a server has begun to answer.
+    pub(in crate::site) fn is_answered(&self) -> bool {
+        self.early.back().is_some_and(|head| head.status >= 200)
+            || self.place.is_some_and(|place| place.first_byte_ns.is_some())
     }
 }
 
