@@ -168,6 +168,8 @@ pub struct ProxyRoute {
     pub request_headers: HeaderEdits,
     /// Changes to the fields of an answer.
     pub response_headers: HeaderEdits,
+    /// Protocols to which a connection may change, in lower case.
+    pub upgrade: Vec<String>,
 }
 
 /// The path that a server gets.

@@ -6,7 +6,8 @@
 use client::{Body, ExchangeId, Failure, Head, News};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Request, Status, Version};
+use http::{Answer, AnswerContext, FieldList, Status};
+use proxy::Outcome;
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 use wire::http::method::Method;
@@ -16,6 +17,7 @@ use super::super::proxy::answer_head::{self, interim_fields};
 use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage, Tunnelled};
 use super::super::proxy::failing::Then;
 use super::super::proxy::request_head::head_of;
+use super::super::proxy::upgrade;
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
@@ -94,7 +96,7 @@ impl Site {
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
-            (None, Some(route)) => parcel_of(exchange.request, found, route),
+            (None, Some(route)) => parcel_of(exchange, found, route),
             // A reload has given the path to something else.
             (None, None) => Err(Failure::NotAllowed),
         };
@@ -148,7 +150,8 @@ impl Site {
             News::Interim(Head { status: 100, .. }) | News::Room => {}
             News::Interim(head) => {
                 if let Some(status) = Status::from_code(head.status) {
-                    exchange.reply.interim(status, interim_fields(&head).fields());
+                    let fields = interim_fields(&head, passing.route, None);
+                    exchange.reply.interim(status, fields.fields());
                 }
             }
             News::Head(head) => return self.pass_head(process, &head, passing, exchange, now_ns),
@@ -159,12 +162,12 @@ impl Site {
             News::Trailers(trailers) => passing.trailers = answer_head::trailers(&trailers),
             News::End => {
                 exchange.reply.end_with(&passing.trailers);
-                self.end_proxied(process);
+                self.end_proxied(process, now_ns);
                 return Step::Answer(Answer::Done);
             }
             News::Failed(failure) if exchange.reply.is_begun() => {
                 self.proxies.note_failure(process, failure, now_ns);
-                self.end_proxied(process);
+                self.proxies.remove(process);
                 return Step::Answer(Answer::Cut);
             }
             News::Failed(failure) => {
@@ -193,7 +196,8 @@ impl Site {
                 self.change_protocol(process, head, passing, exchange, now_ns)
             }
             Some(status) => {
-                let cookie = self.proxies.note_head(process, exchange.request, now_ns);
+                let client = self.client.exchanges();
+                let cookie = self.proxies.note_head(process, exchange.request, client, now_ns);
                 answer_head::write(head, status, passing.route, cookie.as_deref(), exchange);
                 Step::On
             }
@@ -215,29 +219,25 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
-        let fields = head.fields.fields();
-        let protocol = fields.first("upgrade").and_then(|value| str::from_utf8(value).ok());
-        let asked = exchange.request.head.upgrade.unwrap_or_default();
-        let is_asked = |protocol: &str| {
-            asked
-                .split(|byte| *byte == b',')
-                .any(|one| one.trim_ascii().eq_ignore_ascii_case(protocol.trim().as_bytes()))
-        };
-        let switched = protocol
-            .filter(|protocol| is_asked(protocol))
-            .is_some_and(|protocol| exchange.reply.switch_protocols(protocol));
-        if !switched {
+        let protocol = head.fields.fields().first("upgrade");
+        let offered = passing.route.and_then(|route| upgrade::offered(exchange.request, route));
+        let chosen = upgrade::chosen(protocol, offered.as_deref());
+        let Some(chosen) = chosen else {
             self.client.exchanges().cancel(passing.id);
             let why = "it changes to a protocol that was not asked for";
             self.proxies.note_misfit(process, why, now_ns);
             return Step::Refuse(Refused::Failed);
+        };
+        if !exchange.reply.switch_protocols(chosen) {
+            // Since the request was sent, the scheduler has begun to stop.
+            self.client.exchanges().cancel(passing.id);
+            self.proxies.note_unwanted(process);
+            return Step::Refuse(Refused::Busy);
         }
-        for (name, value) in interim_fields(head).fields().iter() {
-            // The reader of the answer has checked it.
-            let _valid = exchange.reply.field(name, value);
-        }
+        let client = self.client.exchanges();
+        let cookie = self.proxies.note_head(process, exchange.request, client, now_ns);
+        exchange.reply.fields(interim_fields(head, passing.route, cookie.as_deref()).fields());
         exchange.reply.end_head();
-        self.proxies.note_head(process, exchange.request, now_ns);
         let client = exchange.request.peer.address;
         let carried = self.proxies.remove(process);
         self.proxies.tunnelled = carried.and_then(|carried| {
@@ -247,10 +247,14 @@ impl Site {
     }
 
     /// A request has its answer.
-    fn end_proxied(&mut self, process: ProcessId) {
-        let Some(carried) = self.proxies.remove(process) else { return };
-        if let Some(place) = carried.place {
-            self.proxies.release(place);
+    fn end_proxied(&mut self, process: ProcessId, now_ns: u64) {
+        let place = self.proxies.remove(process).and_then(|carried| carried.place);
+        if let Some(place) = place {
+            let outcome = match place.first_byte_ns {
+                Some(first_byte_ns) => Outcome::Answered { first_byte_ns },
+                None => Outcome::Abandoned,
+            };
+            self.proxies.release(place, outcome, now_ns);
         }
     }
 
@@ -262,7 +266,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        self.end_proxied(context.id);
+        self.end_proxied(context.id, context.now.monotonic_ns);
         exchange.place.refuse_to_pass_on();
         let (status, fields) = match refused {
             Refused::Busy => (Status::SERVICE_UNAVAILABLE, try_again_soon()),
@@ -276,17 +280,16 @@ impl Site {
 
 /// The parcel of a request that has no body, or whose body was collected.
 fn parcel_of(
-    request: &Request<'_>,
+    exchange: &Exchange<'_, '_>,
     found: &Found<'_>,
     route: &ProxyRoute,
 ) -> Result<Parcel, Failure> {
+    let request = exchange.request;
     let head = head_of(request, (&found.path, found.rest), route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
-        && request.version() == Version::Http11
-        && request.head.persistent;
-    let upgrade = request.head.upgrade.filter(|_| may_change);
-    let upgrade = upgrade.and_then(|protocols| str::from_utf8(protocols).ok()).map(str::to_owned);
+        && exchange.reply.can_change();
+    let upgrade = if may_change { upgrade::offered(request, route) } else { None };
     // A body that did not arrive piece by piece was collected, because the request had to be judged first.
     let body = match request.head.framing {
         Framing::None => Body::None,

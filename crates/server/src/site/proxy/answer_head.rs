@@ -28,18 +28,11 @@ pub(in crate::site) fn write(
     let has_date = fields.has("date") && is_passed("date");
     let dating = if has_date { Dating::Dated } else { Dating::Undated };
     exchange.reply.pass_on(&PassedHead { status, length: length_of(head), dating });
-    for (name, value) in fields.iter().filter(|(name, _)| is_passed(name)) {
-        // The reader of the answer has checked it.
+    each_passed(head, (route, cookie), |name, value| {
+        // Checked by the reader of the answer, or when the configuration was loaded.
         let _valid = exchange.reply.field(name, value);
-    }
+    });
     let set = route.map_or(&[][..], |route| &route.response_headers.set);
-    for header in set {
-        // Checked when the configuration was loaded.
-        let _valid = exchange.reply.field(&header.name, header.value.as_bytes());
-    }
-    if let Some(cookie) = cookie {
-        let _valid = exchange.reply.field("Set-Cookie", cookie.as_bytes());
-    }
     let is_set = |name: &str| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));
     exchange.configured_fields_but(|name| is_set(name) || fields.has(name) && is_passed(name));
     exchange.reply.end_head();
@@ -56,23 +49,47 @@ fn length_of(head: &Head) -> Option<u64> {
     str::from_utf8(value.trim_ascii()).ok()?.parse().ok()
 }
 
-/// The fields of an interim answer that are passed on.
-pub(in crate::site) fn interim_fields(head: &Head) -> FieldList {
+/// Hands on the fields of any head of an answer, with what the route changes in them, and with a cookie.
+fn each_passed(
+    head: &Head,
+    (route, cookie): (Option<&ProxyRoute>, Option<&str>),
+    mut put: impl FnMut(&str, &[u8]),
+) {
     let fields = head.fields.fields();
     let hop = HopFields::of(&fields);
-    kept(&head.fields, |name| !hop.has(name))
+    let drops = |name: &str| route.is_some_and(|route| route.response_headers.drop_field(name));
+    for (name, value) in fields.iter().filter(|(name, _)| !hop.has(name) && !drops(name)) {
+        put(name, value);
+    }
+    for header in route.map_or(&[][..], |route| &route.response_headers.set) {
+        put(&header.name, header.value.as_bytes());
+    }
+    if let Some(cookie) = cookie {
+        put("Set-Cookie", cookie.as_bytes());
+    }
+}
+
+/// The fields that are passed on of the head of an interim answer, or of one that changes the protocol.
+pub(in crate::site) fn interim_fields(
+    head: &Head,
+    route: Option<&ProxyRoute>,
+    cookie: Option<&str>,
+) -> FieldList {
+    let mut passed = FieldList::new();
+    each_passed(head, (route, cookie), |name, value| {
+        // What the list has no room for is only a hint.
+        let _fits = passed.add(name, value);
+    });
+    passed
 }
 
 /// The trailers that are passed on.
 pub(in crate::site) fn trailers(trailers: &FieldList) -> FieldList {
-    kept(trailers, |name| !NO_TRAILERS.iter().any(|no| name.eq_ignore_ascii_case(no)))
-}
-
-fn kept(list: &FieldList, keep: impl Fn(&str) -> bool) -> FieldList {
-    let mut kept = FieldList::new();
-    for (name, value) in list.fields().iter().filter(|(name, _)| keep(name)) {
+    let may_pass = |name: &str| !NO_TRAILERS.iter().any(|no| name.eq_ignore_ascii_case(no));
+    let mut passed = FieldList::new();
+    for (name, value) in trailers.fields().iter().filter(|(name, _)| may_pass(name)) {
         // It fits, because the whole list did.
-        let _fits = kept.add(name, value);
+        let _fits = passed.add(name, value);
     }
-    kept
+    passed
 }

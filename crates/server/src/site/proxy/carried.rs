@@ -58,8 +58,7 @@ impl Idempotence {
 pub(in crate::site) struct Place {
     pub(in crate::site) upstream: UpstreamId,
     pub(in crate::site) server: ServerIndex,
-    pub(in crate::site) since_ns: u64,
-    /// How long the first byte of the answer took, once it is there.
+    /// How long the first byte of the answer took since the request was sent, once it is there.
     pub(in crate::site) first_byte_ns: Option<u64>,
 }
 

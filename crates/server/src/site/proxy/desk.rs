@@ -52,7 +52,7 @@ impl Proxies {
         if let Some(live) = self.upstreams.named(&order.upstream)
             && let Some(live) = self.upstreams.get_mut(live)
         {
-            self.called.extend(live.obey(order));
+            live.obey(order);
         }
     }
 
@@ -89,31 +89,28 @@ impl Proxies {
         Some((id, self.upstreams.get(id)?.wish_of(request, path)))
     }
 
-    /// A request that waited has to ask again.
-    pub(in crate::site) fn call(&mut self, process: Option<ProcessId>) {
-        self.called.extend(process);
-    }
-
     /// Whether a server has the request of a process.
     pub(in crate::site) fn is_sent(&mut self, process: ProcessId) -> bool {
         matches!(self.parts(process), (_, Some(carried)) if carried.stage == Stage::Sent)
     }
 
-    /// The head of an answer is there, which counts for the health of the server. Returns the cookie for a client that
-    /// has to stay there.
+    /// The head of an answer is there. Returns the cookie for a client that has to stay at the server.
     pub(in crate::site) fn note_head(
         &mut self,
         process: ProcessId,
         request: &Request<'_>,
+        client: &Client,
         now_ns: u64,
     ) -> Option<String> {
         let (upstreams, carried) = self.parts(process);
         let carried = carried?;
         let place = carried.place.as_mut()?;
         let live = upstreams.get_mut(place.upstream)?;
-        let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+        // A server that answers before it has the whole request is not slow, however slowly its client sends.
+        let sent_ns = carried.exchange.and_then(|id| client.sent_ns(id));
+        let first_byte_ns = sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
         place.first_byte_ns = Some(first_byte_ns);
-        live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+        live.servers.on_head(place.server, first_byte_ns, now_ns);
         let name = live.config().sticky.as_ref()?;
         if carried.wish.sticky == Some(place.server) {
             return None;
@@ -142,25 +139,29 @@ impl Proxies {
         match carried.place {
             Some(place) => self.give_up(place),
             None => {
-                let live = carried.upstream.and_then(|id| self.upstreams.get_mut(id));
-                self.called.extend(live.and_then(|live| live.servers.leave(process)));
+                if let Some(id) = carried.upstream
+                    && let Some(live) = self.upstreams.get_mut(id)
+                {
+                    live.servers.leave(process);
+                    self.upstreams.forget_if_over(id);
+                }
             }
         }
     }
 
-    /// A request gives back its place at a server.
-    pub(in crate::site) fn release(&mut self, place: Place) {
-        let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
-        self.called.extend(live.servers.release(place.server));
+    /// A request gives back its place at a server, which has answered or not. This is the one verdict about the server.
+    pub(in crate::site) fn release(&mut self, place: Place, outcome: Outcome, now_ns: u64) {
+        if let Some(live) = self.upstreams.get_mut(place.upstream) {
+            live.servers.judge(place.server, outcome, now_ns);
+            live.servers.release(place.server);
+            self.upstreams.forget_if_over(place.upstream);
+        }
     }
 
-    /// The same for a request whose answer nobody wants any more.
-    fn give_up(&mut self, place: Place) {
-        if let (Some(live), None) = (self.upstreams.get_mut(place.upstream), place.first_byte_ns) {
-            // Without an answer it says nothing of the server. No time has to pass before another request may try it.
-            live.servers.judge(place.server, Outcome::Abandoned, 0);
-        }
-        self.release(place);
+    /// The same for a request whose answer nobody wants any more. It says nothing of the server, so no time has to pass
+    /// before another request may try it.
+    pub(in crate::site) fn give_up(&mut self, place: Place) {
+        self.release(place, Outcome::Abandoned, 0);
     }
 
     /// The tunnel that the connection becomes whose request was just answered.
@@ -170,7 +171,7 @@ impl Proxies {
 
     /// A tunnel has ended.
     pub(crate) fn end_tunnel(&mut self, tunnel: &Tunnelled) {
-        self.release(tunnel.place);
+        self.give_up(tunnel.place);
     }
 
     /// A process is run again at the end of the turn.
@@ -188,7 +189,7 @@ impl Proxies {
                 continue;
             };
             if let Some(live) = self.upstreams.get_mut(id) {
-                self.called.extend(live.servers.on_check(server, check, now_ns));
+                live.servers.on_check(server, check, now_ns);
             }
         }
     }
@@ -212,7 +213,8 @@ impl Proxies {
                     self.called.push(late);
                 }
             }
-            if let Some(due_ns) = live.servers.due_ns() {
+            self.called.extend(std::iter::from_fn(|| live.servers.call(now_ns)));
+            if let Some(due_ns) = live.servers.due_ns(now_ns) {
                 context.wake_at_ns(due_ns);
             }
         }

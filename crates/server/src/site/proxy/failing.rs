@@ -60,9 +60,11 @@ impl Proxies {
         now_ns: u64,
     ) -> Option<Place> {
         let outcome = match failure {
-            Failure::TooMany | Failure::Stopping | Failure::RequestLength | Failure::Field => {
-                Outcome::Abandoned
-            }
+            Failure::TooMany
+            | Failure::Stopping
+            | Failure::RequestLength
+            | Failure::Field
+            | Failure::Timeout(Deadline::Requester) => Outcome::Abandoned,
             _ => Outcome::Failed,
         };
         self.note(process, (outcome, &|address| failure.at(address).to_string()), now_ns)
@@ -71,6 +73,15 @@ impl Proxies {
     /// The same for an answer that is well formed and cannot be passed on.
     pub(in crate::site) fn note_misfit(&mut self, process: ProcessId, why: &str, now_ns: u64) {
         self.note(process, (Outcome::Failed, &|_| why.to_owned()), now_ns);
+    }
+
+    /// An answer is not passed on for a reason that is not the server's.
+    pub(in crate::site) fn note_unwanted(&mut self, process: ProcessId) {
+        let (_, Some(carried)) = self.parts(process) else { return };
+        carried.exchange = None;
+        if let Some(place) = carried.place.take() {
+            self.give_up(place);
+        }
     }
 
     fn note(
@@ -83,8 +94,9 @@ impl Proxies {
         let carried = carried?;
         carried.exchange = None;
         let place = carried.place.take()?;
+        let has_head = place.first_byte_ns.is_some();
+        let outcome = if has_head && outcome == Outcome::Failed { Outcome::Cut } else { outcome };
         let live = upstreams.get_mut(place.upstream)?;
-        live.servers.judge(place.server, outcome, now_ns);
         if let Some(left_out) = live.gate.admit(now_ns) {
             let (name, address) = (&live.config().name, live.address(place.server));
             let what = what(&address);
@@ -93,7 +105,7 @@ impl Proxies {
                 format_args!("upstream {name}, {address}: {what}{left_out}"),
             );
         }
-        self.release(place);
+        self.release(place, outcome, now_ns);
         Some(place)
     }
 }
