@@ -92,6 +92,105 @@ fn long_bodies_pass_in_both_directions() {
     assert!(answer.ends_with(&body) && answer.len() < LENGTH + 200);
 }
 
+fn upload(length: usize) -> String {
+    format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")
+}
+
+/// Each server sends its head before it reads the body. The second one sends back what it reads.
+#[test]
+fn an_answer_passes_while_the_body_still_arrives() {
+    const LENGTH: usize = 8 * 1024 * 1024;
+    let (address, connections) = by_hand();
+    let config =
+        format!("limits = {{ body_size = \"16 MiB\" }}\n{}", all_to(&[address], "connections = 1"));
+    let server = start(&config);
+    for sends_back in [false, true] {
+        let mut client = connect(&server);
+        client.write_all(upload(LENGTH).as_bytes()).unwrap();
+        let mut backend = next(&connections);
+        read_to(&mut backend, "\r\n\r\n");
+        let answer_length = if sends_back { LENGTH } else { 2 };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {answer_length}\r\n\r\n");
+        backend.write_all(head.as_bytes()).unwrap();
+        let head = read_to(&mut client, "\r\n\r\n");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(head.contains("\r\nConnection: close\r\n"), "{head}");
+        let serving = thread::spawn(move || {
+            let (mut left, mut piece) = (LENGTH, vec![0; 10_000]);
+            while left > 0 {
+                let read = backend.read(&mut piece).unwrap();
+                assert!(read > 0, "the body is whole");
+                left -= read;
+                if sends_back {
+                    backend.write_all(&piece[..read]).unwrap();
+                }
+            }
+            if !sends_back {
+                backend.write_all(b"ok").unwrap();
+            }
+        });
+        let body: Vec<u8> = (0..LENGTH).map(|index| (index / 251 + index) as u8).collect();
+        let mut writer = client.try_clone().unwrap();
+        let sent = body.clone();
+        let writing = thread::spawn(move || writer.write_all(&sent).unwrap());
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).unwrap();
+        assert!(answer == if sends_back { body } else { b"ok".to_vec() });
+        writing.join().unwrap();
+        serving.join().unwrap();
+    }
+}
+
+/// The server sends its head, and reads nothing.
+#[test]
+fn an_upload_that_a_server_does_not_read_gives_its_place_back() {
+    let (address, connections) = by_hand();
+    let keys = "connections = 1\nidle_timeout = \"300ms\"";
+    let config = format!("limits = {{ body_size = \"1 GiB\" }}\n{}", all_to(&[address], keys));
+    let server = start(&config);
+    let mut client = connect(&server);
+    client.write_all(upload(100_000_000).as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n").unwrap();
+    let mut writer = client.try_clone().unwrap();
+    let writing = thread::spawn(move || writer.write_all(&vec![0; 100_000_000]));
+    assert!(rest(&mut client).starts_with("HTTP/1.1 200 OK\r\n"));
+    let mut second = connect(&server);
+    second.write_all(get("/", "").as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend.write_all(OK.as_bytes()).unwrap();
+    assert!(rest(&mut second).ends_with("\r\n\r\nok"));
+    drop(client);
+    assert!(writing.join().unwrap().is_err(), "the connection has ended before the body");
+}
+
+/// The client reads nothing of an answer that is longer than all buffers.
+#[test]
+fn the_time_of_a_request_is_over_whatever_its_client_reads() {
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], "connections = 1\ntimeout = \"500ms\""));
+    let mut client = connect(&server);
+    client.write_all(get("/", "").as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    let writing = thread::spawn(move || {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
+        backend.write_all(head.as_bytes()).unwrap();
+        backend.write_all(&vec![0; 100_000_000])
+    });
+    assert!(writing.join().unwrap().is_err(), "its connection was closed");
+    let mut second = connect(&server);
+    second.write_all(get("/", "").as_bytes()).unwrap();
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend.write_all(OK.as_bytes()).unwrap();
+    assert!(rest(&mut second).ends_with("\r\n\r\nok"));
+    let answer = rest(&mut client);
+    assert!(answer.len() < 100_000_000, "it is cut");
+}
+
 #[test]
 fn events_are_passed_on_one_by_one() {
     let (address, connections) = by_hand();

@@ -173,6 +173,24 @@ impl Client {
         news
     }
 
+    /// Leaves the news of an exchange for a later [`next`](Self::next). Its requester is told of further news, as it is
+    /// after `next` has returned `None`.
+    pub fn listen(&mut self, id: ExchangeId) {
+        if let Some(exchange) = self.exchanges.get_mut(id) {
+            exchange.listen();
+        }
+    }
+
+    /// Why an exchange has failed, before that is the next news. Parts of the answer may come first.
+    pub fn failure(&self, id: ExchangeId) -> Option<Failure> {
+        self.exchanges.get(id)?.failure()
+    }
+
+    /// When the request of an exchange was sent completely, on the monotonic clock. `None`: it was not yet.
+    pub fn sent_ns(&self, id: ExchangeId) -> Option<u64> {
+        self.exchanges.get(id)?.sent_ns()
+    }
+
     /// Sets until when an exchange may run as a whole; `u64::MAX` for ever.
     pub fn limit(&mut self, id: ExchangeId, due_ns: u64) {
         if let Some(exchange) = self.exchanges.get_mut(id) {

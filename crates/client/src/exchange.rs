@@ -54,6 +54,8 @@ pub(crate) struct Exchange {
     talking_since_ns: u64,
     /// When something last happened that a deadline counts from.
     since_ns: u64,
+    /// When the last byte of the request was passed on to its connection.
+    sent_ns: Option<u64>,
     /// The time under which it is on the agenda.
     pub(crate) listed_ns: u64,
 }
@@ -120,6 +122,7 @@ impl Exchange {
             whole_due_ns: after(now_ns, deadlines.whole),
             talking_since_ns: 0,
             since_ns: now_ns,
+            sent_ns: None,
             listed_ns: u64::MAX,
         }
     }
@@ -139,6 +142,18 @@ impl Exchange {
     /// When it got its connection.
     pub(crate) fn talking_since_ns(&self) -> Option<u64> {
         Some(self.talking_since_ns).filter(|since_ns| *since_ns > 0)
+    }
+
+    /// Notes when the request was sent completely.
+    pub(crate) fn note_sent(&mut self, now_ns: u64) {
+        if self.sent_ns.is_none() && self.outgoing.is_over() {
+            self.sent_ns = Some(now_ns);
+        }
+    }
+
+    /// When the request was sent completely, if it was.
+    pub(crate) fn sent_ns(&self) -> Option<u64> {
+        self.sent_ns
     }
 
     /// Whether its connection is established, and neither the answer nor a failure has ended it.
@@ -175,6 +190,7 @@ impl Exchange {
         self.incoming = Incoming::new(self.answer_to);
         self.state = State::Finding;
         self.connection = None;
+        self.sent_ns = None;
     }
 
     /// Sets until when it may run.
@@ -199,9 +215,18 @@ impl Exchange {
         };
         let due_ns = after(self.since_ns, span);
         if self.whole_due_ns <= due_ns {
-            return (self.whole_due_ns, Deadline::Whole);
+            let is_own = self.awaits_requester();
+            let deadline = if is_own { Deadline::Requester } else { Deadline::Whole };
+            return (self.whole_due_ns, deadline);
         }
         (due_ns, deadline)
+    }
+
+    /// Whether the other server can do nothing until the requester sends or takes bytes.
+    fn awaits_requester(&self) -> bool {
+        let is_unsent = !self.outgoing.is_over() && !self.outgoing.awaits_consent();
+        let wants_bytes = self.state == State::Talking && !self.outgoing.has_more() && is_unsent;
+        wants_bytes || self.head == Given::Yes && self.incoming.held_bytes() > 0
     }
 
     /// The next news, with at most this many bytes of a body.
@@ -224,6 +249,19 @@ impl Exchange {
             State::Finding | State::Talking => None,
             State::Over => Some(self.incoming.take_trailers().map_or(News::End, News::Trailers)),
             State::Failed(failure) => Some(News::Failed(failure)),
+        }
+    }
+
+    /// The requester leaves the news there is, and has to be told of further news.
+    pub(crate) fn listen(&mut self) {
+        self.told = Told::No;
+    }
+
+    /// Why it has failed, if it has.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        match self.state {
+            State::Failed(failure) => Some(failure),
+            State::Finding | State::Talking | State::Over => None,
         }
     }
 

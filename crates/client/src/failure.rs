@@ -65,6 +65,8 @@ pub enum Deadline {
     Pause,
     /// All of it.
     Whole,
+    /// All of it, at a time when the other server waited for the requester to send or to take bytes.
+    Requester,
 }
 
 impl Failure {

@@ -72,6 +72,7 @@ impl Client {
             // the server reads the next request (`ended`).
             exchange.outgoing.forget();
         }
+        exchange.note_sent(context.now.monotonic_ns);
         let has_room = exchange.outgoing.has_room();
         let is_raw_end = exchange.outgoing.is_raw() && exchange.outgoing.is_over();
         if written > 0 {

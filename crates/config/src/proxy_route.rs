@@ -4,6 +4,7 @@
 
 use toml::de::DeValue;
 
+use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 use super::section::Section;
 use super::upstream_keys::error_status;
@@ -23,6 +24,7 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
         request_headers: HeaderEdits::default(),
         response_headers: HeaderEdits::default(),
         intercept_errors: Vec::new(),
+        upgrade: vec!["websocket".to_owned()],
     };
     if !matches!(item.value, DeValue::Table(_)) {
         let wanted = "the name of an [[upstream]], or a table with `upstream`";
@@ -48,8 +50,36 @@ pub(super) fn read(route: &Section<'_>, problems: &mut Problems) -> Option<Proxy
     let intercept_errors = table.list("intercept_errors", problems, error_status);
     let intercept_errors = intercept_errors.unwrap_or_default();
     let path = if strips { ProxiedPath::Rest } else { ProxiedPath::Whole };
+    let upgrade = table.list("upgrade", problems, protocol);
     let plain = plain(upstream?);
-    Some(ProxyRoute { path, cached, request_headers, response_headers, intercept_errors, ..plain })
+    let upgrade = upgrade.unwrap_or_else(|| plain.upgrade.clone());
+    Some(ProxyRoute {
+        path,
+        cached,
+        request_headers,
+        response_headers,
+        intercept_errors,
+        upgrade,
+        ..plain
+    })
+}
+
+/// The name of a protocol, in lower case. Another version of HTTP, or TLS, could carry requests that nobody looks at.
+fn protocol(item: &Item<'_>) -> Result<String, String> {
+    let name = word(item)?.to_ascii_lowercase();
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._+".contains(&byte)) {
+        return Err(format!(
+            "\"{}\" is not the name of a protocol, such as \"websocket\"",
+            shown(&name)
+        ));
+    }
+    if name.starts_with("http") || name.starts_with("tls") || ["h2", "h2c", "h3"].contains(&&*name)
+    {
+        return Err(format!(
+            "\"{name}\" is not passed on: requests in it would bypass the routes, access and limits of this server"
+        ));
+    }
+    Ok(name)
 }
 
 fn edits(
@@ -145,6 +175,13 @@ pub(super) static PROXY: SectionKeys = SectionKeys {
             absent: Absent::Words("none"),
             change: Change::Reload,
             text: "In place of an answer with one of these statuses the client gets the [error page](#top-level) of that status, as with `proxy_intercept_errors` of nginx. `Allow`, `Retry-After` and `WWW-Authenticate` of the answer are kept.",
+        },
+        Key {
+            name: "upgrade",
+            value: Value::Apart { takes: "list of protocols" },
+            absent: Absent::Words("`[\"websocket\"]`"),
+            change: Change::Reload,
+            text: "Protocols to which a client and a server may change their connection with `Upgrade`; others are not offered to the server. Versions of HTTP and TLS are refused here, because requests in them would bypass routes, access and limits. An empty list passes none.",
         },
     ],
     shared: &[],

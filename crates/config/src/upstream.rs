@@ -250,6 +250,8 @@ pub struct ProxyRoute {
     pub response_headers: HeaderEdits,
     /// Statuses of answers in place of which the client gets the site's error page.
     pub intercept_errors: Vec<u16>,
+    /// Protocols to which a connection may change, in lower case.
+    pub upgrade: Vec<String>,
 }
 
 /// `forward_auth` of a route: a server of an upstream says whether a request may pass.

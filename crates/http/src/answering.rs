@@ -104,6 +104,11 @@ impl<A: Application> Http<A> {
         self.ask(context, |application, context| application.on_body(piece, context))
     }
 
+    /// Tells the application that such a body is complete.
+    pub(super) fn end_of_body(&mut self, context: &mut Context<'_, A::Message>) {
+        self.ask(context, |application, context| application.on_body_end(context));
+    }
+
     /// The encoder of the reply to a request.
     #[inline(always)]
     fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
@@ -260,6 +265,11 @@ impl<A: Application> Http<A> {
         self.taken.push(process);
     }
 
+    /// A part of an answer was written by a process that reads. It is told in the next turn, as if it had waited.
+    pub(super) fn note_written(&mut self, process: ProcessId) {
+        self.written.push(process);
+    }
+
     /// A connection ends before its answer was complete. Counted and logged at the end of the turn, because not every caller
     /// knows the time.
     pub(super) fn note_cut(&mut self, cut: CutShort) {
@@ -269,8 +279,11 @@ impl<A: Application> Http<A> {
     /// At the end of a turn, counts and logs incomplete answers, and resumes processes whose client has read a part. For a
     /// service that contains this one.
     pub fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
-        if self.taken.is_empty() && self.cut_short.is_empty() {
+        if self.taken.is_empty() && self.cut_short.is_empty() && self.written.is_empty() {
             return;
+        }
+        for process in self.written.drain(..) {
+            context.command(Command::Run(process));
         }
         for process in self.taken.drain(..) {
             context.command(Command::Resume(process));

@@ -209,6 +209,20 @@ pub enum Intake {
     Enough,
 }
 
+/// What an application has for a request about which it is not asked for now: the body still arrives, or the client has
+/// not taken the last part of the answer. Returned by [`Application::urgency`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// Nothing.
+    Nothing,
+    /// The answer, or more of it, before the end of the body. The application is asked now, and the body goes on
+    /// arriving. The connection ends with such an answer, because the rest of the body may stay unread.
+    Answer,
+    /// The rest of the answer will not come, and what the client has not taken is not waited for: the connection ends in
+    /// a way that shows that the answer is incomplete.
+    Cut,
+}
+
 /// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for
 /// what `App` cannot do.
 ///
@@ -278,6 +292,16 @@ pub trait Application: Sized {
         _context: &mut AnswerContext<'_, Self::Message>,
     ) -> Intake {
         Intake::More
+    }
+
+    /// A body that was handed over is complete. The application is asked about the request next.
+    fn on_body_end(&mut self, _context: &mut AnswerContext<'_, Self::Message>) {}
+
+    /// Whether a request needs to be answered before the end of its body, or cut before its client has taken what was
+    /// sent. Called after each piece of a body that is handed over, and when the process is resumed
+    /// ([`Command::Run`](runtime::service::Command::Run), because a process that reads is not waiting).
+    fn urgency(&mut self, _process: ProcessId) -> Urgency {
+        Urgency::Nothing
     }
 
     /// Bytes of memory in which the application keeps what was handed over of the body of this request. They count

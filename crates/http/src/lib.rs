@@ -30,7 +30,9 @@ mod stats;
 mod stream;
 
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
-pub use application::{Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience};
+pub use application::{
+    Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Urgency,
+};
 pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;

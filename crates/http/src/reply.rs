@@ -228,6 +228,12 @@ impl<'a> Reply<'a> {
         self.encoder.begin(status, self.parts, self.output);
     }
 
+    /// Whether the connection can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
+    #[must_use]
+    pub fn can_change(&self) -> bool {
+        self.encoder.can_change()
+    }
+
     /// Begins the head that changes the connection to another protocol: 101 (RFC 9110 section 7.8). Fields of the protocol
     /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
     ///
@@ -235,7 +241,7 @@ impl<'a> Reply<'a> {
     /// the last of its connection, or it came on a stream.
     #[must_use]
     pub fn switch_protocols(&mut self, protocol: &str) -> bool {
-        if !self.encoder.can_change() {
+        if !self.can_change() {
             return false;
         }
         self.begin(Status::SWITCHING_PROTOCOLS);

@@ -42,6 +42,8 @@ pub struct Http<A> {
     pub(super) kept: Option<Box<dyn Any>>,
     /// Processes whose client has read a part.
     pub(super) taken: Vec<ProcessId>,
+    /// Processes that have written a part while they read the body of its request.
+    pub(super) written: Vec<ProcessId>,
     /// Incomplete answers that have to be logged.
     pub(super) cut_short: Vec<CutShort>,
     /// The notes of the application on the request that it answers, for the access log.
@@ -68,6 +70,7 @@ impl<A> Http<A> {
             begun: None,
             kept: None,
             taken: Vec::new(),
+            written: Vec::new(),
             cut_short: Vec::new(),
             notes: Notes::default(),
             service: 0,

@@ -47,17 +47,21 @@ pub enum Check {
 }
 
 /// The health of a server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Health {
     standing: Standing,
     reason: Reason,
     since_ns: u64,
-    /// Failures one after the other.
+    /// Failures one after the other, without the head of an answer between them.
     failures: u32,
+    /// Answers that broke off one after the other, without a whole one between them.
+    cuts: u32,
     /// The same of checks.
     failed_checks: u32,
-    /// The length of the last pause, in first pauses.
+    /// The length of the last pause, in first pauses; 0 if a whole answer came since.
     factor: u32,
+    /// Until when one request tries it; then another one may.
+    trial_ends_ns: u64,
 }
 
 /// The consequence of a failure.
@@ -72,7 +76,16 @@ pub(crate) enum Verdict {
 impl Health {
     pub(crate) fn new(now_ns: u64) -> Self {
         let (standing, reason) = (Standing::Up, Reason::Started);
-        Self { standing, reason, since_ns: now_ns, failures: 0, failed_checks: 0, factor: 1 }
+        Self {
+            standing,
+            reason,
+            since_ns: now_ns,
+            failures: 0,
+            cuts: 0,
+            failed_checks: 0,
+            factor: 0,
+            trial_ends_ns: 0,
+        }
     }
 
     pub(crate) fn standing(&self) -> Standing {
@@ -88,30 +101,49 @@ impl Health {
     }
 
     pub(crate) fn failures(&self) -> u32 {
-        self.failures
+        self.failures.max(self.cuts)
     }
 
     /// Whether it may get a request: it is up, or its pause is over and no request tries it.
     pub(crate) fn admits(&self, now_ns: u64) -> bool {
+        self.admits_from_ns() <= now_ns
+    }
+
+    /// From when on it may get a request.
+    pub(crate) fn admits_from_ns(&self) -> u64 {
         match self.standing {
-            Standing::Up => true,
-            Standing::Paused { until_ns } => until_ns <= now_ns,
-            Standing::OnTrial => false,
+            Standing::Up => 0,
+            Standing::Paused { until_ns } => until_ns,
+            Standing::OnTrial => self.trial_ends_ns,
         }
     }
 
-    /// It gets a request.
-    pub(crate) fn on_begin(&mut self, now_ns: u64) {
-        if let Standing::Paused { until_ns } = self.standing
-            && until_ns <= now_ns
-        {
+    /// It gets a request. One that tries it and is never answered does not keep it out for longer than a pause.
+    pub(crate) fn on_begin(&mut self, rules: &HealthRules, now_ns: u64) {
+        if self.standing != Standing::Up && self.admits(now_ns) {
             self.standing = Standing::OnTrial;
+            self.trial_ends_ns = now_ns.saturating_add(self.pause_ns(rules));
+        }
+    }
+
+    /// The length of a pause.
+    fn pause_ns(&self, rules: &HealthRules) -> u64 {
+        rules.pause_ns.saturating_mul(u64::from(self.factor.max(1)))
+    }
+
+    /// The head of an answer has come in time: the server is there. Whether the answer is whole is seen at its end, which
+    /// may be hours later.
+    pub(crate) fn on_head(&mut self, now_ns: u64) {
+        self.failures = 0;
+        if self.standing == Standing::OnTrial {
+            self.standing = Standing::Up;
+            (self.reason, self.since_ns) = (Reason::Answered, now_ns);
         }
     }
 
     /// A request was answered in time.
     pub(crate) fn on_answer(&mut self, now_ns: u64) {
-        (self.failures, self.factor) = (0, 1);
+        (self.failures, self.cuts, self.factor) = (0, 0, 0);
         if self.standing != Standing::Up {
             self.standing = Standing::Up;
             (self.reason, self.since_ns) = (Reason::Answered, now_ns);
@@ -128,8 +160,18 @@ impl Health {
     /// A request has failed.
     pub(crate) fn on_failure(&mut self, rules: &HealthRules) -> Verdict {
         self.failures = self.failures.saturating_add(1);
+        self.verdict(rules)
+    }
+
+    /// An answer broke off.
+    pub(crate) fn on_cut(&mut self, rules: &HealthRules) -> Verdict {
+        self.cuts = self.cuts.saturating_add(1);
+        self.verdict(rules)
+    }
+
+    fn verdict(&self, rules: &HealthRules) -> Verdict {
         let is_trial = self.standing == Standing::OnTrial;
-        if is_trial || self.standing == Standing::Up && self.failures >= rules.failures {
+        if is_trial || self.standing == Standing::Up && self.failures() >= rules.failures {
             Verdict::Fails
         } else {
             Verdict::Noted
@@ -139,9 +181,9 @@ impl Health {
     /// It gets no requests for a while.
     pub(crate) fn pause(&mut self, reason: Reason, rules: &HealthRules, now_ns: u64) {
         let was_trial = self.standing == Standing::OnTrial;
-        self.factor = if was_trial { self.factor.saturating_mul(2).min(PAUSE_FACTOR) } else { 1 };
-        let span_ns = rules.pause_ns.saturating_mul(u64::from(self.factor));
-        self.standing = Standing::Paused { until_ns: now_ns.saturating_add(span_ns) };
+        self.factor = self.factor.saturating_mul(2).clamp(1, PAUSE_FACTOR);
+        let until_ns = now_ns.saturating_add(self.pause_ns(rules));
+        self.standing = Standing::Paused { until_ns };
         if !was_trial {
             self.since_ns = now_ns;
         }
@@ -154,7 +196,8 @@ impl Health {
             Check::Passed => {
                 self.failed_checks = 0;
                 if self.reason == Reason::CheckFailed && self.standing != Standing::Up {
-                    (self.standing, self.failures, self.factor) = (Standing::Up, 0, 1);
+                    (self.standing, self.factor) = (Standing::Up, 0);
+                    (self.failures, self.cuts) = (0, 0);
                     (self.reason, self.since_ns) = (Reason::CheckPassed, now_ns);
                 }
                 Verdict::Noted
@@ -175,6 +218,11 @@ impl Health {
     pub(crate) fn pause_until_checked(&mut self, now_ns: u64) {
         self.standing = Standing::Paused { until_ns: u64::MAX };
         (self.reason, self.since_ns) = (Reason::CheckFailed, now_ns);
+    }
+
+    /// Whether nothing but a check ends its pause.
+    pub(crate) fn awaits_check(&self) -> bool {
+        self.standing == Standing::Paused { until_ns: u64::MAX }
     }
 
     /// It goes on although it fails, because there is no other.

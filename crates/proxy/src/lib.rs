@@ -20,6 +20,6 @@ pub use hash::hash;
 pub use health::{Check, Reason, Standing};
 pub use queue::LineFull;
 pub use rules::{Balance, HealthRules, Rules, ServerRules};
-pub use server::{Readiness, ServerView};
+pub use server::{Checks, Readiness, ServerView};
 pub use tried::{ServerIndex, Tried};
 pub use upstream::{Choice, Outcome, Upstream, Wish};

@@ -1,9 +1,11 @@
 //! The line of requests that wait for a place at a server.
 //!
-//! Owns their order: first come, first served. A request that was called has left the line and asks again; until then
-//! no later one gets its place.
+//! Owns their order: first come, first served, among those that could have a place. A request that was called has left
+//! the line and asks again; until then no later one gets its place.
 
 use std::collections::VecDeque;
+
+use crate::tried::Tried;
 
 /// The line is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub struct LineFull;
 struct Waiting<W> {
     who: W,
     due_ns: u64,
+    /// The servers that it has met.
+    tried: Tried,
 }
 
 /// The line.
@@ -31,17 +35,34 @@ impl<W> Default for Queue<W> {
 }
 
 impl<W: Copy + Eq> Queue<W> {
-    /// Whether a request may have a place now, as far as the line is concerned.
-    pub(crate) fn lets(&self, who: W) -> bool {
-        self.waiting.is_empty() && self.called.is_empty() || self.was_called(who)
-    }
-
-    fn was_called(&self, who: W) -> bool {
+    /// Whether a request was called and has not asked again.
+    pub(crate) fn was_called(&self, who: W) -> bool {
         self.called.iter().any(|called| called.who == who)
     }
 
+    /// How many requests were called and have not asked again.
+    pub(crate) fn called(&self) -> usize {
+        self.called.len()
+    }
+
+    /// The first one that could have a place, by the servers that it has met.
+    pub(crate) fn position(&self, mut could: impl FnMut(Tried) -> bool) -> Option<usize> {
+        let mut last: Option<Tried> = None;
+        self.waiting.iter().position(|waiting| {
+            // Most have met the same servers: none.
+            let is_news = last != Some(waiting.tried);
+            last = Some(waiting.tried);
+            is_news && could(waiting.tried)
+        })
+    }
+
     /// Adds a request at the end, or puts one that was called back to the front.
-    pub(crate) fn enter(&mut self, who: W, due_ns: u64, most: usize) -> Result<(), LineFull> {
+    pub(crate) fn enter(
+        &mut self,
+        who: W,
+        (due_ns, tried): (u64, Tried),
+        most: usize,
+    ) -> Result<(), LineFull> {
         if let Some(place) = self.called.iter().position(|called| called.who == who) {
             let back = self.called.swap_remove(place);
             self.waiting.push_front(back);
@@ -53,27 +74,24 @@ impl<W: Copy + Eq> Queue<W> {
         if self.waiting.len() + self.called.len() >= most {
             return Err(LineFull);
         }
-        self.waiting.push_back(Waiting { who, due_ns });
+        self.waiting.push_back(Waiting { who, due_ns, tried });
         Ok(())
     }
 
-    /// A place is free: the first request, which has to ask again.
-    pub(crate) fn call(&mut self) -> Option<W> {
-        let first = self.waiting.pop_front()?;
-        self.called.push(first);
-        Some(first.who)
+    /// A place is free for the request at this position, which has to ask again.
+    pub(crate) fn call(&mut self, position: usize) -> Option<W> {
+        let called = self.waiting.remove(position)?;
+        self.called.push(called);
+        Some(called.who)
     }
 
-    /// A request has its place or is over. Returns whether it was called.
-    pub(crate) fn leave(&mut self, who: W) -> bool {
+    /// A request has its place or is over.
+    pub(crate) fn leave(&mut self, who: W) {
         if let Some(place) = self.called.iter().position(|called| called.who == who) {
             self.called.swap_remove(place);
-            return true;
-        }
-        if !self.waiting.is_empty() {
+        } else if !self.waiting.is_empty() {
             self.waiting.retain(|waiting| waiting.who != who);
         }
-        false
     }
 
     /// Removes the first request if it has waited too long.

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use crate::health::{Health, Reason, Standing};
 use crate::limits::WARM_PERCENT;
-use crate::rules::ServerRules;
+use crate::rules::{HealthRules, ServerRules};
 
 /// Whether an operator lets a server have requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,15 @@ pub enum Readiness {
     Ready,
     /// No new ones.
     Drained,
+}
+
+/// Whether servers are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// Yes.
+    Made,
+    /// No.
+    None,
 }
 
 /// A server.
@@ -87,11 +96,26 @@ impl Server {
         }
     }
 
+    /// It is the server that another one was, under other rules.
+    pub(crate) fn inherit(&mut self, old: &Self, checks: Checks) {
+        (self.requests, self.failures) = (old.requests, old.failures);
+        self.readiness = old.readiness;
+        if checks == Checks::Made || !old.health.awaits_check() {
+            self.health = old.health.clone();
+        }
+    }
+
     /// It gets a request.
-    pub(crate) fn begin(&mut self, now_ns: u64) {
+    pub(crate) fn begin(&mut self, rules: &HealthRules, now_ns: u64) {
         self.open += 1;
         self.requests += 1;
-        self.health.on_begin(now_ns);
+        self.health.on_begin(rules, now_ns);
+    }
+
+    /// How many more requests it may have of so many. One whose pause is over is tried by one.
+    pub(crate) fn free(&self, most: usize) -> usize {
+        let free = most.saturating_sub(self.open);
+        if self.health.standing() == Standing::Up { free } else { free.min(1) }
     }
 
     /// A request has failed.

@@ -9,7 +9,7 @@ use crate::limits::SERVERS;
 use crate::queue::{LineFull, Queue};
 use crate::random::Random;
 use crate::rules::Rules;
-use crate::server::{Readiness, Server, ServerView, Warmth};
+use crate::server::{Checks, Readiness, Server, ServerView, Warmth};
 use crate::tried::{ServerIndex, Tried};
 
 /// The wish of a request.
@@ -37,13 +37,15 @@ pub enum Choice {
 /// How a request went at its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was answered, and the first byte of the answer came after so many nanoseconds.
+    /// It was answered completely, and the first byte of the answer came after so many nanoseconds.
     Answered {
-        /// Since the request began.
+        /// Since the request was sent completely.
         first_byte_ns: u64,
     },
-    /// The server failed.
+    /// The server failed before it answered.
     Failed,
+    /// It failed within its answer.
+    Cut,
     /// The client gave up, or the request could not be sent to any server: it says nothing of this one.
     Abandoned,
 }
@@ -68,17 +70,32 @@ impl<W: Copy + Eq> Upstream<W> {
         Self { rules, servers, random: Random::new(seed), budget, queue }
     }
 
+    /// Takes over what is known of servers with the same identity: their health, their counters and whether an operator
+    /// lets them have requests. `checks`: whether servers are checked from now on; without, no check would end a pause
+    /// that a check began.
+    pub fn inherit(&mut self, from: &Self, checks: Checks) {
+        for server in &mut self.servers {
+            let identity = server.rules.identity;
+            if let Some(old) = from.servers.iter().find(|old| old.rules.identity == identity) {
+                server.inherit(old, checks);
+            }
+        }
+    }
+
     /// Its rules.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Chooses a server for a request. One that comes while others wait has to wait too.
+    /// Chooses a server for a request. One that comes while others wait for the same places has to wait too.
     pub fn choose(&mut self, who: W, wish: &Wish, now_ns: u64) -> Choice {
+        let is_first = self.queue.len() == 0
+            || self.queue.was_called(who)
+            || self.has_unpromised(wish.tried, now_ns) && self.next_in_line(now_ns).is_none();
         let mut numbers = [0; SERVERS];
         let numbers = match self.candidates(wish.tried, now_ns, &mut numbers) {
-            Ok(numbers) if self.queue.lets(who) => numbers,
+            Ok(numbers) if is_first => numbers,
             Ok(_) => return Choice::Full,
             Err(choice) => return choice,
         };
@@ -94,7 +111,7 @@ impl<W: Copy + Eq> Upstream<W> {
             self.budget.earn();
         }
         if let Some(server) = self.servers.get_mut(usize::from(number)) {
-            server.begin(now_ns);
+            server.begin(&self.rules.health, now_ns);
         }
         Choice::Server(ServerIndex(number))
     }
@@ -130,12 +147,50 @@ impl<W: Copy + Eq> Upstream<W> {
         }
     }
 
-    /// A request gives its place back. Returns a request that waited and has to ask again.
-    pub fn release(&mut self, server: ServerIndex) -> Option<W> {
+    /// Whether there is a place for a request that no other one was called for, or no server at all, which it has to be
+    /// told of.
+    fn has_unpromised(&self, tried: Tried, now_ns: u64) -> bool {
+        let mut numbers = [0; SERVERS];
+        match self.candidates(tried, now_ns, &mut numbers) {
+            Ok(numbers) => {
+                let servers = numbers.iter().filter_map(|it| self.servers.get(usize::from(*it)));
+                let free: usize = servers.map(|server| server.free(self.rules.connections)).sum();
+                free > self.queue.called()
+            }
+            Err(choice) => choice == Choice::Nobody,
+        }
+    }
+
+    /// The position of the first request that waits and need not wait any longer.
+    fn next_in_line(&self, now_ns: u64) -> Option<usize> {
+        self.queue.position(|tried| self.has_unpromised(tried, now_ns))
+    }
+
+    /// Calls a request that waits although a server could have it, or none ever will: it has to ask again. One for each
+    /// call; `None`: all others have to wait. Whatever happens may be a reason, so it is asked after each turn, and at
+    /// the time of [`due_ns`](Self::due_ns).
+    pub fn call(&mut self, now_ns: u64) -> Option<W> {
+        let position = self.next_in_line(now_ns)?;
+        self.queue.call(position)
+    }
+
+    /// A request gives its place back.
+    pub fn release(&mut self, server: ServerIndex) {
         if let Some(server) = self.servers.get_mut(usize::from(server.0)) {
             server.open = server.open.saturating_sub(1);
         }
-        self.queue.call()
+    }
+
+    /// The head of an answer has come so many nanoseconds after its request was sent. That is no outcome yet.
+    pub fn on_head(&mut self, index: ServerIndex, first_byte_ns: u64, now_ns: u64) {
+        let is_slow = self.rules.health.slow_ns.is_some_and(|slow_ns| first_byte_ns > slow_ns);
+        if let (Some(server), false) = (self.servers.get_mut(usize::from(index.0)), is_slow) {
+            let was_up = server.health.standing() == Standing::Up;
+            server.health.on_head(now_ns);
+            if !was_up && server.health.standing() == Standing::Up {
+                server.warm_up(now_ns);
+            }
+        }
     }
 
     /// A request has met this outcome at a server, which counts for the health of that server. Once for each place.
@@ -155,13 +210,17 @@ impl<W: Copy + Eq> Upstream<W> {
                     return;
                 }
             },
-            Outcome::Failed => {
+            Outcome::Failed | Outcome::Cut => {
                 server.count_failure();
                 Reason::Failures
             }
             Outcome::Abandoned => return server.health.on_abandoned(now_ns),
         };
-        match server.health.on_failure(&rules) {
+        let verdict = match outcome {
+            Outcome::Cut => server.health.on_cut(&rules),
+            _ => server.health.on_failure(&rules),
+        };
+        match verdict {
             Verdict::Noted => {}
             Verdict::Fails if is_last => server.health.stay(now_ns),
             Verdict::Fails => server.health.pause(reason, &rules, now_ns),
@@ -169,19 +228,15 @@ impl<W: Copy + Eq> Upstream<W> {
     }
 
     /// A check of a server has ended.
-    pub fn on_check(&mut self, index: ServerIndex, check: Check, now_ns: u64) -> Option<W> {
+    pub fn on_check(&mut self, index: ServerIndex, check: Check, now_ns: u64) {
         let (rules, is_last) = (self.rules.health, self.is_last(index));
-        let server = self.servers.get_mut(usize::from(index.0))?;
+        let Some(server) = self.servers.get_mut(usize::from(index.0)) else { return };
         let was_up = server.health.standing() == Standing::Up;
         if server.health.on_check(check, &rules, now_ns) == Verdict::Fails && !is_last {
             server.health.pause_until_checked(now_ns);
         }
-        let is_up = server.health.standing() == Standing::Up;
-        if is_up && !was_up {
+        if !was_up && server.health.standing() == Standing::Up {
             server.warm_up(now_ns);
-            self.queue.call()
-        } else {
-            None
         }
     }
 
@@ -209,18 +264,18 @@ impl<W: Copy + Eq> Upstream<W> {
         self.budget.spend()
     }
 
-    /// A request waits for a place, from now on for the time of the rules.
+    /// A request that has met these servers waits for a place, from now on for the time of the rules.
     ///
     /// # Errors
     /// If too many wait.
-    pub fn wait(&mut self, who: W, now_ns: u64) -> Result<(), LineFull> {
+    pub fn wait(&mut self, who: W, tried: Tried, now_ns: u64) -> Result<(), LineFull> {
         let due_ns = now_ns.saturating_add(self.rules.line_ns);
-        self.queue.enter(who, due_ns, self.rules.line)
+        self.queue.enter(who, (due_ns, tried), self.rules.line)
     }
 
-    /// A request does not wait any longer, if it did. Returns a request that has to ask again in its place.
-    pub fn leave(&mut self, who: W) -> Option<W> {
-        if self.queue.leave(who) { self.queue.call() } else { None }
+    /// A request does not wait any longer, if it did.
+    pub fn leave(&mut self, who: W) {
+        self.queue.leave(who);
     }
 
     /// A request that has waited too long, one for each call.
@@ -228,10 +283,12 @@ impl<W: Copy + Eq> Upstream<W> {
         self.queue.take_late(now_ns)
     }
 
-    /// When a request has waited too long, if one waits.
+    /// When the next request has waited too long, or could have a server because a pause is over. `None`: nobody waits.
     #[must_use]
-    pub fn due_ns(&self) -> Option<u64> {
-        self.queue.due_ns()
+    pub fn due_ns(&self, now_ns: u64) -> Option<u64> {
+        let late_ns = self.queue.due_ns()?;
+        let pauses = self.servers.iter().map(|server| server.health.admits_from_ns());
+        pauses.filter(|ends_ns| *ends_ns > now_ns).chain([late_ns]).min()
     }
 
     /// The number of requests that wait.
@@ -253,22 +310,14 @@ impl<W: Copy + Eq> Upstream<W> {
         }
     }
 
-    /// Sets whether a server gets new requests; the share of one that gets them again grows. Returns requests that have
-    /// to ask again.
-    pub fn set_readiness(
-        &mut self,
-        server: ServerIndex,
-        readiness: Readiness,
-        now_ns: u64,
-    ) -> Vec<W> {
+    /// Sets whether a server gets new requests; the share of one that gets them again grows.
+    pub fn set_readiness(&mut self, server: ServerIndex, readiness: Readiness, now_ns: u64) {
         if let Some(server) = self.servers.get_mut(usize::from(server.0)) {
             if (server.readiness, readiness) == (Readiness::Drained, Readiness::Ready) {
                 server.warm_up(now_ns);
             }
             server.readiness = readiness;
         }
-        // Whatever it means for them: a place, or that there is no server.
-        std::iter::from_fn(|| self.queue.call()).collect()
     }
 
     /// The state of each server, in order.

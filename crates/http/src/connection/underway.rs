@@ -106,8 +106,11 @@ impl Connection {
         if underway.exchange.reads_nothing() {
             return Progress { consumed: 0, next: Next::Park };
         }
+        let start = context.output.buffer().len();
         let (consumed, step) = underway.pass_body(http, input, context);
-        self.after_step(http, step, (consumed, input.len()), context)
+        let progress = self.after_step(http, step, (consumed, input.len()), context);
+        self.omit_lead(start, context);
+        progress
     }
 
     /// An event for the request. `None`: it is one for the connection.

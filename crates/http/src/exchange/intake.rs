@@ -10,7 +10,7 @@ use wire::http::head::Framing;
 use wire::http::status::Status;
 
 use super::{Exchange, State, Step};
-use crate::application::{Application, BodyPolicy, Intake};
+use crate::application::{Application, BodyPolicy, Intake, Urgency};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::shared::Http;
 
@@ -190,7 +190,42 @@ impl Exchange {
         let intake = http.hand_over(piece, context);
         self.body.handed = http.application().kept_of_body(self.process);
         self.kept = http.kept.take();
-        self.after_intake(http, intake, context)
+        let step = self.after_intake(http, intake, context);
+        if matches!(self.state, State::HandingOver | State::Paused { .. }) {
+            return self.answer_early(http, step, context);
+        }
+        step
+    }
+
+    /// Asks for the answer before the end of the body, if the application wants that, and the client has taken the part
+    /// before. Otherwise the step is the one of the body.
+    fn answer_early<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        of_body: Step,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        match http.application_mut().urgency(self.process) {
+            Urgency::Nothing => return of_body,
+            Urgency::Cut => return Step::Refuse(Status::GATEWAY_TIMEOUT),
+            Urgency::Answer if self.begun.is_some() && context.queued_bytes() > 0 => {
+                return of_body;
+            }
+            Urgency::Answer => {}
+        }
+        // The rest of the body may stay unread, so nothing after it can be a request.
+        self.rest = BodyRest::Unread;
+        let state = self.state;
+        let step = self.ask(http, context);
+        if step != Step::Wait {
+            return step;
+        }
+        if self.state == State::Sending {
+            // A process that reads is not told when its output was sent at once.
+            http.note_written(context.id);
+        }
+        self.state = state;
+        of_body
     }
 
     fn after_intake<A: Application>(
@@ -264,7 +299,25 @@ impl Exchange {
             Framing::Length(length) if length != self.body.content => {
                 Step::Refuse(Status::BAD_REQUEST)
             }
-            Framing::None | Framing::Length(_) | Framing::Chunked => self.ask(http, context),
+            Framing::None | Framing::Length(_) | Framing::Chunked => self.ask_at_end(http, context),
         }
+    }
+
+    fn ask_at_end<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        if self.state == State::HandingOver {
+            http.kept = self.kept.take();
+            http.end_of_body(context);
+            self.kept = http.kept.take();
+        }
+        if self.begun.is_some() && context.queued_bytes() > 0 {
+            self.wait(http, context);
+            self.state = State::Sending;
+            return Step::Wait;
+        }
+        self.ask(http, context)
     }
 }

@@ -19,7 +19,7 @@ use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
 use crate::answering::Refused;
-use crate::application::{Application, Patience};
+use crate::application::{Application, Patience, Urgency};
 use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::{Begun, CutShort};
 use crate::request::{Begin, Request};
@@ -184,6 +184,15 @@ impl Exchange {
             (Event::Resumed, State::HandingOver | State::Paused { .. }) => {
                 Some(self.resume_body(http, context))
             }
+            (Event::OutputDrained, State::HandingOver | State::Paused { .. })
+                if self.begun.is_some() =>
+            {
+                Some(self.resume_body(http, context))
+            }
+            (Event::Resumed, State::Sending) => {
+                let is_cut = http.application_mut().urgency(self.process) == Urgency::Cut;
+                is_cut.then_some(Step::Refuse(Status::GATEWAY_TIMEOUT))
+            }
             (Event::OutputDrained, State::Sending) => {
                 self.wait(http, context);
                 http.note_taken(context.id);
@@ -212,14 +221,14 @@ impl Exchange {
         self.peer.address
     }
 
-    /// Whether the application has to be asked again.
+    /// Whether the application has to be asked again, and nothing is read until then.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(self.state, State::Waiting | State::Sending)
+        matches!(self.state, State::Waiting | State::Sending | State::Paused { .. })
     }
 
-    /// Whether nothing is being sent, and the application will resume the process.
+    /// Whether no part of the answer is awaited to be sent, and the application will resume the process.
     pub(super) fn is_waiting(&self) -> bool {
-        self.state == State::Waiting
+        matches!(self.state, State::Waiting | State::Paused { .. })
     }
 
     /// Whether its carrier reads nothing.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 
 mod carrier;
+mod early;
 mod half_closed;
 mod json;
 mod kept;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Intake, Interest, Reply, Request,
-    Settings, Status,
+    Settings, Status, Urgency,
 };
 use proptest::prelude::*;
 use runtime::service::{Command, Service, ServiceContext};
@@ -123,6 +123,14 @@ impl Application for Wild {
 
     fn on_peer_finished(&mut self, _: ProcessId) -> Interest {
         [Interest::Kept, Interest::Doubted, Interest::Lost][self.random.index(3)]
+    }
+
+    fn urgency(&mut self, _: ProcessId) -> Urgency {
+        match self.random.below(12) {
+            0..3 => Urgency::Answer,
+            3 => Urgency::Cut,
+            _ => Urgency::Nothing,
+        }
     }
 
     fn on_gone(&mut self, process: ProcessId) {

@@ -72,7 +72,9 @@ impl Client {
     /// the connections of their clients.
     pub fn set_connections(&mut self, connections: usize) {
         self.share.set_connections(connections);
-        self.exchanges.set_bounds(Bounds { exchanges: connections, ..Bounds::default() });
+        // A line at the client would be a second one, behind that of an upstream.
+        let connections_per_origin = usize::MAX;
+        self.exchanges.set_bounds(Bounds { exchanges: connections, connections_per_origin });
     }
 
     /// Sets which targets may be fetched from now on.

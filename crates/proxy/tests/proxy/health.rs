@@ -53,6 +53,38 @@ fn after_a_pause_one_request_tries_a_server() {
     assert_eq!(two.views().next().unwrap().reason, Reason::Answered);
 }
 
+/// A server that sends a head and then breaks off its answer.
+#[test]
+fn answers_that_break_off_pause_a_server_although_their_heads_came() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    let to_first = Wish { sticky: Some(ServerIndex(0)), ..Wish::default() };
+    let mut break_off = |times: u32, now_ns: u64| {
+        for _ in 0..times {
+            assert_eq!(choose(&mut two, &to_first, now_ns), 0);
+            two.on_head(ServerIndex(0), 1, now_ns);
+            two.judge(ServerIndex(0), Outcome::Cut, now_ns);
+            two.release(ServerIndex(0));
+        }
+        standing(&two, 0)
+    };
+    assert_eq!(break_off(2, 0), Standing::Up);
+    assert_eq!(break_off(1, 0), Standing::Paused { until_ns: 10 * SECOND });
+    // The head ends a trial, and its end begins the next pause, which is longer.
+    assert_eq!(break_off(1, 10 * SECOND), Standing::Paused { until_ns: 30 * SECOND });
+    meet(&mut two, 0, ANSWERED, 30 * SECOND);
+    assert_eq!(standing(&two, 0), Standing::Up);
+}
+
+/// The end of an answer may be hours away, as of an event stream.
+#[test]
+fn a_head_ends_a_row_of_failures() {
+    let mut two = upstream(Balance::RoundRobin, &[1, 1]);
+    fail(&mut two, 0, 2, 0);
+    two.on_head(ServerIndex(0), 1, 0);
+    fail(&mut two, 0, 2, 0);
+    assert_eq!(standing(&two, 0), Standing::Up);
+}
+
 #[test]
 fn a_failed_trial_makes_the_pause_longer_up_to_a_limit() {
     let mut two = upstream(Balance::RoundRobin, &[1, 1]);

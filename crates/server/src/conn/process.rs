@@ -229,6 +229,9 @@ impl Process {
         let (upgraded, tunnelled) = (site.take_upgraded(), site.proxies.take_tunnelled());
         if context.is_draining() {
             // The client is not told again that the server stops.
+            if let Some(tunnelled) = tunnelled {
+                Tunnel::new(tunnelled).on_close(site);
+            }
             return Next::Finish;
         }
         if let Some(tunnelled) = tunnelled {

@@ -13,6 +13,7 @@ use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
+    Urgency,
 };
 use pages::fetch::Client;
 use pages::uploads::Desk;
@@ -275,6 +276,15 @@ impl Application for Site {
             return self.take_proxied_body(piece, context);
         }
         self.uploads.take(context.id, piece, context.mail)
+    }
+
+    fn on_body_end(&mut self, context: &mut AnswerContext<'_, Message>) {
+        let now_ns = context.now.monotonic_ns;
+        self.proxies.end_upload(context.id, self.client.exchanges(), now_ns);
+    }
+
+    fn urgency(&mut self, process: ProcessId) -> Urgency {
+        self.proxies.urgency(process, self.client.exchanges())
     }
 
     fn kept_of_body(&self, process: ProcessId) -> usize {

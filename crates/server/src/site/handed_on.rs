@@ -39,6 +39,7 @@ impl HandedOn {
             request_headers: HeaderEdits { set: set.collect(), remove: Vec::new() },
             response_headers: HeaderEdits::default(),
             intercept_errors: Vec::new(),
+            upgrade: vec!["websocket".to_owned()],
         };
         let mut headers = FieldList::new();
         for (name, value) in output.fields().filter(|(name, _)| is_of_page(name)) {

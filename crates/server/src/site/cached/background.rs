@@ -55,8 +55,7 @@ impl Site {
             self.client.exchanges().forward(forward, now_ns).ok()
         });
         let Some(exchange_id) = begun else {
-            live.servers.judge(server, Outcome::Abandoned, now_ns);
-            self.proxies.release(place);
+            self.proxies.give_up(place);
             return;
         };
         let mut request = FieldList::new();
@@ -107,9 +106,11 @@ impl Site {
                 Some(_) => {}
             }
         };
+        let mut place = place;
         if let Some(live) = self.proxies.upstreams.get_mut(place.upstream) {
             let first_byte_ns = now_ns.saturating_sub(place.since_ns);
-            live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
+            place.first_byte_ns = Some(first_byte_ns);
+            live.servers.on_head(place.server, first_byte_ns, now_ns);
         }
         match self.caches.judge_head(&upstream, fetch, &head) {
             Verdict::Stored(terms) => {
@@ -126,7 +127,7 @@ impl Site {
                 self.client.exchanges().cancel(exchange);
             }
         }
-        self.proxies.release(place);
+        self.proxies.end(place, now_ns);
         self.end_validation(fetch, exchange);
     }
 

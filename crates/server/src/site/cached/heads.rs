@@ -75,12 +75,12 @@ impl Site {
         match self.caches.judge_head(&upstream, fetch, head) {
             Verdict::Unchanged(object) => {
                 self.drop_answer(exchange_id, now_ns);
-                self.give_place_back(process);
+                self.give_place_back(process, now_ns);
                 self.end_shared(&upstream, fetch, (&object, why, Some(304)), route, exchange)
             }
             Verdict::Stale(object) => {
                 self.client.exchanges().cancel(exchange_id);
-                self.give_place_back(process);
+                self.give_place_back(process, now_ns);
                 let told = (&*object, why, Some(head.status));
                 self.end_shared(&upstream, fetch, told, route, exchange)
             }
@@ -90,7 +90,7 @@ impl Site {
                     carried.exchange = None;
                     carried.stage = Stage::InLine;
                     let place = carried.place.take();
-                    place.into_iter().for_each(|place| self.proxies.release(place));
+                    place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
                 }
                 self.caches.fetches.forget_validated(fetch);
                 self.caches.set_role(process, role);
@@ -169,8 +169,8 @@ impl Site {
         None
     }
 
-    fn give_place_back(&mut self, process: ProcessId) {
+    fn give_place_back(&mut self, process: ProcessId, now_ns: u64) {
         let place = self.proxies.remove(process).and_then(|carried| carried.place);
-        place.into_iter().for_each(|place| self.proxies.release(place));
+        place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
     }
 }

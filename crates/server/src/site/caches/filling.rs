@@ -77,7 +77,7 @@ impl Caches {
         }
         let (Source { exchange, place }, is_unread) = (fill.source(), fill.readers().is_empty());
         match ended {
-            Ok(()) => proxies.release(place),
+            Ok(()) => proxies.end(place, now_ns),
             Err(failure) => {
                 let what = |address: &str| failure.at(address).to_string();
                 proxies.note_at(place, (Outcome::Failed, &what), now_ns);
@@ -112,7 +112,7 @@ impl Caches {
         if fill.readers().is_empty() && fill.is_only_passed() {
             let Source { exchange, place } = fill.source();
             client.cancel(exchange);
-            proxies.release(place);
+            proxies.give_up(place);
             self.end_exchange(exchange);
             self.end_run(fetch);
         }

@@ -6,7 +6,7 @@
 use client::{Body, ExchangeId, Failure, Head, News};
 use config::route::Found;
 use config::{ProxyRoute, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Request, Status, Version};
+use http::{Answer, AnswerContext, FieldList, Status};
 use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 use wire::http::method::Method;
@@ -14,12 +14,11 @@ use wire::http::method::Method;
 use super::super::cached::{self, Headed};
 use super::super::exchange::{Exchange, try_again_soon};
 use super::super::proxy::answer_head::{self, interim_fields};
-use super::super::proxy::carried::{
-    Carried, Idempotence, Parcel, Progress, Refused, Stage, Tunnelled,
-};
+use super::super::proxy::carried::{Carried, Idempotence, Parcel, Refused, Stage, Tunnelled};
 use super::super::proxy::failing::{Answered, Then};
 use super::super::proxy::introduction;
 use super::super::proxy::request_head::{head_of, target_of_request};
+use super::super::proxy::upgrade;
 use super::super::state::Site;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
@@ -86,12 +85,6 @@ impl Site {
             let client = introduction::client_of(exchange.request, &self.data);
             self.proxies.insert(process, Carried::of(wish, client, idempotence, now_ns));
             exchange.place.pass_on();
-        } else if let (_, Some(Carried { upload: Some(upload), .. })) = self.proxies.parts(process)
-            && upload.progress == Progress::Arriving
-        {
-            upload.progress = Progress::Over;
-            let (_, carried) = self.proxies.parts(process);
-            carried.map(|carried| carried.hand_on(self.client.exchanges(), now_ns));
         }
         loop {
             let refused = match self.send_or_go_on(process, found, route, exchange, now_ns) {
@@ -151,7 +144,7 @@ impl Site {
                 let target = own.unwrap_or_else(whole);
                 match conditions {
                     Some(added) => cached::parcel_of(exchange.request, &target, route, &added),
-                    None => parcel_of(exchange.request, &target, route),
+                    None => parcel_of(exchange, &target, route),
                 }
             }
             // A reload has given the path to something else.
@@ -207,7 +200,8 @@ impl Site {
             News::Interim(Head { status: 100, .. }) | News::Room => {}
             News::Interim(head) => {
                 if let Some(status) = Status::from_code(head.status) {
-                    exchange.reply.interim(status, interim_fields(&head).fields());
+                    let fields = interim_fields(&head, passing.route, None);
+                    exchange.reply.interim(status, fields.fields());
                 }
             }
             News::Head(head) => return self.pass_head(process, &head, passing, exchange, now_ns),
@@ -223,7 +217,8 @@ impl Site {
             }
             News::Failed(failure) if exchange.reply.is_begun() => {
                 self.proxies.note_failure(process, failure, now_ns);
-                self.end_proxied(process, exchange, now_ns);
+                self.note_passed_on(process, exchange, now_ns);
+                self.proxies.remove(process);
                 return Step::Answer(Answer::Cut);
             }
             News::Failed(failure) => {
@@ -299,30 +294,26 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
-        let fields = head.fields.fields();
-        let protocol = fields.first("upgrade").and_then(|value| str::from_utf8(value).ok());
-        let asked = exchange.request.head.upgrade.unwrap_or_default();
-        let is_asked = |protocol: &str| {
-            asked
-                .split(|byte| *byte == b',')
-                .any(|one| one.trim_ascii().eq_ignore_ascii_case(protocol.trim().as_bytes()))
-        };
-        let switched = protocol
-            .filter(|protocol| is_asked(protocol))
-            .is_some_and(|protocol| exchange.reply.switch_protocols(protocol));
-        if !switched {
+        let protocol = head.fields.fields().first("upgrade");
+        let offered = passing.route.and_then(|route| upgrade::offered(exchange.request, route));
+        let chosen = upgrade::chosen(protocol, offered.as_deref());
+        let Some(chosen) = chosen else {
             self.client.exchanges().cancel(passing.id);
             let why = "it changes to a protocol that was not asked for";
             self.proxies.note_misfit(process, why, now_ns);
             return Step::Refuse(Refused::Failed);
+        };
+        if !exchange.reply.switch_protocols(chosen) {
+            // Since the request was sent, the scheduler has begun to stop.
+            self.client.exchanges().cancel(passing.id);
+            self.proxies.note_unwanted(process);
+            return Step::Refuse(Refused::Busy);
         }
-        for (name, value) in interim_fields(head).fields().iter() {
-            // The reader of the answer has checked it.
-            let _valid = exchange.reply.field(name, value);
-        }
-        exchange.reply.end_head();
+        let client = self.client.exchanges();
         let told = (head.status, exchange.request);
-        self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
+        let cookie = self.proxies.note_head(process, told, client, now_ns);
+        exchange.reply.fields(interim_fields(head, passing.route, cookie.as_deref()).fields());
+        exchange.reply.end_head();
         if let Some(account) = self.proxies.account_of(process, now_ns) {
             exchange.place.note_passed_on(account);
         }
@@ -334,16 +325,21 @@ impl Site {
         Step::Answer(Answer::Upgrade)
     }
 
-    /// A request has its answer, or will have none of a server.
-    fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+    /// Keeps for the access log which servers have had a request.
+    fn note_passed_on(&self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
         if self.helpers.log.is_some()
             && let Some(account) = self.proxies.account_of(process, now_ns)
         {
             exchange.place.note_passed_on(account);
         }
-        let Some(carried) = self.proxies.remove(process) else { return };
-        if let Some(place) = carried.place {
-            self.proxies.release(place);
+    }
+
+    /// A request has its answer, or will have none of a server.
+    fn end_proxied(&mut self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+        self.note_passed_on(process, exchange, now_ns);
+        let place = self.proxies.remove(process).and_then(|carried| carried.place);
+        if let Some(place) = place {
+            self.proxies.end(place, now_ns);
         }
     }
 
@@ -371,14 +367,17 @@ impl Site {
 }
 
 /// The parcel of a request that has no body, or whose body was collected.
-fn parcel_of(request: &Request<'_>, target: &str, route: &ProxyRoute) -> Result<Parcel, Failure> {
+fn parcel_of(
+    exchange: &Exchange<'_, '_>,
+    target: &str,
+    route: &ProxyRoute,
+) -> Result<Parcel, Failure> {
+    let request = exchange.request;
     let head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
-        && request.version() == Version::Http11
-        && request.head.persistent;
-    let upgrade = request.head.upgrade.filter(|_| may_change);
-    let upgrade = upgrade.and_then(|protocols| str::from_utf8(protocols).ok()).map(str::to_owned);
+        && exchange.reply.can_change();
+    let upgrade = if may_change { upgrade::offered(request, route) } else { None };
     // A body that did not arrive piece by piece was collected, because the request had to be judged first.
     let body = match request.head.framing {
         Framing::None => Body::None,

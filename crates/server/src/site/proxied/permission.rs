@@ -106,7 +106,7 @@ impl Site {
         self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
         let carried = self.proxies.remove(process)?;
         carried.exchange.into_iter().for_each(|id| self.drop_answer(id, now_ns));
-        carried.place.into_iter().for_each(|place| self.proxies.release(place));
+        carried.place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
         Some(head)
     }
 

@@ -53,18 +53,11 @@ pub(in crate::site) fn begin(
     let has_date = fields.has("date") && is_passed("date");
     let dating = if has_date { Dating::Dated } else { Dating::Undated };
     exchange.reply.pass_on(&PassedHead { status, length, dating });
-    for (name, value) in fields.iter().filter(|(name, _)| is_passed(name)) {
-        // The reader of the answer has checked it.
+    each_passed(&fields, (route, added), |name, value| {
+        // Checked by the reader of the answer, or when the configuration was loaded.
         let _valid = exchange.reply.field(name, value);
-    }
+    });
     let set = route.map_or(&[][..], |route| &route.response_headers.set);
-    for header in set {
-        // Checked when the configuration was loaded.
-        let _valid = exchange.reply.field(&header.name, header.value.as_bytes());
-    }
-    for (name, value) in added {
-        let _valid = exchange.reply.field(name, value);
-    }
     let is_set = |name: &str| set.iter().any(|header| header.name.eq_ignore_ascii_case(name));
     exchange.configured_fields_but(|name| is_set(name) || fields.has(name) && is_passed(name));
 }
@@ -80,11 +73,38 @@ pub(in crate::site) fn length_of(head: &Head) -> Option<u64> {
     str::from_utf8(value.trim_ascii()).ok()?.parse().ok()
 }
 
-/// The fields of an interim answer that are passed on.
-pub(in crate::site) fn interim_fields(head: &Head) -> FieldList {
-    let fields = head.fields.fields();
-    let hop = HopFields::of(&fields);
-    kept(&head.fields, |name| !hop.has(name))
+/// Hands on the fields of any head of an answer, with what the route changes in them, and with others of this server.
+fn each_passed(
+    fields: &Fields<'_, '_>,
+    (route, added): (Option<&ProxyRoute>, &[(&str, &[u8])]),
+    mut put: impl FnMut(&str, &[u8]),
+) {
+    let hop = HopFields::of(fields);
+    let drops = |name: &str| route.is_some_and(|route| route.response_headers.drop_field(name));
+    for (name, value) in fields.iter().filter(|(name, _)| !hop.has(name) && !drops(name)) {
+        put(name, value);
+    }
+    for header in route.map_or(&[][..], |route| &route.response_headers.set) {
+        put(&header.name, header.value.as_bytes());
+    }
+    for (name, value) in added {
+        put(name, value);
+    }
+}
+
+/// The fields that are passed on of the head of an interim answer, or of one that changes the protocol.
+pub(in crate::site) fn interim_fields(
+    head: &Head,
+    route: Option<&ProxyRoute>,
+    cookie: Option<&str>,
+) -> FieldList {
+    let mut passed = FieldList::new();
+    let cookie = cookie.map(|cookie| ("Set-Cookie", cookie.as_bytes()));
+    each_passed(&head.fields.fields(), (route, cookie.as_slice()), |name, value| {
+        // What the list has no room for is only a hint.
+        let _fits = passed.add(name, value);
+    });
+    passed
 }
 
 /// The fields of an answer that stay if its body is replaced by a page of the same status.

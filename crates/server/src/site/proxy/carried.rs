@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use client::{Body, ExchangeId, Head, HeadWriter};
 use http::Method;
-use proxy::{ServerIndex, Wish};
+use proxy::{Outcome, ServerIndex, Wish};
 use wire::proxy::Source;
 
 use super::upstreams::UpstreamId;
@@ -35,7 +35,7 @@ pub(in crate::site) struct Carried {
     pub(in crate::site) question: Option<Box<Parcel>>,
     /// Its body; `None`: it has none.
     pub(in crate::site) upload: Option<Box<Upload>>,
-    /// Heads of an answer that came before the end of the body.
+    /// Heads of an answer that came before the end of the body and were not passed on yet.
     pub(in crate::site) early: VecDeque<Head>,
     pub(in crate::site) idempotence: Idempotence,
     /// The failure at the last server, if there was one.
@@ -65,9 +65,12 @@ impl Idempotence {
 pub(in crate::site) struct Place {
     pub(in crate::site) upstream: UpstreamId,
     pub(in crate::site) server: ServerIndex,
+    /// When the request got it.
     pub(in crate::site) since_ns: u64,
-    /// How long the first byte of the answer took, once it is there.
+    /// How long the first byte of the answer took since the request was sent, once it is there.
     pub(in crate::site) first_byte_ns: Option<u64>,
+    /// How long it took until the head of the answer was there.
+    pub(in crate::site) answered_ns: Option<u64>,
     /// How long the connection took.
     pub(in crate::site) connect_ns: Option<u64>,
     /// The status of the answer.
@@ -228,10 +231,28 @@ impl Place {
             server,
             since_ns: now_ns,
             first_byte_ns: None,
+            answered_ns: None,
             connect_ns: None,
             status: None,
             judged: Judged::No,
         }
+    }
+
+    /// What the answer says about the server, now that it has ended.
+    pub(in crate::site) fn outcome(&self) -> Outcome {
+        match (self.judged, self.first_byte_ns) {
+            (Judged::Failed, _) => Outcome::Failed,
+            (Judged::No, Some(first_byte_ns)) => Outcome::Answered { first_byte_ns },
+            (Judged::No, None) => Outcome::Abandoned,
+        }
+    }
+}
+
+impl Carried {
+    /// Whether a server has begun to answer.
+    pub(in crate::site) fn is_answered(&self) -> bool {
+        self.early.back().is_some_and(|head| head.status >= 200)
+            || self.place.is_some_and(|place| place.first_byte_ns.is_some())
     }
 }
 

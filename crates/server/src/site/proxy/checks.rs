@@ -43,7 +43,7 @@ impl Checks {
                     let running = Running { upstream: id, server, status: 0, body: Vec::new() };
                     self.0.insert(exchange, running);
                 }
-                Err(_) => _ = live.servers.on_check(server, Check::Failed, now_ns),
+                Err(_) => live.servers.on_check(server, Check::Failed, now_ns),
             }
         }
     }

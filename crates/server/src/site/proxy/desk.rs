@@ -10,7 +10,7 @@ use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
+use super::carried::{Carried, Place, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
 use super::upstreams::{UpstreamId, Upstreams};
@@ -52,7 +52,7 @@ impl Proxies {
         if let Some(live) = self.upstreams.named(&order.upstream)
             && let Some(live) = self.upstreams.get_mut(live)
         {
-            self.called.extend(live.obey(order, now_ns));
+            live.obey(order, now_ns);
         }
     }
 
@@ -100,18 +100,12 @@ impl Proxies {
         live.map_or(ProxiedBodies::Streamed, |live| live.config().bodies)
     }
 
-    /// A request that waited has to ask again.
-    pub(in crate::site) fn call(&mut self, process: Option<ProcessId>) {
-        self.called.extend(process);
-    }
-
     /// Whether a server has the request of a process.
     pub(in crate::site) fn is_sent(&mut self, process: ProcessId) -> bool {
         matches!(self.parts(process), (_, Some(carried)) if carried.stage == Stage::Sent)
     }
 
-    /// The head of an answer is there, which counts for the health of the server. Returns the cookie for a client that
-    /// has to stay there.
+    /// The head of an answer is there. Returns the cookie for a client that has to stay at the server.
     pub(in crate::site) fn note_head(
         &mut self,
         process: ProcessId,
@@ -124,13 +118,14 @@ impl Proxies {
         let connected_ns = carried.exchange.and_then(|id| client.connected_ns(id));
         let place = carried.place.as_mut()?;
         place.status = Some(status);
+        place.answered_ns = Some(now_ns.saturating_sub(place.since_ns));
         place.connect_ns = connected_ns.map(|at_ns| at_ns.saturating_sub(place.since_ns));
         let live = upstreams.get_mut(place.upstream)?;
-        let first_byte_ns = now_ns.saturating_sub(place.since_ns);
+        // A server that answers before it has the whole request is not slow, however slowly its client sends.
+        let sent_ns = carried.exchange.and_then(|id| client.sent_ns(id));
+        let first_byte_ns = sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
         place.first_byte_ns = Some(first_byte_ns);
-        if place.judged == Judged::No {
-            live.servers.judge(place.server, Outcome::Answered { first_byte_ns }, now_ns);
-        }
+        live.servers.on_head(place.server, first_byte_ns, now_ns);
         let name = live.config().sticky.as_ref()?;
         if carried.wish.sticky == Some(place.server) {
             return None;
@@ -156,7 +151,7 @@ impl Proxies {
             addresses: addresses.join(", "),
             status: place.and_then(|place| place.status),
             connect_ms: place.and_then(|place| place.connect_ns).map(milliseconds),
-            first_byte_ms: place.and_then(|place| place.first_byte_ns).map(milliseconds),
+            first_byte_ms: place.and_then(|place| place.answered_ns).map(milliseconds),
             whole_ms: milliseconds(now_ns.saturating_sub(carried.began_ns)),
         })
     }
@@ -177,25 +172,34 @@ impl Proxies {
         match carried.place {
             Some(place) => self.give_up(place),
             None => {
-                let live = carried.upstream.and_then(|id| self.upstreams.get_mut(id));
-                self.called.extend(live.and_then(|live| live.servers.leave(process)));
+                if let Some(id) = carried.upstream
+                    && let Some(live) = self.upstreams.get_mut(id)
+                {
+                    live.servers.leave(process);
+                    self.upstreams.forget_if_over(id);
+                }
             }
         }
     }
 
-    /// A request gives back its place at a server.
-    pub(in crate::site) fn release(&mut self, place: Place) {
-        let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
-        self.called.extend(live.servers.release(place.server));
+    /// A request gives back its place at a server, which has answered or not. This is the one verdict about the server.
+    pub(in crate::site) fn release(&mut self, place: Place, outcome: Outcome, now_ns: u64) {
+        if let Some(live) = self.upstreams.get_mut(place.upstream) {
+            live.servers.judge(place.server, outcome, now_ns);
+            live.servers.release(place.server);
+            self.upstreams.forget_if_over(place.upstream);
+        }
     }
 
-    /// The same for a request whose answer nobody wants any more.
-    fn give_up(&mut self, place: Place) {
-        if let (Some(live), None) = (self.upstreams.get_mut(place.upstream), place.first_byte_ns) {
-            // Without an answer it says nothing of the server. No time has to pass before another request may try it.
-            live.servers.judge(place.server, Outcome::Abandoned, 0);
-        }
-        self.release(place);
+    /// The same for a request whose answer has ended, or is not wanted any further: what was heard of it counts.
+    pub(in crate::site) fn end(&mut self, place: Place, now_ns: u64) {
+        self.release(place, place.outcome(), now_ns);
+    }
+
+    /// The same for a request whose answer nobody wants any more. It says nothing of the server, so no time has to pass
+    /// before another request may try it.
+    pub(in crate::site) fn give_up(&mut self, place: Place) {
+        self.release(place, Outcome::Abandoned, 0);
     }
 
     /// The tunnel that the connection becomes whose request was just answered.
@@ -205,7 +209,7 @@ impl Proxies {
 
     /// A tunnel has ended.
     pub(crate) fn end_tunnel(&mut self, tunnel: &Tunnelled) {
-        self.release(tunnel.place);
+        self.give_up(tunnel.place);
     }
 
     /// A process is run again at the end of the turn.
@@ -232,7 +236,7 @@ impl Proxies {
                 continue;
             };
             if let Some(live) = self.upstreams.get_mut(id) {
-                self.called.extend(live.servers.on_check(server, check, now_ns));
+                live.servers.on_check(server, check, now_ns);
             }
         }
         others
@@ -256,7 +260,8 @@ impl Proxies {
                     self.called.push(late);
                 }
             }
-            if let Some(due_ns) = live.servers.due_ns() {
+            self.called.extend(std::iter::from_fn(|| live.servers.call(now_ns)));
+            if let Some(due_ns) = live.servers.due_ns(now_ns) {
                 context.wake_at_ns(due_ns);
             }
         }

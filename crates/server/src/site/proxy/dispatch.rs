@@ -30,17 +30,15 @@ impl Proxies {
         let server = match live.servers.choose(process, &carried.wish, now_ns) {
             Choice::Server(server) => server,
             Choice::Full => {
-                let waits = live.servers.wait(process, now_ns).is_ok();
+                let waits = live.servers.wait(process, carried.wish.tried, now_ns).is_ok();
                 carried.stage = if waits { Stage::InLine } else { Stage::Refused(Refused::Busy) };
                 return carried.stage;
             }
             Choice::Nobody => {
                 // Called, it would keep the place of those that wait after it.
-                let next = live.servers.leave(process);
+                live.servers.leave(process);
                 carried.stage = Stage::Refused(carried.failed.unwrap_or(Refused::Busy));
-                let stage = carried.stage;
-                self.call(next);
-                return stage;
+                return carried.stage;
             }
         };
         let place = Place::new(upstream, server, now_ns);
@@ -65,14 +63,13 @@ impl Proxies {
                 Stage::Sent
             }
             Err(failure) => {
-                live.servers.judge(server, Outcome::Abandoned, now_ns);
                 let why = match failure {
                     Failure::TooMany | Failure::Stopping => Refused::Busy,
                     Failure::NotConnected => Refused::Failed,
                     _ => Refused::Request,
                 };
                 carried.stage = Stage::Refused(why);
-                self.release(place);
+                self.release(place, Outcome::Abandoned, now_ns);
                 Stage::Refused(why)
             }
         }

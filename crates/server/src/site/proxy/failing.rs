@@ -89,7 +89,6 @@ impl Proxies {
         if let Some(place) = &mut carried.place {
             place.judged = Judged::Failed;
         }
-        live.servers.judge(place.server, Outcome::Failed, now_ns);
         live.warn(place.server, &|_| format!("status {status}"), now_ns);
         Answered::PassOn
     }
@@ -102,9 +101,11 @@ impl Proxies {
         now_ns: u64,
     ) -> Option<Place> {
         let outcome = match failure {
-            Failure::TooMany | Failure::Stopping | Failure::RequestLength | Failure::Field => {
-                Outcome::Abandoned
-            }
+            Failure::TooMany
+            | Failure::Stopping
+            | Failure::RequestLength
+            | Failure::Field
+            | Failure::Timeout(Deadline::Requester) => Outcome::Abandoned,
             _ => Outcome::Failed,
         };
         self.note(process, (outcome, &|address| failure.at(address).to_string()), now_ns)
@@ -113,6 +114,15 @@ impl Proxies {
     /// The same for an answer that is well formed and cannot be passed on.
     pub(in crate::site) fn note_misfit(&mut self, process: ProcessId, why: &str, now_ns: u64) {
         self.note(process, (Outcome::Failed, &|_| why.to_owned()), now_ns);
+    }
+
+    /// An answer is not passed on for a reason that is not the server's.
+    pub(in crate::site) fn note_unwanted(&mut self, process: ProcessId) {
+        let (_, Some(carried)) = self.parts(process) else { return };
+        carried.exchange = None;
+        if let Some(place) = carried.place.take() {
+            self.give_up(place);
+        }
     }
 
     fn note(
@@ -126,7 +136,10 @@ impl Proxies {
         carried.exchange = None;
         let place = carried.place.take()?;
         carried.met.push(place.server);
-        self.note_at(place, what, now_ns);
+        let (outcome, what) = what;
+        let has_head = place.first_byte_ns.is_some();
+        let outcome = if has_head && outcome == Outcome::Failed { Outcome::Cut } else { outcome };
+        self.note_at(place, (outcome, what), now_ns);
         Some(place)
     }
 
@@ -138,9 +151,8 @@ impl Proxies {
         now_ns: u64,
     ) {
         let Some(live) = self.upstreams.get_mut(place.upstream) else { return };
-        live.servers.judge(place.server, outcome, now_ns);
         live.warn(place.server, what, now_ns);
-        self.release(place);
+        self.release(place, outcome, now_ns);
     }
 }
 

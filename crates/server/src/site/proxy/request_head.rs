@@ -7,6 +7,7 @@ use config::{ForwardAuth, HeaderEdits, ProxyRoute};
 use http::Request;
 use wire::http::head::{Target, Version};
 
+use super::super::exchange::address_of;
 use super::hop::{HopFields, begins_like};
 use super::target::target_of;
 
@@ -105,10 +106,16 @@ fn tell_of_client(
     edits: &HeaderEdits,
     head: &mut HeadWriter,
 ) -> Result<(), Failure> {
-    let address = request.peer.address.to_string();
+    // A client of a Unix socket has none.
+    let address = address_of(request).map(|address| address.to_string());
     let proto = request.scheme().as_str();
     let host = request.host().unwrap_or_default();
-    let node = if address.contains(':') { format!("\"[{address}]\"") } else { address.clone() };
+    // RFC 7239 section 6.
+    let node = match &address {
+        Some(address) if address.contains(':') => format!("\"[{address}]\""),
+        Some(address) => address.clone(),
+        None => "unknown".to_owned(),
+    };
     // RFC 7239 section 4. A host has no quotation mark or backslash in it.
     let forwarded = match host {
         "" => format!("for={node};proto={proto}"),
@@ -117,7 +124,7 @@ fn tell_of_client(
     let version = if request.version() == Version::Http10 { "1.0" } else { "1.1" };
     let via = format!("{version} {PSEUDONYM}");
     for (name, value) in [
-        ("X-Forwarded-For", &*address),
+        ("X-Forwarded-For", address.as_deref().unwrap_or_default()),
         ("X-Forwarded-Proto", proto),
         ("X-Forwarded-Host", host),
         ("Forwarded", &forwarded),

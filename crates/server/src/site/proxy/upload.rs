@@ -1,12 +1,13 @@
 //! The body of a request on its way to a server.
 //!
-//! Owns how far it is handed on, and what a server may say before it has ended. Never answers.
+//! Owns how far it is handed on, and what a server may say before it has ended: a refusal ends the upload, another
+//! answer is passed on meanwhile. Never answers.
 
-use client::{Client, News};
-use http::Intake;
+use client::{Client, Deadline, Failure, News};
+use http::{Intake, Urgency};
 use runtime::slots::ProcessId;
 
-use super::carried::{Handed, Refused, Stage};
+use super::carried::{Handed, Progress, Refused, Stage};
 use super::desk::Proxies;
 use super::failing::{Answered, Then};
 
@@ -49,13 +50,14 @@ impl Proxies {
                 return stage.intake();
             };
             let handed = carried.hand_on(client, now_ns);
-            if carried.early.back().is_some_and(|head| head.status >= 200) {
-                // The answer waits until the body has ended.
-                return if handed == Handed::All { Intake::More } else { Intake::Pause };
+            let intake = if handed == Handed::All { Intake::More } else { Intake::Pause };
+            if carried.is_answered() {
+                // What follows the head is passed on as far as the client takes it: see `urgency`.
+                client.listen(id);
+                return intake;
             }
             match client.next(id, 0, now_ns) {
-                None if handed == Handed::All => return Intake::More,
-                None => return Intake::Pause,
+                None => return intake,
                 Some(News::Interim(head)) => carried.early.push_back(head),
                 Some(News::Head(head)) => {
                     let status = head.status;
@@ -78,6 +80,35 @@ impl Proxies {
                     Then::Refuse(_) => return Intake::Enough,
                 },
             }
+        }
+    }
+
+    /// The body of a request is complete.
+    pub(in crate::site) fn end_upload(
+        &mut self,
+        process: ProcessId,
+        client: &mut Client,
+        now_ns: u64,
+    ) {
+        let (_, Some(carried)) = self.parts(process) else { return };
+        if let Some(upload) = &mut carried.upload {
+            upload.progress = Progress::Over;
+            carried.hand_on(client, now_ns);
+        }
+    }
+
+    /// What there is for a client that still sends the body of its request, or has not taken the last part of the answer.
+    pub(in crate::site) fn urgency(&mut self, process: ProcessId, client: &mut Client) -> Urgency {
+        let (_, Some(carried)) = self.parts(process) else { return Urgency::Nothing };
+        let Some(id) = carried.exchange else { return Urgency::Nothing };
+        if !carried.is_answered() {
+            return Urgency::Nothing;
+        }
+        client.listen(id);
+        match client.failure(id) {
+            // The time is over, whatever the client has taken.
+            Some(Failure::Timeout(Deadline::Whole | Deadline::Requester)) => Urgency::Cut,
+            _ => Urgency::Answer,
         }
     }
 

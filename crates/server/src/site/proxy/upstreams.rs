@@ -1,7 +1,8 @@
 //! The upstreams of this scheduler.
 //!
 //! Owns what a configuration becomes here: the servers as places to connect to, and their state. An upstream that a
-//! reload does not change keeps its state; one that it removes stays until its last request is over.
+//! reload does not change keeps its state; of one that it changes, each server keeps its own; one that it removes stays
+//! until its last request is over.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use ahash::HashMap;
 use client::{Deadlines, Endpoint, Host, Origin, Transport};
 use config::{HashBy, ServerAddress};
 use http::Request;
-use proxy::{HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
+use proxy::{Checks, HealthRules, Rules, ServerIndex, ServerRules, Upstream, Wish};
 use runtime::clock::nanoseconds;
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
@@ -34,6 +35,15 @@ pub(in crate::site) struct Live {
     pub(in crate::site) schedule: Schedule,
     /// A place to connect to for each server; `None`: it cannot be connected to, and the reason was told.
     endpoints: Vec<Option<Endpoint>>,
+    usage: Usage,
+}
+
+/// Whether new requests come to an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Usage {
+    Current,
+    /// A reload has removed or changed it.
+    Former,
 }
 
 /// All of them.
@@ -61,10 +71,16 @@ impl Upstreams {
                 Some(live) => live.endpoints = endpoints,
                 None => {
                     let seed = seed ^ id.0;
-                    let servers = Upstream::new(rules_of(config), seed, now_ns);
+                    let mut servers = Upstream::new(rules_of(config), seed, now_ns);
+                    if let Some(former) = known.and_then(|former| self.live.get(&former)) {
+                        let is_checked = config.check.is_some();
+                        let checks = if is_checked { Checks::Made } else { Checks::None };
+                        servers.inherit(&former.servers, checks);
+                    }
                     let schedule = Schedule::new(config.servers.len());
                     let (config, gate) = (config.clone(), LogGate::default());
-                    let mut live = Live { config, servers, gate, schedule, endpoints };
+                    let usage = Usage::Current;
+                    let mut live = Live { config, servers, gate, schedule, endpoints, usage };
                     if let Some(before) = known.and_then(|id| self.live.get(&id)) {
                         live.warm_up_beside(before, now_ns);
                     }
@@ -81,8 +97,16 @@ impl Upstreams {
     fn forget_unused(&mut self) {
         let current: Vec<UpstreamId> = self.by_name.values().copied().collect();
         self.live.retain(|id, live| {
-            current.contains(id) || live.servers.open() + live.servers.waiting() > 0
+            live.usage = if current.contains(id) { Usage::Current } else { Usage::Former };
+            !live.is_over()
         });
+    }
+
+    /// A request has left an upstream: drops it if a reload has removed it and this was its last request.
+    pub(in crate::site) fn forget_if_over(&mut self, id: UpstreamId) {
+        if self.live.get(&id).is_some_and(Live::is_over) {
+            self.live.remove(&id);
+        }
     }
 
     /// The upstream with this name.
@@ -121,6 +145,11 @@ impl Live {
         own == *config
     }
 
+    /// Whether no request comes to it or is at it.
+    fn is_over(&self) -> bool {
+        self.usage == Usage::Former && self.servers.open() + self.servers.waiting() == 0
+    }
+
     /// Its configuration.
     pub(in crate::site) fn config(&self) -> &config::Upstream {
         &self.config
@@ -150,13 +179,14 @@ impl Live {
         }
     }
 
-    /// Does what an operator has ordered. Returns requests that have to ask again.
-    pub(in crate::site) fn obey(&mut self, order: &UpstreamOrder, now_ns: u64) -> Vec<ProcessId> {
+    /// Does what an operator has ordered.
+    pub(in crate::site) fn obey(&mut self, order: &UpstreamOrder, now_ns: u64) {
         let is_it = |server: &config::UpstreamServer| server.address.to_string() == order.server;
         let place = self.config.servers.iter().position(is_it);
         let server = place.and_then(|place| u8::try_from(place).ok()).map(ServerIndex);
-        let Some(server) = server else { return Vec::new() };
-        self.servers.set_readiness(server, order.readiness, now_ns)
+        if let Some(server) = server {
+            self.servers.set_readiness(server, order.readiness, now_ns);
+        }
     }
 
     /// The place to connect to for a server.
