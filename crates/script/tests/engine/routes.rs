@@ -15,7 +15,7 @@ fn module(stage: &mut Stage, text: &str) -> Result<Handler, Box<ScriptError>> {
 /// A module, and its answers: status, body, and `Allow` or the type.
 pub(crate) struct App {
     pub(crate) stage: Stage,
-    handler: Handler,
+    pub(crate) handler: Handler,
 }
 
 impl App {
@@ -25,11 +25,7 @@ impl App {
         Self { stage, handler }
     }
 
-    pub(crate) fn ask(
-        &mut self,
-        method: &'static str,
-        rest: &str,
-    ) -> Result<(u16, String), Box<ScriptError>> {
+    fn ask(&mut self, method: &'static str, rest: &str) -> Result<(u16, String), Box<ScriptError>> {
         self.stage.desk.method = Some(method);
         self.stage.desk.rest = rest.to_owned();
         let course = self.stage.play(&self.handler)?;
