@@ -2,17 +2,17 @@
 //! Method: the built binary, and servers played by threads that read and write exactly what a test says.
 
 use std::io::Write;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
 use crate::authority::Authority;
 use crate::foreign_tls::Foreign;
-use crate::server::has;
 use crate::server::other::{always, other};
 use crate::server::patience::PATIENCE;
 use crate::server::upstreams::{
     OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
 };
+use crate::server::{Plan, has};
 
 #[test]
 fn a_server_gets_the_request_and_who_has_sent_it() {
@@ -166,6 +166,68 @@ fn interim_answers_are_passed_on_but_not_to_old_clients() {
     assert!(last.starts_with("HTTP/1.1 200 OK\r\n") && last.ends_with("\r\n\r\nok"), "{last}");
     let answer = exchange(&server, "GET / HTTP/1.0\r\nHost: a\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+}
+
+/// A route changes all heads of an answer.
+#[test]
+fn interim_answers_and_changes_of_the_protocol_are_changed_like_answers() {
+    let head = "Link: l\r\nX-Powered-By: p\r\nServer: s\r\n";
+    let change = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+    let (address, _heard) =
+        always(format!("HTTP/1.1 103 E\r\n{head}\r\nHTTP/1.1 101 S\r\n{change}{head}\r\n"));
+    let server = start(&format!(
+        "[[route]]\nprefix = \"/\"\n[route.proxy]\nupstream = \"a\"\n\
+         response_headers = {{ Server = \"front\" }}\nremove_response_headers = [\"X-Powered-By\"]\n\
+         [[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\nsticky = \"at\"\n"
+    ));
+    let mut client = connect(&server);
+    let text = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    client.write_all(text.as_bytes()).unwrap();
+    for status in ["103", "101"] {
+        let answer = read_to(&mut client, "\r\n\r\n");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains("\r\nLink: l\r\n"), "{answer}");
+        assert!(answer.contains("\r\nServer: front\r\n"), "{answer}");
+        assert!(!answer.contains("X-Powered-By") && !answer.contains("Server: s"), "{answer}");
+        assert_eq!(answer.contains("\r\nSet-Cookie: at="), status == "101", "{answer}");
+    }
+}
+
+/// More requests than the client of pages has connections to one server.
+#[test]
+fn as_many_requests_are_at_a_server_as_its_upstream_says() {
+    const REQUESTS: usize = 1_030;
+    let (address, connections) = by_hand();
+    let server = start(&all_to(&[address], "connections = 1100"));
+    let mut clients: Vec<_> = (0..REQUESTS).map(|_| connect(&server)).collect();
+    for client in &mut clients {
+        client.write_all(get("/", "").as_bytes()).unwrap();
+    }
+    let mut backends: Vec<_> = (0..REQUESTS).map(|_| next(&connections)).collect();
+    for backend in &mut backends {
+        read_to(backend, "\r\n\r\n");
+        backend.write_all(OK.as_bytes()).unwrap();
+    }
+    assert!(clients.iter_mut().all(|client| rest(client).ends_with("\r\n\r\nok")));
+}
+
+#[test]
+fn a_client_of_a_unix_socket_has_no_address_to_be_told_of() {
+    let (address, heard) = always(OK);
+    let directory = crate::server::directory::Directory::new();
+    let socket = directory.join("front.sock");
+    let _server = Plan::new()
+        .argument("--schedulers=1")
+        .listen(&format!("unix:{}", socket.display()))
+        .config(&all_to(&[address], ""))
+        .start();
+    let mut client = UnixStream::connect(&socket).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.write_all(get("/", "").as_bytes()).unwrap();
+    assert!(read_to(&mut client, "\r\n\r\nok").starts_with("HTTP/1.1 200 OK\r\n"));
+    let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    assert!(!request.contains("X-Forwarded-For"), "{request}");
+    assert!(request.contains("\r\nForwarded: for=unknown;host="), "{request}");
 }
 
 #[test]

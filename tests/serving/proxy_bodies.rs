@@ -238,6 +238,45 @@ fn a_websocket_passes_through() {
     assert_eq!(rest(&mut backend), "");
 }
 
+/// Behind another version of HTTP, the server would get requests that nobody here has looked at.
+#[test]
+fn only_the_protocols_of_the_route_are_offered_to_a_server() {
+    let (address, heard) = always(OK);
+    let proxy = |upgrade: &str| {
+        let servers = format!("[[upstream]]\nname = \"a\"\nservers = [\"{address}\"]\n");
+        format!("[[route]]\nprefix = \"/\"\nproxy = {{ upstream = \"a\"{upgrade} }}\n{servers}")
+    };
+    for (keys, offered, passed) in [
+        ("", "h2c", ""),
+        ("", "h2c, websocket, TLS/1.0", "Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+        (", upgrade = []", "websocket", ""),
+        (", upgrade = [\"Other\"]", "other/2", "Connection: Upgrade\r\nUpgrade: other/2\r\n"),
+    ] {
+        let server = start(&proxy(keys));
+        let mut client = connect(&server);
+        let fields = format!("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {offered}");
+        let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\nHTTP2-Settings: AAMA\r\n\r\n");
+        client.write_all(text.as_bytes()).unwrap();
+        read_to(&mut client, "ok");
+        let others = std::iter::from_fn(|| heard.recv_timeout(PATIENCE).ok());
+        let (_, request) = others.into_iter().find(|(_, request)| request != "end").unwrap();
+        assert!(!request.contains("HTTP2-Settings"), "{request}");
+        let upgrade = request.find("Connection:").map_or("", |at| &request[at..]);
+        assert_eq!(upgrade.trim_end_matches("\r\n"), passed.trim_end_matches("\r\n"), "{offered}");
+    }
+}
+
+/// The connection of the client ends after this request, so it cannot change.
+#[test]
+fn the_last_request_of_a_connection_offers_no_protocol() {
+    let (address, heard) = always(OK);
+    let limits = "limits = { requests_per_connection = 1 }";
+    let server = start(&format!("{limits}\n{}", all_to(&[address], "")));
+    assert!(exchange(&server, UPGRADE).ends_with("\r\n\r\nok"));
+    let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+    assert!(!request.contains("Upgrade"), "{request}");
+}
+
 #[test]
 fn a_tunnel_moves_more_than_its_buffers_hold() {
     const LENGTH: usize = 4 * 1024 * 1024;

@@ -96,6 +96,26 @@ fn a_body_that_is_cut_is_cut_for_the_client_too() {
 }
 
 #[test]
+fn a_server_that_cuts_every_answer_is_paused() {
+    let (cutting, connections) = by_hand();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    thread::spawn(move || {
+        for mut backend in connections {
+            counted.fetch_add(1, Ordering::SeqCst);
+            read_to(&mut backend, "\r\n\r\n");
+            backend.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc").unwrap();
+        }
+    });
+    let (alive, _heard) = always(OK);
+    let server = start(&all_to(&[cutting, alive], "failures = 2\nbalance = \"round-robin\""));
+    for _ in 0..12 {
+        exchange(&server, &get("/", ""));
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+}
+
+#[test]
 fn a_server_that_refuses_a_body_is_heard_before_its_end() {
     let (address, connections) = by_hand();
     let server = start(&all_to(&[address], ""));

@@ -13,7 +13,8 @@ use wire::http::kept::KeptHead;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
-use super::application::{Answer, AnswerContext, Application, BodyPolicy, Intake};
+use super::answer_context::AnswerContext;
+use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
 use super::begun::{Begun, CutShort};
 use super::encoder::{Encoder, Persistence};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use sys::pollset::Speaks;
 
-use super::application::{Answer, AnswerContext, Application, BodyPolicy};
+use super::answer_context::AnswerContext;
+use super::application::{Answer, Application, BodyPolicy};
 use super::reply::Reply;
 use super::request::Request;
 use super::settings::Settings;

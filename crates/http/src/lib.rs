@@ -4,6 +4,7 @@
 //! or a clock, and knows nothing of files: an [`Application`] answers. [`App`] is one with routes and handlers,
 //! [`serve`] the shortest one.
 
+mod answer_context;
 mod answering;
 mod app;
 mod application;
@@ -29,10 +30,9 @@ mod shared;
 mod stats;
 mod stream;
 
+pub use answer_context::AnswerContext;
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
-pub use application::{
-    Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Urgency,
-};
+pub use application::{Answer, Application, BodyPolicy, Intake, Interest, Patience, Urgency};
 pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;

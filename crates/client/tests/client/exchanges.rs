@@ -291,3 +291,37 @@ fn an_upgrade_that_is_not_taken_up_is_an_ordinary_answer() {
     calls.answer(server, OK);
     assert_eq!(calls.news(id, 9), ok());
 }
+
+/// A clock for a slow server must not run while its client is slow.
+#[test]
+fn the_requester_is_told_when_its_request_was_sent_and_who_was_awaited() {
+    let whole = Deadlines::whole(Duration::from_secs(10));
+    let upload =
+        || Request { body: Body::Streamed(None), deadlines: whole, ..request("POST", "/") };
+    let late = |deadline| News::Failed(Failure::Timeout(deadline));
+    let mut calls = quiet();
+    let id = calls.begin(upload());
+    calls.accept().unwrap();
+    calls.pass_ms(4_000);
+    assert_eq!(calls.client().sent_ns(id), None);
+    let now_ns = calls.world.now_ns();
+    calls.client().end_body(id, &FieldList::new(), now_ns);
+    calls.pass_ms(1);
+    let sent_ns = calls.client().sent_ns(id).unwrap();
+    assert!((now_ns..now_ns + 2_000_000).contains(&sent_ns), "{sent_ns} {now_ns}");
+    calls.pass_ms(10_000);
+    assert_eq!(calls.client().failure(id), Some(Failure::Timeout(Deadline::Whole)));
+    assert_eq!(calls.news(id, 9), [late(Deadline::Whole)]);
+
+    let id = calls.begin(upload());
+    calls.accept().unwrap();
+    calls.pass_ms(10_010);
+    assert_eq!(calls.news(id, 9), [late(Deadline::Requester)]);
+
+    let id = calls.begin(Request { deadlines: whole, ..request("GET", "/") });
+    let server = calls.accept().unwrap();
+    calls.answer(server, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
+    assert!(matches!(calls.news(id, 0)[..], [News::Head(_)]));
+    calls.pass_ms(10_010);
+    assert_eq!(calls.news(id, 9).last(), Some(&late(Deadline::Requester)));
+}

@@ -9,7 +9,7 @@ use config::{
     RouteAction, ServerAddress, Upstream, UpstreamTls,
 };
 
-use super::{config, table};
+use super::{config, read, table};
 
 fn upstream(keys: &str) -> Upstream {
     let text = format!("[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n{keys}\n");
@@ -134,6 +134,22 @@ fn a_route_says_what_changes_on_the_way() {
     assert!(proxies[1].response_headers.drop_field("SERVER"));
     assert!(proxies[1].response_headers.drop_field("X-Powered-By"));
     assert!(!proxies[1].response_headers.drop_field("Set-Cookie"));
+    assert_eq!(proxies[0].upgrade, ["websocket"]);
+}
+
+#[test]
+fn another_version_of_http_is_no_protocol_to_pass_on() {
+    let of = |upgrade: &str| {
+        let text = format!(
+            "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+             [[route]]\nprefix = \"/\"\nproxy = {{ upstream = \"a\", upgrade = [\"{upgrade}\"] }}\n"
+        );
+        read(&text)
+    };
+    assert!(of("MQTT").is_ok());
+    for refused in ["h2c", "H2C", "h2", "HTTP/2.0", "TLS", "tls/1.2", "a b", ""] {
+        assert!(of(refused).is_err(), "{refused}");
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Failures, pauses, and the last server.
 
 use proxy::{
-    Balance, Check, Choice, Outcome, Readiness, Reason, ServerIndex, Standing, Upstream, Wish,
+    Balance, Check, Checks, Choice, Outcome, Readiness, Reason, ServerIndex, Standing, Upstream,
+    Wish,
 };
 
 use super::{SECOND, choose, rules, upstream, visit};
@@ -199,4 +200,29 @@ fn a_check_does_not_end_the_pause_of_failures() {
     fail(&mut two, 0, 3, 0);
     two.on_check(ServerIndex(0), Check::Passed, 1);
     assert_eq!(standing(&two, 0), Standing::Paused { until_ns: 10 * SECOND });
+}
+
+/// A reload changes the rules of an upstream.
+#[test]
+fn a_server_stays_what_it_was_under_other_rules() {
+    let mut old = upstream(Balance::RoundRobin, &[1, 1, 1]);
+    for _ in 0..3 {
+        old.on_check(ServerIndex(2), Check::Failed, 0);
+    }
+    fail(&mut old, 0, 3, 0);
+    old.set_readiness(ServerIndex(1), Readiness::Drained, 0);
+    let mut other = rules(Balance::Least, &[5, 5, 5]);
+    other.servers.swap(0, 1);
+    for checks in [Checks::Made, Checks::None] {
+        let mut new = Upstream::<u32>::new(other.clone(), 7, 5);
+        new.inherit(&old, checks);
+        let views: Vec<_> = new.views().collect();
+        assert_eq!((views[0].readiness, views[0].standing), (Readiness::Drained, Standing::Up));
+        assert_eq!(views[1].standing, Standing::Paused { until_ns: 10 * SECOND });
+        assert_eq!((views[1].requests, views[1].failures), (3, 3));
+        // Without checks, none would end this pause.
+        let waits = views[2].standing == Standing::Paused { until_ns: u64::MAX };
+        assert_eq!(waits, checks == Checks::Made);
+        assert_eq!(new.open(), 0);
+    }
 }
