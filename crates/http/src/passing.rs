@@ -12,6 +12,12 @@ use super::framing::StreamFraming;
 use super::reply::Reply;
 
 impl Reply<'_> {
+    /// Whether the connection can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
+    #[must_use]
+    pub fn can_change(&self) -> bool {
+        self.encoder().can_change()
+    }
+
     /// Passes on an interim head (RFC 9110 section 15.2) before the answer has begun.
     pub fn interim(&mut self, status: Status, fields: Fields<'_, '_>) {
         let (encoder, parts, output) = self.writing();

@@ -228,12 +228,6 @@ impl<'a> Reply<'a> {
         self.encoder.begin(status, self.parts, self.output);
     }
 
-    /// Whether the connection can change to another protocol: see [`switch_protocols`](Self::switch_protocols).
-    #[must_use]
-    pub fn can_change(&self) -> bool {
-        self.encoder.can_change()
-    }
-
     /// Begins the head that changes the connection to another protocol: 101 (RFC 9110 section 7.8). Fields of the protocol
     /// follow, then [`end_head`](Self::end_head), and [`Answer::Upgrade`](crate::Answer::Upgrade).
     ///
