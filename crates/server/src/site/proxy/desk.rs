@@ -10,7 +10,7 @@ use proxy::{Outcome, Wish};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 
-use super::carried::{Carried, Place, Stage, Tunnelled};
+use super::carried::{Carried, Judged, Place, Stage, Tunnelled};
 use super::checks::Checks;
 use super::sticky;
 use super::upstreams::{UpstreamId, Upstreams};
@@ -125,7 +125,9 @@ impl Proxies {
         let sent_ns = carried.exchange.and_then(|id| client.sent_ns(id));
         let first_byte_ns = sent_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
         place.first_byte_ns = Some(first_byte_ns);
-        live.servers.on_head(place.server, first_byte_ns, now_ns);
+        if place.judged == Judged::No {
+            live.servers.on_head(place.server, first_byte_ns, now_ns);
+        }
         let name = live.config().sticky.as_ref()?;
         if carried.wish.sticky == Some(place.server) {
             return None;
