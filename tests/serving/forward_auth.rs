@@ -65,7 +65,9 @@ fn requests(heard: &Heard) -> Vec<String> {
 fn a_request_that_may_pass_has_the_fields_of_the_server_that_said_so() {
     let ((guard, asked), (behind, heard)) = (guard(), always(OK));
     let server = site(guard, "", behind);
-    let forged = "X-User: root\r\nx_user: root\r\nX-None: n\r\nX-Group: zero\r\nX-Other: own\r\n";
+    // Nor can a client have removed what it is given, as a field for one connection.
+    let forged = "X-User: root\r\nx_user: root\r\nX-None: n\r\nX-Group: zero\r\nX-Other: own\r\n\
+                  Connection: X-User, x_group\r\n";
     let fields = format!("{IN}{forged}");
     for (path, answer) in [
         ("/text", "text"),

@@ -287,10 +287,16 @@ pub struct HeaderEdits {
 }
 
 impl HeaderEdits {
-    /// Whether all fields of this name are removed, perhaps because it is set.
+    /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables take
+    /// `_` for `-`, so both are the same here.
     #[must_use]
     pub fn drop_field(&self, name: &str) -> bool {
-        self.remove.iter().any(|removed| removed.eq_ignore_ascii_case(name))
-            || self.set.iter().any(|header| header.name.eq_ignore_ascii_case(name))
+        self.remove.iter().any(|removed| is_like(removed, name))
+            || self.set.iter().any(|header| is_like(&header.name, name))
     }
+}
+
+fn is_like(one: &str, other: &str) -> bool {
+    let plain = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }

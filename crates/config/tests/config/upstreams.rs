@@ -133,6 +133,7 @@ fn a_route_says_what_changes_on_the_way() {
     );
     assert!(proxies[1].response_headers.drop_field("SERVER"));
     assert!(proxies[1].response_headers.drop_field("X-Powered-By"));
+    assert!(proxies[1].response_headers.drop_field("x_powered-by"));
     assert!(!proxies[1].response_headers.drop_field("Set-Cookie"));
     assert_eq!(proxies[0].upgrade, ["websocket"]);
 }

@@ -75,12 +75,12 @@ impl Site {
         match self.caches.judge_head(&upstream, fetch, head) {
             Verdict::Unchanged(object) => {
                 self.drop_answer(exchange_id, now_ns);
-                self.give_place_back(process, now_ns);
+                self.give_place_back(process, exchange, now_ns);
                 self.end_shared(&upstream, fetch, (&object, why, Some(304)), route, exchange)
             }
             Verdict::Stale(object) => {
                 self.client.exchanges().cancel(exchange_id);
-                self.give_place_back(process, now_ns);
+                self.give_place_back(process, exchange, now_ns);
                 let told = (&*object, why, Some(head.status));
                 self.end_shared(&upstream, fetch, told, route, exchange)
             }
@@ -97,6 +97,7 @@ impl Site {
                 Headed::Again
             }
             Verdict::Stored(terms) => {
+                self.note_passed_on(process, exchange, now_ns);
                 let place = self.proxies.remove(process).and_then(|carried| carried.place);
                 let Some(place) = place else { return Headed::Passed(None) };
                 self.client.exchanges().hand_over(exchange_id);
@@ -169,7 +170,13 @@ impl Site {
         None
     }
 
-    fn give_place_back(&mut self, process: ProcessId, now_ns: u64) {
+    fn give_place_back(
+        &mut self,
+        process: ProcessId,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) {
+        self.note_passed_on(process, exchange, now_ns);
         let place = self.proxies.remove(process).and_then(|carried| carried.place);
         place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
     }

@@ -326,7 +326,12 @@ impl Site {
     }
 
     /// Keeps for the access log which servers have had a request.
-    fn note_passed_on(&self, process: ProcessId, exchange: &mut Exchange<'_, '_>, now_ns: u64) {
+    pub(in crate::site) fn note_passed_on(
+        &self,
+        process: ProcessId,
+        exchange: &mut Exchange<'_, '_>,
+        now_ns: u64,
+    ) {
         if self.helpers.log.is_some()
             && let Some(account) = self.proxies.account_of(process, now_ns)
         {

@@ -168,7 +168,14 @@ fn fields_with(request: &Request<'_>, answer: &Head, names: &[String]) -> Option
         names.iter().any(|copied| name.eq_ignore_ascii_case(&copied.replace('_', "-")))
     };
     for (name, value) in request.head.fields.iter().filter(|(name, _)| !is_copied(name)) {
-        list.add_as_spelt(name, value).ok()?;
+        if name.eq_ignore_ascii_case("connection") {
+            // What a client names there is removed before the next server, and must not be what was just given.
+            let kept = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            let kept = kept.filter(|one| !str::from_utf8(one).is_ok_and(is_copied));
+            list.add_as_spelt(name, &kept.collect::<Vec<_>>().join(&b", "[..])).ok()?;
+        } else {
+            list.add_as_spelt(name, value).ok()?;
+        }
     }
     let answer = answer.fields.fields();
     for (name, value) in answer.iter() {
