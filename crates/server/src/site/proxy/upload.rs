@@ -3,7 +3,7 @@
 //! Owns how far it is handed on, and what a server may say before it has ended: a refusal ends the upload, another
 //! answer is passed on meanwhile. Never answers.
 
-use client::{Client, Deadline, Failure, News};
+use client::{Client, Deadline, Failure, Head, News};
 use http::{Intake, Urgency};
 use runtime::slots::ProcessId;
 
@@ -101,7 +101,10 @@ impl Proxies {
     pub(in crate::site) fn urgency(&mut self, process: ProcessId, client: &mut Client) -> Urgency {
         let (_, Some(carried)) = self.parts(process) else { return Urgency::Nothing };
         let Some(id) = carried.exchange else { return Urgency::Nothing };
-        if !carried.is_answered() {
+        // A server that lets the request pass has not answered it.
+        let may_pass = |head: &Head| (200..300).contains(&head.status);
+        let is_let_pass = carried.question.is_some() && carried.early.front().is_some_and(may_pass);
+        if is_let_pass || !carried.is_answered() {
             return Urgency::Nothing;
         }
         client.listen(id);
