@@ -1,24 +1,90 @@
-//! A configuration of ours on its way: sections with their lines, in the order in which they will be printed.
+//! A configuration of ours on its way: hosts with their routes, and the sections in which they are printed.
 //!
-//! Owns the shape, and what a route guards. Never knows nginx or Caddy.
+//! Owns the shape. A host here ends with a route for all paths, so that nothing is served that no route says. Never
+//! knows nginx or Caddy.
 
+use crate::access::Access;
+use crate::condition::Condition;
+use crate::matcher::Matcher as Paths;
 use crate::word::{comment, key, list, quoted, table};
+
+pub(crate) use crate::matcher::Matcher;
 
 /// A whole configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    pub(crate) sections: Vec<Section>,
+    sections: Vec<Section>,
+}
+
+impl Draft {
+    /// The keys at the top and the sections behind them; the first host is the default host.
+    pub(crate) fn new(mut top: Section, before: Vec<Section>, hosts: Vec<Host>) -> Self {
+        let mut behind = Vec::new();
+        for (number, host) in hosts.into_iter().enumerate() {
+            let header = if number == 0 { "[[route]]" } else { "[[host.route]]" };
+            let mut section = Section::new("[[host]]");
+            let own = if number == 0 { &mut top } else { &mut section };
+            host.settings(own);
+            if number > 0 {
+                behind.push(section);
+            }
+            behind.extend(host.routes.iter().map(|route| route.section(header)));
+        }
+        let mut sections = vec![top];
+        sections.extend(before.into_iter().filter(|section| !section.is_empty()));
+        sections.extend(behind);
+        Self { sections }
+    }
+
+    pub(crate) fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    pub(crate) fn section_mut(&mut self, number: usize) -> Option<&mut Section> {
+        self.sections.get_mut(number)
+    }
+
+    /// Closes all of a host: the one that this route belongs to.
+    pub(crate) fn shut_host_of(&mut self, route: usize) {
+        let is_route = |section: &Section| section.is_route();
+        let header =
+            self.sections.get(route).map(|section| section.header.clone()).unwrap_or_default();
+        let first = (0..=route)
+            .rev()
+            .take_while(|number| self.sections.get(*number).is_some_and(is_route))
+            .last();
+        let Some(first) = first else { return };
+        for section in self.sections.iter_mut().skip(first).take_while(|section| is_route(section))
+        {
+            section.state = State::Out;
+        }
+        self.sections.insert(
+            first,
+            Route::closed(Matcher::all(), "a route of this host could not be kept")
+                .section(&header),
+        );
+    }
+
+    /// Closes everything.
+    pub(crate) fn shut(&mut self, why: &str) {
+        for section in &mut self.sections {
+            section.state = State::Out;
+        }
+        let mut closed = Route::closed(Matcher::all(), why).section("[[route]]");
+        closed.note("Nothing below is in force.");
+        self.sections.insert(0, closed);
+    }
 }
 
 /// One section, or the keys at the top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Section {
     /// `[[route]]`; empty at the top.
-    pub(crate) header: String,
+    header: String,
     /// Comments before it.
-    pub(crate) notes: Vec<String>,
-    pub(crate) lines: Vec<Line>,
-    pub(crate) state: State,
+    notes: Vec<String>,
+    lines: Vec<Line>,
+    state: State,
 }
 
 /// Whether a section is printed.
@@ -33,21 +99,31 @@ pub(crate) enum State {
     Out,
 }
 
-/// One key with its value.
+/// One key with its value as printed.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    pub(crate) key: String,
-    pub(crate) value: String,
-    /// Whether it is printed as a comment.
-    pub(crate) is_out: bool,
+    key: String,
+    value: String,
+    is_out: bool,
 }
 
 /// The keys that say which requests a route takes.
 const MATCHERS: [&str; 6] = ["path", "prefix", "glob", "methods", "host", "when"];
 
-/// The keys of a route without which it would do less than it was to do.
-const ACTIONS: [&str; 10] =
-    ["files", "redirect", "rewrite", "respond", "json", "module", "map", "drop", "proxy", "access"];
+/// The keys without which nothing is let in or served that was not: fields of answers, logs, pages of errors.
+const SPARE: [&str; 11] = [
+    "headers",
+    "cache_control",
+    "error_pages",
+    "log",
+    "user",
+    "schedulers",
+    "drain_deadline",
+    "access",
+    "format",
+    "level",
+    "root",
+];
 
 impl Line {
     /// Whether a route without it would take other requests.
@@ -55,9 +131,13 @@ impl Line {
         MATCHERS.contains(&&*self.key)
     }
 
-    /// Whether a route without it would let in or show more than it was to.
-    pub(crate) fn is_action(&self) -> bool {
-        ACTIONS.contains(&&*self.key)
+    /// The line as printed.
+    pub(crate) fn printed(&self) -> String {
+        format!("{} = {}", key(&self.key), self.value)
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.is_out
     }
 }
 
@@ -66,9 +146,39 @@ impl Section {
         Self { header: header.to_owned(), ..Self::default() }
     }
 
+    pub(crate) fn header(&self) -> &str {
+        &self.header
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) fn set_state(&mut self, state: State) {
+        self.state = state;
+    }
+
     /// Whether it is a route.
     pub(crate) fn is_route(&self) -> bool {
         self.header.ends_with("route]]")
+    }
+
+    /// Comments a line out, if that changes nothing but what answers look like. `false`: the section needs it.
+    pub(crate) fn spare(&mut self, line: usize) -> bool {
+        let is_setting = matches!(&*self.header, "[limits]" | "[log]");
+        let in_route = self.is_route();
+        let Some(line) = self.lines.get_mut(line) else { return false };
+        let is_spare = SPARE.contains(&&*line.key) && !(in_route && matches!(&*line.key, "access"));
+        line.is_out = is_setting || is_spare;
+        line.is_out
     }
 
     /// Sets a key; `value` is as printed.
@@ -78,6 +188,11 @@ impl Section {
             Some(line) => line.value = value,
             None => self.lines.push(Line { key: key.to_owned(), value, is_out: false }),
         }
+    }
+
+    /// Sets a key as another section has it.
+    pub(crate) fn copy(&mut self, line: &Line) {
+        self.lines.push(line.clone());
     }
 
     /// The value of a key, as printed.
@@ -99,32 +214,8 @@ impl Section {
     }
 }
 
-/// The paths of a route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Matcher {
-    Path(String),
-    Prefix(String),
-    Glob(String),
-}
-
-impl Matcher {
-    /// All paths.
-    pub(crate) fn all() -> Self {
-        Self::Prefix("/".to_owned())
-    }
-
-    /// How many of `$1` to `$9` it has.
-    pub(crate) fn captures(&self) -> usize {
-        match self {
-            Self::Path(_) => 0,
-            Self::Prefix(_) => 1,
-            Self::Glob(glob) => glob.replace("**", "*").matches('*').count(),
-        }
-    }
-}
-
 /// The action of a route.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The settings of `files`, as printed.
     Files(Vec<(String, String)>),
@@ -138,48 +229,162 @@ pub(crate) enum Action {
     Respond {
         status: u16,
         body: String,
+        content_type: Option<String>,
     },
     Drop,
-    Proxy {
-        upstream: String,
-        settings: Vec<(String, String)>,
-    },
+    /// The name of the upstream, and other settings as printed.
+    Proxy(String, Vec<(String, String)>),
+}
+
+impl Action {
+    /// A status without text.
+    pub(crate) fn status(status: u16) -> Self {
+        Self::Respond { status, body: String::new(), content_type: None }
+    }
+
+    fn line(&self) -> (&'static str, String) {
+        let lent = |settings: &[(String, String)]| {
+            table(settings.iter().map(|(name, value)| (&**name, value.clone())))
+        };
+        match self {
+            Self::Files(settings) => ("files", lent(settings)),
+            Self::Redirect { to, status } => {
+                ("redirect", table([("to", quoted(to)), ("status", status.to_string())]))
+            }
+            Self::Rewrite { to } => ("rewrite", table([("to", quoted(to))])),
+            Self::Respond { status, body, content_type } => {
+                let mut entries = vec![("status", status.to_string())];
+                if !body.is_empty() {
+                    entries.push(("body", quoted(body)));
+                    entries.extend(content_type.iter().map(|kind| ("content_type", quoted(kind))));
+                }
+                ("respond", table(entries))
+            }
+            Self::Drop => ("drop", "true".to_owned()),
+            Self::Proxy(upstream, settings) if settings.is_empty() => ("proxy", quoted(upstream)),
+            Self::Proxy(upstream, settings) => {
+                let first = [("upstream".to_owned(), quoted(upstream))];
+                ("proxy", lent(&[first.as_slice(), settings].concat()))
+            }
+        }
+    }
 }
 
 /// A route on its way.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
-    pub(crate) matcher: Matcher,
-    pub(crate) action: Action,
+    matcher: Paths,
+    condition: Condition,
+    action: Action,
+    access: Access,
+    headers: Vec<(String, String)>,
     /// Other lines, as printed.
-    pub(crate) keys: Vec<(String, String)>,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) notes: Vec<String>,
+    keys: Vec<(String, String)>,
+    notes: Vec<String>,
 }
 
 impl Route {
     pub(crate) fn new(matcher: Matcher, action: Action) -> Self {
-        Self { matcher, action, keys: Vec::new(), headers: Vec::new(), notes: Vec::new() }
+        Self {
+            matcher,
+            condition: Condition::default(),
+            action,
+            access: Access::default(),
+            headers: Vec::new(),
+            keys: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
-    /// As a section with this header.
-    pub(crate) fn section(&self, header: &str) -> Section {
-        let mut section = Section::new(header);
-        for note in &self.notes {
-            section.note(note);
+    /// A route that answers 501, because what governs its paths has no counterpart.
+    pub(crate) fn closed(matcher: Matcher, why: &str) -> Self {
+        Self::new(matcher, Action::status(501)).with_note(format!("closed: {why}"))
+    }
+
+    pub(crate) fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub(crate) fn with_notes(mut self, notes: &[String]) -> Self {
+        self.notes.extend_from_slice(notes);
+        self
+    }
+
+    pub(crate) fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    pub(crate) fn with_headers(mut self, headers: &[(String, String)]) -> Self {
+        for (name, value) in headers {
+            self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            self.headers.push((name.clone(), value.clone()));
         }
-        let (name, text) = match &self.matcher {
-            Matcher::Path(text) => ("path", text),
-            Matcher::Prefix(text) => ("prefix", text),
-            Matcher::Glob(text) => ("glob", text),
-        };
+        self
+    }
+
+    /// Another key; the value is as printed.
+    pub(crate) fn with_key(mut self, name: &str, value: String) -> Self {
+        self.keys.push((name.to_owned(), value));
+        self
+    }
+
+    pub(crate) fn with_condition(mut self, condition: Condition) -> Self {
+        self.condition = condition;
+        self
+    }
+
+    /// The route for those requests only that came through one of these listeners too.
+    pub(crate) fn only_at(mut self, listeners: &[String]) -> Self {
+        self.condition = self.condition.at(listeners);
+        self
+    }
+
+    /// The route for what its access refuses without a question: those with a certificate of a client only.
+    pub(crate) fn with_certificate(mut self) -> Self {
+        self.access = self.access.with_certificate();
+        self
+    }
+
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.matcher
+    }
+
+    /// Where a rewrite leads.
+    pub(crate) fn rewrites_to(&self) -> Option<&str> {
+        match &self.action {
+            Action::Rewrite { to } => Some(to),
+            _ => None,
+        }
+    }
+
+    /// The same requests, closed.
+    pub(crate) fn into_closed(self, why: &str) -> Self {
+        Self { condition: self.condition, ..Self::closed(self.matcher, why) }
+    }
+
+    fn section(&self, header: &str) -> Section {
+        let mut section = Section::new(header);
+        self.notes.iter().for_each(|note| section.note(note));
+        let (name, text) = self.matcher.key();
         section.set(name, quoted(text));
-        for (name, value) in &self.keys {
+        for (name, value) in self.condition.keys() {
             section.set(name, value);
         }
-        let (name, value) = self.action.line();
+        let is_step = matches!(self.action, Action::Rewrite { .. });
+        // `config` wants a list that lets somebody in.
+        let is_shut = self.access.is_shut() && !is_step;
+        let action = if is_shut { &Action::status(403) } else { &self.action };
+        let (name, value) = action.line();
         section.set(name, value);
-        if !self.headers.is_empty() {
+        if let Some(rules) = self.access.printed().filter(|_| !is_shut && !is_step) {
+            section.set("access", rules);
+        }
+        for (name, value) in self.keys.iter().filter(|_| !is_step) {
+            section.set(name, value);
+        }
+        if !self.headers.is_empty() && !is_step && !matches!(self.action, Action::Drop) {
             let headers = self.headers.iter().map(|(name, value)| (&**name, quoted(value)));
             section.set("headers", table(headers));
         }
@@ -187,168 +392,51 @@ impl Route {
     }
 }
 
-impl Action {
-    /// A refusal.
-    pub(crate) fn refuse(status: u16) -> Self {
-        Self::Respond { status, body: String::new() }
-    }
-
-    fn line(&self) -> (&'static str, String) {
-        let lend = |settings: &[(String, String)]| {
-            settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
-        };
-        match self {
-            Self::Files(settings) => {
-                let settings = lend(settings);
-                let entries = settings.iter().map(|(name, value)| (&**name, value.clone()));
-                ("files", table(entries))
-            }
-            Self::Redirect { to, status } => {
-                ("redirect", table([("to", quoted(to)), ("status", status.to_string())]))
-            }
-            Self::Rewrite { to } => ("rewrite", table([("to", quoted(to))])),
-            Self::Respond { status, body } => {
-                let mut entries = vec![("status", status.to_string())];
-                if !body.is_empty() {
-                    entries.push(("body", quoted(body)));
-                }
-                ("respond", table(entries))
-            }
-            Self::Drop => ("drop", "true".to_owned()),
-            Self::Proxy { upstream, settings } if settings.is_empty() => {
-                ("proxy", quoted(upstream))
-            }
-            Self::Proxy { upstream, settings } => {
-                let settings = lend(settings);
-                let entries = settings.iter().map(|(name, value)| (&**name, value.clone()));
-                ("proxy", table([("upstream", quoted(upstream))].into_iter().chain(entries)))
-            }
-        }
-    }
-}
-
-/// A host on its way: its own keys, its routes and its tables.
+/// A host on its way.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Host {
-    pub(crate) names: Vec<String>,
-    /// Its own lines, as printed: `root`, `redirect_to_https`, `access`.
-    pub(crate) keys: Vec<(String, String)>,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) error_pages: Vec<(u16, String)>,
-    pub(crate) routes: Vec<Route>,
-    pub(crate) notes: Vec<String>,
+    names: Vec<String>,
+    root: Option<String>,
+    error_pages: Vec<(u16, String)>,
+    routes: Vec<Route>,
 }
 
 impl Host {
-    pub(crate) fn set(&mut self, key: &str, value: impl Into<String>) {
-        let value = value.into();
-        match self.keys.iter_mut().find(|(known, _)| known == key) {
-            Some((_, known)) => *known = value,
-            None => self.keys.push((key.to_owned(), value)),
-        }
+    pub(crate) fn new(names: Vec<String>) -> Self {
+        Self { names, ..Self::default() }
     }
 
-    /// The tables `headers` and `error_pages`, for a section.
-    fn tables(&self, section: &mut Section) {
-        if !self.headers.is_empty() {
-            let headers = self.headers.iter().map(|(name, value)| (&**name, quoted(value)));
-            section.set("headers", table(headers));
-        }
-        if !self.error_pages.is_empty() {
-            let pages: Vec<(String, String)> = self
-                .error_pages
-                .iter()
-                .map(|(status, path)| (status.to_string(), quoted(path)))
-                .collect();
-            let pages = pages.iter().map(|(status, path)| (&**status, path.clone()));
-            section.set("error_pages", table(pages));
-        }
+    pub(crate) fn add(&mut self, routes: impl IntoIterator<Item = Route>) {
+        self.routes.extend(routes);
     }
-}
 
-/// The hosts as sections behind `before`: the first is the default host, whose keys are those of the top.
-pub(crate) fn sections(mut top: Section, before: Vec<Section>, hosts: Vec<Host>) -> Vec<Section> {
-    let is_alone = hosts.len() == 1;
-    let mut behind = Vec::new();
-    let secured: Vec<&str> = ["redirect_to_https", "hsts"]
-        .into_iter()
-        .filter(|key| {
-            hosts.first().is_some_and(|host| host.keys.iter().any(|(name, _)| name == key))
-        })
-        .collect();
-    for (number, mut host) in hosts.into_iter().enumerate() {
-        // Access is said of each route, where it closes the route if it cannot be as it was.
-        to_routes(&mut host, if is_alone || number > 0 { Headers::Stay } else { Headers::Move });
-        if number == 0 {
-            for (name, value) in &host.keys {
-                top.set(name, value);
-            }
-            host.tables(&mut top);
-            host.notes.iter().for_each(|note| top.note(note));
-            behind.extend(host.routes.iter().map(|route| route.section("[[route]]")));
-            continue;
-        }
-        let mut section = Section::new("[[host]]");
-        section.set("names", list(&host.names));
-        // A host has what the top level says of this, unless it says something itself.
-        if secured.contains(&"redirect_to_https") {
-            section.set("redirect_to_https", "false");
-        }
-        for (name, value) in &host.keys {
-            section.set(name, value);
-        }
-        host.tables(&mut section);
-        host.notes.iter().for_each(|note| section.note(note));
-        behind.push(section);
-        behind.extend(host.routes.iter().map(|route| route.section("[[host.route]]")));
+    /// Where its error pages are.
+    pub(crate) fn set_error_pages(&mut self, root: Option<&str>, pages: &[(u16, String)]) {
+        self.root = root.map(str::to_owned);
+        self.error_pages = pages.to_vec();
     }
-    let mut all = vec![top];
-    all.extend(before);
-    all.extend(behind);
-    all.retain(|section| !section.is_empty());
-    all
-}
 
-/// Where the fields of a host are said: `[headers]` at the top would be for all hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Headers {
-    Stay,
-    Move,
-}
+    /// How many routes it has.
+    pub(crate) fn size(&self) -> usize {
+        self.routes.len()
+    }
 
-/// Moves what is for the whole host to each of its routes, and adds a route for the rest of its paths.
-fn to_routes(host: &mut Host, fields: Headers) {
-    let access = host.keys.iter().position(|(name, _)| name == "access");
-    let access = access.map(|index| host.keys.remove(index));
-    let headers = match fields {
-        Headers::Stay => Vec::new(),
-        Headers::Move => std::mem::take(&mut host.headers),
-    };
-    if access.is_none() && headers.is_empty() {
-        return;
-    }
-    let takes_all = |route: &Route| route.matcher == Matcher::all() && route.keys.is_empty();
-    if !host.routes.iter().any(takes_all) {
-        host.routes.push(Route::new(Matcher::all(), Action::Files(Vec::new())));
-    }
-    for route in &mut host.routes {
-        if matches!(route.action, Action::Rewrite { .. } | Action::Drop) {
-            continue;
+    fn settings(&self, section: &mut Section) {
+        if section.header == "[[host]]" {
+            section.set("names", list(&self.names));
         }
-        if let Some((name, value)) = &access
-            && !route.keys.iter().any(|(known, _)| known == name)
-        {
-            route.keys.push((name.clone(), value.clone()));
-        }
-        for (name, value) in &headers {
-            if !route.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-                route.headers.push((name.clone(), value.clone()));
-            }
-        }
+        let Some(root) = self.root.as_ref().filter(|_| !self.error_pages.is_empty()) else {
+            return;
+        };
+        section.set("root", quoted(root));
+        let pages: Vec<(String, String)> = self
+            .error_pages
+            .iter()
+            .map(|(status, path)| (status.to_string(), quoted(path)))
+            .collect();
+        section.set(
+            "error_pages",
+            table(pages.iter().map(|(status, path)| (&**status, path.clone()))),
+        );
     }
-}
-
-/// A line of a section as printed.
-pub(crate) fn printed(line: &Line) -> String {
-    format!("{} = {}", key(&line.key), line.value)
 }

@@ -1,364 +1,549 @@
-//! The locations of a server of nginx as routes of ours.
+//! A location of nginx, or a server where no location is chosen, as routes of ours.
 //!
-//! Owns what a location does, and the order of routes: nginx takes the longest prefix unless an expression fits, we
-//! take the first route. A location that guards something in a way without counterpart is closed with 501.
+//! Owns what answers there. `order` says which location a request goes to, `phases` what happens before it answers.
 
-use super::answers::{answer, rewrite};
-use super::automatic::is_automatic;
-use super::pattern::{self, Pattern, is_possible};
-use super::settings::{Known, Own};
-use super::tree::Directive;
+use super::phases::{End, Place, Steps};
+use super::settings::Settings;
 use super::upstream::Upstreams;
-use super::variables::{is_plain, target};
+use super::variables::{Context, is_plain};
+use crate::directive::Directive;
 use crate::draft::{Action, Matcher, Route};
-use crate::word::{list, quoted, seconds, size, table};
+use crate::jump;
+use crate::pattern::{Case, Pattern};
+use crate::word::{list, quoted};
 
-/// How nginx chooses among locations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// `location = /a`.
-    Exact,
-    /// `location ^~ /a`.
-    Preferred,
-    /// `location ~ a`, in the order of the file.
-    Expression,
-    /// `location /a`.
-    Prefix,
-}
-
-/// A route with its place in nginx's order.
+/// A location.
 #[derive(Debug)]
-pub(super) struct Ranked {
-    pub(super) rank: Rank,
-    pub(super) route: Route,
-}
-
-/// Directives that guard a location, or make it something that we cannot be.
-const GUARDS: [&str; 19] = [
-    "auth_request",
-    "auth_jwt",
-    "secure_link",
-    "limit_except",
-    "satisfy",
-    "valid_referers",
-    "internal",
-    "fastcgi_pass",
-    "uwsgi_pass",
-    "scgi_pass",
-    "grpc_pass",
-    "memcached_pass",
-    "stub_status",
-    "perl",
-    "js_content",
-    "content_by_lua_block",
-    "access_by_lua_block",
-    "if",
-    "dav_methods",
-];
-
-/// The route that one location becomes.
-struct Reading<'r> {
-    known: Known,
-    own: Own,
-    upstreams: &'r mut Upstreams,
-    name: Option<&'r str>,
-    action: Option<Action>,
+pub(super) struct Location {
+    kind: Kind,
+    text: String,
+    head: Directive,
+    settings: Settings,
     alias: Option<String>,
-    /// The root of the blocks around it.
-    outer_root: Option<String>,
     tries: Option<Directive>,
-    /// Whom it proxies to, and the deadlines of that.
-    authority: Option<String>,
-    times: Vec<(&'static str, u64)>,
-    guard: bool,
-    keys: Vec<(String, String)>,
-    notes: Vec<String>,
-    /// Rewrites and redirects that come before the action.
-    before: Vec<Route>,
+    steps: Vec<Directive>,
+    content: Content,
+    nested: Vec<Location>,
 }
 
-/// The routes of a location, and of those in it.
-pub(super) fn read(
-    directive: &Directive,
-    outer: &Known,
-    name: Option<&str>,
-    upstreams: &mut Upstreams,
-) -> (Vec<Ranked>, Vec<String>) {
-    let (sign, text) = match directive.arguments.as_slice() {
-        [text] if text.starts_with('@') => {
-            return (Vec::new(), vec![directive.told("named locations have no counterpart")]);
-        }
-        [text] => ("", text.as_str()),
-        [sign, text] => (sign.as_str(), text.as_str()),
-        _ => return (Vec::new(), vec![directive.told("no counterpart")]),
-    };
-    let (rank, matchers) = match sign {
-        "=" => (Rank::Exact, vec![Matcher::Path(text.to_owned())]),
-        "^~" => (Rank::Preferred, vec![Matcher::Prefix(text.to_owned())]),
-        "~" | "~*" => match pattern::of(text) {
-            Some(Pattern::Matchers(matchers)) => (Rank::Expression, matchers),
-            Some(Pattern::DotFiles) => {
-                let why = "not needed: names that begin with a dot are hidden";
-                return (Vec::new(), vec![directive.told(why)]);
-            }
-            None => {
-                return (Vec::new(), vec![directive.told("this expression has no counterpart")]);
-            }
-        },
-        _ => (Rank::Prefix, vec![Matcher::Prefix(text.to_owned())]),
-    };
-    let mut reading = Reading {
-        known: Known { notes: Vec::new(), ..outer.clone() },
-        own: Own::default(),
-        upstreams,
-        name,
-        action: None,
-        alias: None,
-        outer_root: outer.root.clone(),
-        tries: None,
-        authority: None,
-        times: Vec::new(),
-        guard: false,
-        keys: Vec::new(),
-        notes: Vec::new(),
-        before: Vec::new(),
-    };
-    let mut ranked = Vec::new();
-    for inner in directive.inner() {
-        if inner.name == "location" {
-            let (routes, notes) = read(inner, &reading.known, name, reading.upstreams);
-            ranked.extend(routes);
-            reading.notes.extend(notes);
-        } else {
-            reading.take(inner, &matchers);
-        }
-    }
-    if sign == "~*" {
-        reading.notes.push(directive.told("case matters here"));
-    }
-    reading.finish(directive, matchers, rank, &mut ranked);
-    (ranked, Vec::new())
+/// How nginx compares a location with a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `= /a`
+    Exact,
+    /// `^~ /a`
+    Preferred,
+    /// `/a`
+    Prefix,
+    /// `~ a`
+    Expression(Case),
+    /// The server itself.
+    Whole,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, directive: &Directive, matchers: &[Matcher]) {
-        let captures = matchers.iter().map(Matcher::captures).min().unwrap_or(0);
-        match &*directive.name {
-            _ if self.known.take_own(directive, &mut self.own) => {}
-            "return" if self.action.is_none() => {
-                self.action = answer(directive, self.name, captures);
-                self.guard |= self.action.is_none();
-                if self.action.is_none() {
-                    self.notes.push(directive.told("no counterpart"));
-                }
-            }
-            "proxy_pass" => self.proxy(directive, matchers),
-            "alias" if is_plain(directive.argument(0)) => {
-                self.alias = Some(directive.argument(0).to_owned());
-            }
-            "try_files" => self.tries = Some(directive.clone()),
-            "rewrite" => match rewrite(directive, self.name) {
-                Some(routes) => self.before.extend(routes),
-                None => self.notes.push(directive.told("no counterpart")),
+#[derive(Debug)]
+enum Content {
+    Files,
+    /// It is not for requests from outside.
+    Internal,
+    Proxy {
+        upstream: String,
+        authority: String,
+        path: Option<String>,
+    },
+}
+
+/// A route, and where it leads if it is a rewrite.
+#[derive(Debug, Clone)]
+pub(super) struct Emitted {
+    route: Route,
+    leads: Leads,
+    /// What is said of it if it cannot be.
+    told: String,
+}
+
+/// Where a rewrite leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leads {
+    /// It is none, or to the routes after it.
+    On,
+    /// To the choice of a location.
+    Last,
+    /// To the next route that is no rewrite.
+    Jump,
+}
+
+impl Emitted {
+    pub(super) fn new(route: Route, leads: Leads, told: String) -> Self {
+        Self { route, leads, told }
+    }
+
+    pub(super) fn plain(route: Route) -> Self {
+        Self::new(route, Leads::On, String::new())
+    }
+
+    pub(super) fn route(&self) -> &Route {
+        &self.route
+    }
+
+    pub(super) fn leads(&self) -> Leads {
+        self.leads
+    }
+
+    pub(super) fn into_route(self) -> Route {
+        self.route
+    }
+
+    pub(super) fn close(&mut self) {
+        let why = format!("{} where it stands", self.told);
+        self.route = self.route.clone().into_closed(&why);
+        self.leads = Leads::On;
+    }
+}
+
+impl Location {
+    /// Reads the directives of a location, and the locations in it.
+    pub(super) fn read(directive: &Directive, outer: &Settings, upstreams: &mut Upstreams) -> Self {
+        let (kind, text) = match directive.arguments() {
+            [text] => (Kind::Prefix, text.clone()),
+            [sign, text] => match sign.as_str() {
+                "=" => (Kind::Exact, text.clone()),
+                "^~" => (Kind::Preferred, text.clone()),
+                "~" => (Kind::Expression(Case::Sensitive), text.clone()),
+                "~*" => (Kind::Expression(Case::Ignored), text.clone()),
+                // It may take anything.
+                _ => (Kind::Expression(Case::Sensitive), "(".to_owned()),
             },
-            "client_max_body_size" => {
-                let size = size(directive.argument(0)).unwrap_or_else(|| "0".to_owned());
-                self.keys.push(("body_size".to_owned(), size));
+            _ => (Kind::Expression(Case::Sensitive), "(".to_owned()),
+        };
+        let mut location = Self::new(kind, text, directive, outer.inner());
+        location.directives(directive.inner(), upstreams);
+        location
+    }
+
+    pub(super) fn new(kind: Kind, text: String, head: &Directive, settings: Settings) -> Self {
+        Self {
+            kind,
+            text,
+            head: head.head(),
+            settings,
+            alias: None,
+            tries: None,
+            steps: Vec::new(),
+            content: Content::Files,
+            nested: Vec::new(),
+        }
+    }
+
+    /// Reads what may stand in a location.
+    pub(super) fn directives(&mut self, directives: &[Directive], upstreams: &mut Upstreams) {
+        let mut passed = None;
+        for inner in directives {
+            match inner.name() {
+                "return" | "rewrite" | "if" | "set" | "break" => self.steps.push(inner.clone()),
+                "location" => {}
+                "try_files" => self.tries = Some(inner.clone()),
+                "internal" => self.content = Content::Internal,
+                "alias" if is_plain(inner.argument(0)) => {
+                    self.alias = Some(inner.argument(0).to_owned())
+                }
+                "proxy_pass" => passed = Some(inner.clone()),
+                _ => self.settings.take(inner),
             }
-            "proxy_connect_timeout" => {
-                self.times
-                    .extend(seconds(directive.argument(0)).map(|time| ("connect_timeout", time)));
-            }
-            "proxy_read_timeout" => {
-                self.times.extend(
-                    seconds(directive.argument(0)).map(|time| ("first_byte_timeout", time)),
-                );
-            }
-            name if is_automatic(name) => {}
-            name => {
-                self.guard |= GUARDS.contains(&name) || name.ends_with("_by_lua_block");
-                self.notes.push(directive.told("no counterpart"));
+        }
+        if let Some(passed) = passed {
+            self.proxy(&passed, upstreams);
+        }
+        if self.alias.is_some()
+            && self.settings.closing().is_none()
+            && directives.iter().any(|one| one.name() == "location")
+        {
+            self.settings
+                .close(&self.head.clone(), "locations in one with `alias` have no counterpart");
+        }
+        for inner in directives.iter().filter(|inner| inner.name() == "location") {
+            // A named one is reached by what is closed only.
+            if !inner.argument(0).starts_with('@') {
+                self.nested.push(Self::read(inner, &self.settings, upstreams));
             }
         }
     }
 
     /// `proxy_pass http://NAME[/path]`.
-    fn proxy(&mut self, directive: &Directive, matchers: &[Matcher]) {
+    fn proxy(&mut self, directive: &Directive, upstreams: &mut Upstreams) {
         let url = directive.argument(0);
-        let (is_encrypted, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://"))
+        let (rest, is_encrypted) = match (url.strip_prefix("https://"), url.strip_prefix("http://"))
         {
-            (Some(rest), _) => (true, rest),
-            (None, Some(rest)) => (false, rest),
-            (None, None) => (false, ""),
+            (Some(rest), _) => (rest, true),
+            (None, Some(rest)) => (rest, false),
+            (None, None) => ("", false),
         };
-        if rest.is_empty() || !is_plain(url) {
-            self.guard = true;
-            self.notes.push(directive.told("no counterpart"));
-            return;
+        if rest.is_empty() || !is_plain(url) || self.tries.is_some() {
+            let why = if self.tries.is_some() {
+                "behind `try_files`: no counterpart"
+            } else {
+                "no counterpart"
+            };
+            return self.settings.close(directive, why);
         }
-        let end = if rest.starts_with("unix:") {
-            rest.len()
-        } else {
-            rest.find('/').unwrap_or(rest.len())
-        };
-        let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        let upstream = self.upstreams.name_of(authority, is_encrypted);
-        let mut settings = Vec::new();
-        match (path, matchers) {
-            ("", _) => {}
-            ("/", [Matcher::Prefix(prefix)]) if prefix == "/" => {}
-            ("/", [Matcher::Prefix(_)]) => {
-                settings.push(("strip_prefix".to_owned(), "true".to_owned()))
+        let (authority, path) = match rest.strip_prefix("unix:") {
+            Some(socket) => {
+                let end = socket.find(':').unwrap_or(socket.len());
+                rest.split_at_checked(end + "unix:".len()).unwrap_or((rest, ""))
             }
-            (path, [Matcher::Prefix(prefix)]) if path == prefix => {}
-            (path, [Matcher::Prefix(prefix)]) if is_possible(&Matcher::Prefix(path.to_owned())) => {
-                let to = format!("{}/$1", path.trim_end_matches('/'));
-                let again = Matcher::Prefix(path.trim_end_matches('/').to_owned());
-                let mut route = Route::new(Matcher::Prefix(prefix.clone()), Action::Rewrite { to });
-                route.notes.push(directive.told("its path, which the route after it takes"));
-                self.before.push(route);
-                let action = Action::Proxy { upstream: upstream.clone(), settings: Vec::new() };
-                self.before.push(Route::new(again, action));
+            None => rest
+                .split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len()))
+                .unwrap_or((rest, "")),
+        };
+        let path = path.strip_prefix(':').unwrap_or(path);
+        let mut settings = self.settings.upstream().to_vec();
+        if is_encrypted {
+            settings.insert(0, ("tls", "true".to_owned()));
+        } else {
+            settings.retain(|(key, _)| key.ends_with("timeout"));
+        }
+        match upstreams.of(authority, &settings) {
+            Ok(upstream) => {
+                let path = (!path.is_empty()).then(|| path.to_owned());
+                self.content = Content::Proxy { upstream, authority: authority.to_owned(), path };
+            }
+            Err(why) => self.settings.close(directive, &why),
+        }
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    pub(super) fn steps(&self) -> &[Directive] {
+        &self.steps
+    }
+
+    pub(super) fn nested(&self) -> &[Self] {
+        &self.nested
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.kind == Kind::Whole
+    }
+
+    pub(super) fn has_alias(&self) -> bool {
+        self.alias.is_some()
+    }
+
+    /// That its paths cannot be told from others.
+    pub(super) fn unclear(&self) -> String {
+        self.head.told("which of these paths it takes has no counterpart")
+    }
+
+    pub(super) fn is_proxy(&self) -> bool {
+        matches!(self.content, Content::Proxy { .. })
+    }
+
+    /// Whether it and another serve the same files to the same clients.
+    pub(super) fn serves_as(&self, other: &Self) -> bool {
+        let is_simple = |one: &Self| {
+            matches!(one.content, Content::Files)
+                && one.steps.is_empty()
+                && one.alias.is_none()
+                && one.tries.is_none()
+        };
+        is_simple(self) && is_simple(other) && self.settings.serves_as(&other.settings)
+    }
+
+    /// Whether it lets nobody in.
+    pub(super) fn is_shut(&self) -> bool {
+        self.settings.access().is_shut() || self.settings.closing().is_some()
+    }
+
+    /// The paths that it takes; the second are to be closed, because they are more than it takes.
+    pub(super) fn places(&self, case: Case) -> (Vec<Place>, Vec<Route>) {
+        let plain = |matcher: Matcher| Place::new(matcher, &[]);
+        let matchers = match &self.kind {
+            Kind::Exact => vec![Matcher::Path(self.text.clone())],
+            Kind::Preferred | Kind::Prefix => Matcher::beginning(&self.text),
+            Kind::Whole => vec![Matcher::all()],
+            Kind::Expression(own) => {
+                let case = if case == Case::Ignored { *own } else { case };
+                return self.places_of(&Pattern::of(&self.text, case));
+            }
+        };
+        let has_star = |matcher: &Matcher| {
+            !matches!(matcher, Matcher::Glob(_)) && matcher.literal().contains('*')
+        };
+        if matchers.iter().all(|matcher| matcher.is_possible() && !has_star(matcher))
+            && !self.text.contains('*')
+        {
+            return (matchers.into_iter().map(plain).collect(), Vec::new());
+        }
+        let literal =
+            self.text.split(['*', '?', '%', '[', ']', '{', '}', '\\']).next().unwrap_or_default();
+        let start = literal.rfind('/').and_then(|slash| literal.get(..=slash)).unwrap_or("/");
+        let matcher = Some(Matcher::Prefix(start.to_owned()))
+            .filter(Matcher::is_possible)
+            .unwrap_or_else(Matcher::all);
+        (
+            Vec::new(),
+            vec![Route::closed(matcher, &self.head.told("these paths have no counterpart"))],
+        )
+    }
+
+    fn places_of(&self, pattern: &Pattern) -> (Vec<Place>, Vec<Route>) {
+        let why = self.head.told("this expression has no counterpart");
+        let closed = |matcher: &Matcher| Route::closed(matcher.clone(), &why);
+        if !pattern.is_exact() {
+            return (
+                Vec::new(),
+                pattern.alternatives().iter().map(|one| closed(one.matcher())).collect(),
+            );
+        }
+        let places = pattern
+            .alternatives()
+            .iter()
+            .map(|one| Place::new(one.matcher().clone(), one.groups()));
+        (places.collect(), pattern.holes().iter().map(closed).collect())
+    }
+
+    /// The routes for these places.
+    pub(super) fn routes(
+        &self,
+        places: &[Place],
+        server: &dyn Others,
+        context: &Context,
+        jumps: &mut usize,
+    ) -> Vec<Emitted> {
+        if let Some(why) = self.settings.closing() {
+            let closed = places.iter().map(|place| Route::closed(place.matcher().clone(), why));
+            return closed.map(Emitted::plain).collect();
+        }
+        let (mut routes, end) = Steps::new(self, places, context, jumps).read();
+        if end == End::GoesOn {
+            for place in places {
+                self.content(place.matcher(), server, jumps, &mut routes);
+            }
+        }
+        routes
+    }
+
+    /// The routes of the steps alone.
+    pub(super) fn first(&self, context: &Context, jumps: &mut usize) -> (Vec<Emitted>, End) {
+        let places = [Place::new(Matcher::all(), &[])];
+        if let Some(why) = self.settings.closing() {
+            return (vec![Emitted::plain(Route::closed(Matcher::all(), why))], End::Answered);
+        }
+        Steps::new(self, &places, context, jumps).read()
+    }
+
+    /// What answers all paths, without its steps.
+    pub(super) fn rest(&self, server: &dyn Others, jumps: &mut usize, routes: &mut Vec<Emitted>) {
+        self.content(&Matcher::all(), server, jumps, routes);
+    }
+
+    fn content(
+        &self,
+        matcher: &Matcher,
+        server: &dyn Others,
+        jumps: &mut usize,
+        routes: &mut Vec<Emitted>,
+    ) {
+        let route = match &self.content {
+            Content::Internal => Route::new(matcher.clone(), Action::status(404)),
+            Content::Files => return self.files(matcher, server, routes),
+            Content::Proxy { upstream, authority, path } => {
+                let mut settings = self.settings.proxy(authority);
+                let strips = self.text.ends_with('/') && matches!(matcher, Matcher::Prefix(_));
+                match path.as_deref() {
+                    None => {}
+                    Some(path) if path == self.text => {}
+                    Some("/") if strips => {
+                        settings.push(("strip_prefix".to_owned(), "true".to_owned()))
+                    }
+                    Some(path) => {
+                        let place = jump::place(jumps);
+                        let rest =
+                            if self.text.ends_with('/') || !matches!(matcher, Matcher::Prefix(_)) {
+                                matcher.rest()
+                            } else {
+                                // What follows the location begins with a slash, or is nothing.
+                                return self.split(matcher, &place, path, routes);
+                            };
+                        self.lead(matcher.clone(), &format!("{place}{path}{rest}"), routes);
+                        routes.push(Emitted::plain(self.answer_behind(&place)));
+                        return;
+                    }
+                }
+                Route::new(matcher.clone(), Action::Proxy(upstream.clone(), settings))
+            }
+        };
+        routes.push(Emitted::plain(self.settings.dress(route)));
+    }
+
+    /// `location /a { proxy_pass http://b/c; }` makes `/c` of `/a`, and `/c/x` of `/a/x`.
+    fn split(&self, matcher: &Matcher, place: &str, path: &str, routes: &mut Vec<Emitted>) {
+        let exact = Matcher::Path(self.text.clone());
+        self.lead(exact, &format!("{place}{path}"), routes);
+        if path.ends_with('/') {
+            let why = self.head.told("its server would get a path with `//`");
+            routes.push(Emitted::plain(self.answer_behind(place)));
+            return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why)));
+        }
+        self.lead(matcher.clone(), &format!("{place}{path}/$1"), routes);
+        routes.push(Emitted::plain(self.answer_behind(place)));
+    }
+
+    fn lead(&self, matcher: Matcher, to: &str, routes: &mut Vec<Emitted>) {
+        if to.contains(['?', '%']) || to.contains("//") {
+            let why = self.head.told("the path of its server has no counterpart");
+            return routes.push(Emitted::plain(Route::closed(matcher, &why)));
+        }
+        let route = Route::new(matcher, Action::Rewrite { to: to.to_owned() });
+        routes.push(Emitted::new(route, Leads::Jump, String::new()));
+    }
+
+    /// The answer for a path that a rewrite has put behind a place of its own.
+    pub(super) fn answer_behind(&self, place: &str) -> Route {
+        let matcher = Matcher::Prefix(place.to_owned());
+        let action = match &self.content {
+            Content::Proxy { upstream, authority, .. } => {
+                let mut settings = self.settings.proxy(authority);
+                settings.push(("strip_prefix".to_owned(), "true".to_owned()));
+                Action::Proxy(upstream.clone(), settings)
+            }
+            Content::Files if self.alias.is_none() && self.tries.is_none() => {
+                match self.settings.root() {
+                    Some(root) => {
+                        let mut settings = vec![("root".to_owned(), quoted(root))];
+                        settings.extend(self.settings.files());
+                        Action::Files(settings)
+                    }
+                    None => return Route::closed(matcher, &self.head.told("it has no root")),
+                }
+            }
+            Content::Files | Content::Internal => {
+                return Route::closed(
+                    matcher,
+                    &self.head.told("what answers a rewritten path has no counterpart"),
+                );
+            }
+        };
+        self.settings.dress(Route::new(matcher, action))
+    }
+
+    /// The files of a location, below its root or alias.
+    fn files(&self, matcher: &Matcher, server: &dyn Others, routes: &mut Vec<Emitted>) {
+        let mut close = |matcher: Matcher, why: &str| {
+            routes.push(Emitted::plain(Route::closed(matcher, &self.head.told(why))));
+        };
+        for name in self.settings.index_names() {
+            let elsewhere = server.answer_index(self, matcher, &name);
+            if let Some(directory) = elsewhere {
+                close(directory, &format!("another location answers `{name}` of a directory"));
+            }
+        }
+        let mut settings = Vec::new();
+        let taken = match (&self.alias, matcher) {
+            (Some(alias), Matcher::Path(_)) if !alias.ends_with('/') => {
+                settings.push(("alias".to_owned(), quoted(alias)));
+                matcher.clone()
+            }
+            (Some(alias), Matcher::Prefix(_))
+                if alias.starts_with('/')
+                    && (alias.ends_with('/') || !self.text.ends_with('/'))
+                    && self.kind != Kind::Exact =>
+            {
+                let root = alias.trim_end_matches('/');
+                settings
+                    .push(("root".to_owned(), quoted(if root.is_empty() { "/" } else { root })));
+                matcher.clone()
+            }
+            (Some(_), matcher) => {
+                return close(matcher.clone(), "such an alias has no counterpart");
+            }
+            (None, matcher) => {
+                let Some(root) = self.settings.root() else {
+                    return close(
+                        matcher.clone(),
+                        "it has no root: nginx would take one of its own",
+                    );
+                };
+                settings.push(("root".to_owned(), quoted(root)));
+                whole(matcher)
+            }
+        };
+        settings.extend(self.settings.files());
+        if let Some(directive) = &self.tries {
+            match self.tries(directive, server) {
+                Ok(tries) => settings.push(("try".to_owned(), list(&tries))),
+                Err(why) => {
+                    return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why)));
+                }
+            }
+        }
+        let route = Route::new(taken, Action::Files(settings));
+        routes.push(Emitted::plain(self.settings.dress(route)));
+    }
+
+    /// The paths of `try_files`.
+    fn tries(&self, directive: &Directive, server: &dyn Others) -> Result<Vec<String>, String> {
+        let Some((last, others)) = directive.arguments().split_last() else {
+            return Err(directive.unknown());
+        };
+        let mut tries = Vec::new();
+        for text in others {
+            let rest = text.strip_prefix("$uri").or_else(|| text.strip_prefix("${uri}"));
+            match rest {
+                Some(rest) if is_plain(rest) && !rest.contains('?') => {
+                    tries.push(format!("$path{rest}"))
+                }
+                _ => return Err(directive.unknown()),
+            }
+        }
+        match last.as_str() {
+            "=404" => {}
+            path if path.starts_with('/')
+                && is_plain(path)
+                && !path.contains('?')
+                && self.alias.is_none() =>
+            {
+                if !server.is_answered_as(self, path) {
+                    return Err(directive.told(&format!("another location answers `{path}`")));
+                }
+                tries.push(path.to_owned());
             }
             _ => {
-                self.guard = true;
-                self.notes.push(directive.told("this path has no counterpart"));
-            }
-        }
-        self.action = Some(Action::Proxy { upstream, settings });
-        self.authority = Some(authority.to_owned());
-    }
-
-    /// The deadlines of a proxy are those of its upstream, and its `Host` is what nginx would send.
-    fn finish_proxy(&mut self) {
-        let Some(authority) = self.authority.take() else { return };
-        for (key, time) in std::mem::take(&mut self.times) {
-            self.upstreams.set(&authority, key, format!("\"{time}s\""));
-        }
-        if !self.known.sets_host && !authority.starts_with("unix:") {
-            self.known.request_headers.push(("Host".to_owned(), authority));
-        }
-    }
-
-    fn finish(
-        mut self,
-        directive: &Directive,
-        matchers: Vec<Matcher>,
-        rank: Rank,
-        ranked: &mut Vec<Ranked>,
-    ) {
-        self.finish_proxy();
-        self.notes.append(&mut self.known.notes);
-        let refusal = self.guard.then(|| Action::refuse(501));
-        let is_closed = self.known.access == ["{ deny = \"all\" }"] && self.known.users.is_none();
-        let refusal = refusal.or_else(|| is_closed.then(|| Action::refuse(403)));
-        for route in self.before.drain(..) {
-            ranked.push(Ranked { rank, route });
-        }
-        for matcher in matchers {
-            let action = refusal.clone().or_else(|| self.action.clone());
-            let action = action.unwrap_or_else(|| self.files(&matcher));
-            let mut route = Route::new(matcher, self.with_headers(action));
-            route.notes = std::mem::take(&mut self.notes);
-            if !is_possible(&route.matcher) {
-                route.notes.push(directive.told("no request has such a path"));
-            }
-            route.keys.extend(self.keys.iter().cloned());
-            if refusal.is_none()
-                && let Some(access) = self.known.access_rules()
-            {
-                route.keys.push(("access".to_owned(), access));
-            }
-            if let Some(value) = &self.known.cache_control {
-                route.keys.push(("cache_control".to_owned(), quoted(value)));
-            }
-            if !matches!(route.action, Action::Drop) {
-                // The host says `hsts` for all of its routes.
-                let others = self.known.headers.iter();
-                let others = others
-                    .filter(|(name, _)| !name.eq_ignore_ascii_case("strict-transport-security"));
-                route.headers.extend(others.cloned());
-            }
-            ranked.push(Ranked { rank, route });
-        }
-    }
-
-    /// A proxy with the fields of its requests and answers.
-    fn with_headers(&self, action: Action) -> Action {
-        let Action::Proxy { upstream, mut settings } = action else { return action };
-        if !self.known.request_headers.is_empty() {
-            let fields = self.known.request_headers.iter();
-            let fields = table(fields.map(|(name, value)| (&**name, quoted(value))));
-            settings.push(("request_headers".to_owned(), fields));
-        }
-        if !self.known.removed_headers.is_empty() {
-            let removed = list(&self.known.removed_headers);
-            settings.push(("remove_response_headers".to_owned(), removed));
-        }
-        Action::Proxy { upstream, settings }
-    }
-
-    /// A root that the blocks around it do not have.
-    fn own_root(&self) -> Option<&str> {
-        self.known.root.as_deref().filter(|_| self.known.root != self.outer_root)
-    }
-
-    /// The files of a location.
-    fn files(&mut self, matcher: &Matcher) -> Action {
-        let mut settings = Vec::new();
-        if let Some(alias) = &self.alias {
-            let is_file = matches!(matcher, Matcher::Path(_));
-            let key = if is_file { "alias" } else { "root" };
-            settings.push((key.to_owned(), quoted(alias.trim_end_matches('/'))));
-        } else if let Some(root) = self.own_root() {
-            // nginx puts the whole path behind a root; for a prefix we put what follows it.
-            let root = match matcher {
-                Matcher::Prefix(prefix) => format!("{}{prefix}", root.trim_end_matches('/')),
-                Matcher::Path(_) | Matcher::Glob(_) => root.to_owned(),
-            };
-            let root = root.trim_end_matches('/');
-            settings.push(("root".to_owned(), quoted(if root.is_empty() { "/" } else { root })));
-        }
-        settings.extend(self.known.files());
-        if let Some(directive) = self.tries.clone() {
-            let tries = self.tries(&directive, matcher);
-            if !tries.is_empty() {
-                settings.push(("try".to_owned(), list(&tries)));
-            }
-        }
-        Action::Files(settings)
-    }
-
-    /// The paths of `try_files`, below the root of the route.
-    fn tries(&mut self, directive: &Directive, matcher: &Matcher) -> Vec<String> {
-        let mut tries = Vec::new();
-        let is_below = self.alias.is_some() || self.own_root().is_some();
-        for (index, text) in directive.arguments.iter().enumerate() {
-            let is_last = index + 1 == directive.arguments.len();
-            let path = target(text, None, 0).filter(|path| !path.contains(['?']));
-            match path {
-                _ if text == "=404" => {}
-                Some(path) if path.starts_with("$path") || path.starts_with('/') => {
-                    let inner = match matcher {
-                        Matcher::Prefix(prefix)
-                            if is_below && path.starts_with(&**prefix) && prefix != "/" =>
-                        {
-                            let rest = path.get(prefix.len()..).unwrap_or_default();
-                            format!("/{}", rest.trim_start_matches('/'))
-                        }
-                        _ => path,
-                    };
-                    tries.push(inner);
-                }
-                _ if is_last => {
-                    self.notes.push(
-                        directive.told("what is no file gets 404: the last has no counterpart"),
-                    );
-                }
-                _ => self.notes.push(directive.told("a part has no counterpart")),
+                return Err(directive.told("what answers when no file is there has no counterpart"));
             }
         }
         tries.dedup();
-        tries
+        Ok(tries)
     }
+}
+
+/// The same paths as what has a root before them: below a prefix we would look for the rest only.
+fn whole(matcher: &Matcher) -> Matcher {
+    match matcher {
+        Matcher::Prefix(text) if !text.ends_with('/') => Matcher::Glob(format!("{text}/**")),
+        other => other.whole(),
+    }
+}
+
+/// The other locations of a server.
+pub(super) trait Others {
+    /// Whether a path is answered by this location, or as if it were.
+    fn is_answered_as(&self, location: &Location, path: &str) -> bool;
+
+    /// The directories of a location whose index is answered by another one, in another way.
+    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Option<Matcher>;
 }

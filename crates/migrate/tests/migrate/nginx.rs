@@ -132,7 +132,7 @@ fn values_cannot_leave_their_quotes() {
 struct Two;
 
 impl Files for Two {
-    fn matching(&self, pattern: &str) -> Result<Vec<(String, String)>, String> {
+    fn matching(&self, _: &str, pattern: &str) -> Result<Vec<(String, String)>, String> {
         match pattern {
             "a" => Ok(vec![("a".to_owned(), "include b;".to_owned())]),
             "b" => Ok(vec![("b".to_owned(), "include a;".to_owned())]),
