@@ -359,6 +359,11 @@ impl Route {
         }
     }
 
+    /// Whether it answers all requests of these paths.
+    pub(crate) fn answers_all_of(&self, other: &Self) -> bool {
+        self.condition.is_always() && self.matcher.covers(&other.matcher)
+    }
+
     /// The same requests, closed.
     pub(crate) fn into_closed(self, why: &str) -> Self {
         Self { condition: self.condition, ..Self::closed(self.matcher, why) }

@@ -4,6 +4,7 @@
 //! take the name, and a route may ask for the listener.
 
 use crate::draft::{Host, Matcher, Route};
+use crate::limits::ROUTES_MAX;
 
 /// A server of nginx, or a site of Caddy.
 pub(crate) trait Site {
@@ -132,7 +133,7 @@ impl<'s, S: Site> Hosts<'s, S> {
         numbers.dedup();
         let mut parts: Vec<(usize, Vec<Route>)> = numbers
             .into_iter()
-            .filter_map(|number| Some((number, self.servers.get(number)?.routes(exact))))
+            .filter_map(|number| Some((number, reached(self.servers.get(number)?.routes(exact)))))
             .collect();
         // The longest one needs no listener: all others have theirs, and end with a route for all paths.
         parts.sort_by_key(|(_, routes)| routes.len());
@@ -177,4 +178,20 @@ impl<'s, S: Site> Hosts<'s, S> {
         let why = format!("{}: its names cannot be told from others", server.place());
         Some(Route::closed(Matcher::all(), &why).only_at(at))
     }
+}
+
+/// Without routes that no request reaches. After a rewrite, paths can come that earlier routes never saw.
+fn reached(routes: Vec<Route>) -> Vec<Route> {
+    // So many are not taken over at all.
+    if routes.len() > ROUTES_MAX {
+        return routes;
+    }
+    let mut all: Vec<Route> = Vec::with_capacity(routes.len());
+    for route in routes {
+        let before = all.iter().rev().take_while(|one| one.rewrites_to().is_none());
+        if !before.into_iter().any(|one| one.answers_all_of(&route)) {
+            all.push(route);
+        }
+    }
+    all
 }

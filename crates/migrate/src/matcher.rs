@@ -101,6 +101,18 @@ impl Matcher {
         }
     }
 
+    /// How many slashes its paths have at least, and at most.
+    fn slashes(&self) -> (usize, usize) {
+        let text = self.text();
+        let count = text.replace("/**/", "/").matches('/').count();
+        match self {
+            Self::Path(_) => (count, count),
+            Self::Prefix(_) => (count, usize::MAX),
+            Self::Glob(_) if text.contains("**") => (count, usize::MAX),
+            Self::Glob(_) => (count, count),
+        }
+    }
+
     /// Whether a path may be taken by both. `false` only where that is certain.
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
         match (self, other) {
@@ -108,16 +120,25 @@ impl Matcher {
             (one, other) => {
                 let (a, b) = (one.literal(), other.literal());
                 let (c, d) = (one.ending(), other.ending());
-                (a.starts_with(b) || b.starts_with(a)) && (c.ends_with(d) || d.ends_with(c))
+                let ((least, most), (at_least, at_most)) = (one.slashes(), other.slashes());
+                (a.starts_with(b) || b.starts_with(a))
+                    && (c.ends_with(d) || d.ends_with(c))
+                    && least.max(at_least) <= most.min(at_most)
             }
         }
     }
 
     /// Whether a rewrite to this target may lead to a path of it.
     pub(crate) fn may_take_target(&self, target: &str) -> bool {
-        match target.split_once('$') {
-            None => self.takes(target),
-            Some((before, _)) => Self::Glob(format!("{before}*")).may_meet(self),
+        let Some((before, _)) = target.split_once('$') else { return self.takes(target) };
+        let literal = self.literal();
+        let count = before.matches('/').count();
+        match self {
+            Self::Path(path) => path.starts_with(before),
+            other => {
+                (literal.starts_with(before) || before.starts_with(literal))
+                    && count <= other.slashes().1
+            }
         }
     }
 
@@ -152,8 +173,14 @@ impl Matcher {
             let (Self::Glob(_), Self::Prefix(_)) = (self, other) else { return None };
             return other.within(self);
         };
-        // A name anywhere, below a prefix.
-        let name = glob.strip_prefix("/**/").filter(|name| !name.contains('/'))?;
+        // Names anywhere, below a prefix that has no such name itself.
+        let name = glob.strip_prefix("/**/")?;
+        let first = name.split_once('/').map(|(first, _)| Self::Glob(format!("/{first}")));
+        let is_inside =
+            |first: Self| prefix.split('/').any(|segment| first.takes(&format!("/{segment}")));
+        if first.is_some_and(is_inside) {
+            return None;
+        }
         let slash = if prefix.ends_with('/') { "" } else { "/" };
         let mut all = vec![Self::Glob(format!("{prefix}{slash}**/{name}"))];
         if slash == "/" && other.takes(prefix) {

@@ -29,12 +29,20 @@ pub(super) struct Scope {
     /// What is removed from the paths that Caddy sees.
     base: String,
     layers: Vec<Layer>,
+    /// How many of them are of the blocks around this one.
+    outer: usize,
     tries: Option<Vec<String>>,
 }
 
 impl Scope {
     pub(super) fn all() -> Self {
-        Self { chosen: Chosen::all(), base: String::new(), layers: Vec::new(), tries: None }
+        Self {
+            chosen: Chosen::all(),
+            base: String::new(),
+            layers: Vec::new(),
+            outer: 0,
+            tries: None,
+        }
     }
 
     /// The path that Caddy sees, as a target in a route for these paths.
@@ -115,7 +123,9 @@ impl<'b> Block<'b> {
     fn close_variants(&mut self, chosen: &Chosen, why: &str) {
         let others = chosen.variants().unwrap_or_else(|| vec![Matcher::all()]);
         let why = format!("{why} (Caddy compares without case)");
-        self.routes.extend(others.into_iter().map(|path| Route::closed(path, &why)));
+        let first = std::iter::once(why.as_str()).chain(std::iter::repeat("as above"));
+        let closed = others.into_iter().zip(first).map(|(path, why)| Route::closed(path, why));
+        self.routes.extend(closed);
     }
 
     /// Reads the directives of a block, in Caddy's order.
@@ -167,7 +177,10 @@ impl<'b> Block<'b> {
         }
         match (line.name(), arguments) {
             ("root", [path]) if path.starts_with('/') && is_plain(path) => {
-                self.layer(scope, chosen, Effect::Root(path.clone()))
+                // The last one counts, and of those in one block the first that fits.
+                let layer = Layer::new(chosen, Effect::Root(path.clone()));
+                scope.layers.insert(scope.outer.min(scope.layers.len()), layer);
+                Ok(End::GoesOn)
             }
             ("header", _) => self.header(line, arguments, chosen, scope),
             ("request_body", _) => {
@@ -472,6 +485,7 @@ impl<'b> Block<'b> {
         let moved: Option<Vec<Option<Layer>>> =
             scope.layers.iter().map(|layer| layer.moved(&scope.chosen, &chosen)).collect();
         scope.layers = moved?.into_iter().flatten().collect();
+        scope.outer = scope.layers.len();
         scope.chosen = chosen;
         scope.base = base;
         Some(End::GoesOn)
@@ -513,6 +527,7 @@ impl<'b> Block<'b> {
     ) -> Done {
         let mut inner = scope.clone();
         inner.chosen = chosen.clone();
+        inner.outer = inner.layers.len();
         if chosen.exception().is_some() || scope.tries.is_some() {
             return Err(line.unknown());
         }
@@ -565,6 +580,7 @@ impl<'b> Block<'b> {
             line.inner().iter().filter(|line| !is_definition(line)).collect();
         let mut inner = scope.clone();
         inner.chosen = chosen.clone();
+        inner.outer = inner.layers.len();
         let end = self.run(&lines, &mut inner);
         if end == End::GoesOn {
             if inner.base != scope.base || inner.chosen != *chosen || inner.tries.is_some() {

@@ -107,9 +107,8 @@ impl Effects {
                 self.fields.push((name.clone(), value.clone()));
                 Some(())
             }
-            // The first one that fits is the root.
             Effect::Root(root) => {
-                self.root.get_or_insert_with(|| root.clone());
+                self.root = Some(root.clone());
                 Some(())
             }
         }

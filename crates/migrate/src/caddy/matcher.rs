@@ -104,7 +104,7 @@ impl Chosen {
 }
 
 /// The letters whose cases are all listed. Of further ones the first in another case closes what begins so.
-const LISTED: usize = 3;
+const LISTED: usize = 2;
 
 fn variants(path: &Matcher) -> Option<Vec<Matcher>> {
     let text = path.key().1;
@@ -145,7 +145,7 @@ fn variants(path: &Matcher) -> Option<Vec<Matcher>> {
         Matcher::Prefix(_) => Matcher::Prefix(text),
         Matcher::Glob(_) => Matcher::Glob(text),
     };
-    if letters.len() <= LISTED + 2 {
+    if letters.len() <= LISTED + 1 {
         return Some(
             subsets(&letters).iter().map(|flips| same(flipped(flips, text.len()))).collect(),
         );
@@ -157,7 +157,8 @@ fn variants(path: &Matcher) -> Option<Vec<Matcher>> {
     let inside: Vec<usize> = letters.into_iter().filter(|at| *at < literal.len()).collect();
     let mut all = Vec::new();
     let mut add = |beginning: String| {
-        all.extend(Matcher::beginning(&beginning).into_iter().filter(Matcher::is_possible));
+        all.push(Matcher::Glob(format!("{beginning}*")));
+        all.push(Matcher::Glob(format!("{beginning}*/**")));
     };
     let (first, rest) = inside.split_at(inside.len().min(LISTED));
     let last = first.last().map_or(0, |at| at + 1);
@@ -172,6 +173,8 @@ pub(super) struct Matchers {
     named: Vec<Named>,
     /// Whether a proxy may say who its clients are, so that the other end of a connection is not told from that.
     has_proxies: bool,
+    /// The name that clients asked for, if that is known.
+    host: Option<String>,
 }
 
 #[derive(Debug)]
@@ -183,8 +186,8 @@ struct Named {
 }
 
 impl Matchers {
-    pub(super) fn new(has_proxies: bool) -> Self {
-        Self { named: Vec::new(), has_proxies }
+    pub(super) fn new(has_proxies: bool, host: Option<&str>) -> Self {
+        Self { named: Vec::new(), has_proxies, host: host.map(str::to_owned) }
     }
 
     /// Reads `@name ...`.
@@ -253,6 +256,12 @@ impl Matchers {
             }
             ("header", [name]) => of(Condition::has_header(name, "true")),
             ("header", [name, value]) if is_plain(value) => of(Condition::header(name, value)),
+            ("host", names) => {
+                let is_plain = |name: &String| !name.contains(['*', '{']);
+                let host = self.host.as_ref().filter(|_| names.iter().all(is_plain))?;
+                let is_one = names.iter().any(|name| name.eq_ignore_ascii_case(host));
+                Some(if is_one { Chosen::all() } else { Chosen::new(Vec::new()) })
+            }
             ("query", [pair]) if is_plain(pair) => {
                 let (name, value) = pair.split_once('=')?;
                 (value == "*" || !value.contains('*')).then_some(())?;

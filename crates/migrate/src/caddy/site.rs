@@ -18,7 +18,8 @@ pub(super) struct Site {
     names: Vec<String>,
     addresses: Vec<String>,
     encrypted: Vec<String>,
-    routes: Vec<Route>,
+    /// For all names, or for each of them.
+    routes: Vec<(Option<String>, Vec<Route>)>,
     certificate: Certificate,
     client_ca: Option<String>,
     place: String,
@@ -82,7 +83,15 @@ impl Site {
                 }
             }
         }
-        site.routes = site.block(&others, closing, common);
+        let mut hosts = vec![None];
+        if asks_for_host(&others) {
+            hosts.extend(site.names.iter().cloned().map(Some));
+            hosts.push(Some(String::new()));
+        }
+        for host in hosts {
+            let routes = site.block(&others, closing.clone(), host.as_deref(), common);
+            site.routes.push((host, routes));
+        }
         site
     }
 
@@ -90,12 +99,13 @@ impl Site {
         &self,
         lines: &[Directive],
         closing: Option<String>,
+        host: Option<&str>,
         common: &mut Common<'_>,
     ) -> Vec<Route> {
         if let Some(why) = closing {
             return vec![Route::closed(Matcher::all(), &why)];
         }
-        let mut matchers = Matchers::new(common.defaults.has_proxies());
+        let mut matchers = Matchers::new(common.defaults.has_proxies(), host);
         let mut block = Block::new(&mut matchers, common.upstreams, common.users);
         let mut scope = Scope::all();
         if block.read(lines, &mut scope) == End::GoesOn {
@@ -191,8 +201,10 @@ impl Site {
             })
             .collect();
         let note = "Caddy leads from plain connections to encrypted ones.";
-        let routes =
-            vec![Route::new(Matcher::all(), Action::Redirect { to, status: 308 }).with_note(note)];
+        let routes = vec![(
+            None,
+            vec![Route::new(Matcher::all(), Action::Redirect { to, status: 308 }).with_note(note)],
+        )];
         Some(Self {
             names: self.names.clone(),
             addresses,
@@ -205,7 +217,8 @@ impl Site {
     /// What Caddy answers names without a site.
     pub(super) fn nothing(addresses: Vec<String>) -> Self {
         let note = "Caddy answers other names with nothing.";
-        let routes = vec![Route::new(Matcher::all(), Action::status(200)).with_note(note)];
+        let routes =
+            vec![(None, vec![Route::new(Matcher::all(), Action::status(200)).with_note(note)])];
         Self { addresses, routes, place: "all other names".to_owned(), ..Self::default() }
     }
 
@@ -224,7 +237,7 @@ impl Site {
 
     /// Closes it.
     pub(super) fn close(&mut self, why: &str) {
-        self.routes = vec![Route::closed(Matcher::all(), why)];
+        self.routes = vec![(None, vec![Route::closed(Matcher::all(), why)])];
     }
 }
 
@@ -242,7 +255,8 @@ impl hosts::Site for Site {
     }
 
     fn asked_hosts(&self) -> Vec<String> {
-        Vec::new()
+        let hosts = self.routes.iter().filter_map(|(host, _)| host.clone());
+        hosts.filter(|host| !host.is_empty()).collect()
     }
 
     fn has_other_names(&self) -> bool {
@@ -257,7 +271,19 @@ impl hosts::Site for Site {
         (None, &[])
     }
 
-    fn routes(&self, _: Option<&str>) -> Vec<Route> {
-        self.routes.clone()
+    fn routes(&self, host: Option<&str>) -> Vec<Route> {
+        let is_own =
+            |(known, _): &&(Option<String>, _)| known.is_some() && known.as_deref() == host;
+        let own = self.routes.iter().find(is_own).or(self.routes.first());
+        own.map(|(_, routes)| routes.clone()).unwrap_or_default()
     }
+}
+
+/// Whether a matcher asks for the name of the host.
+fn asks_for_host(lines: &[Directive]) -> bool {
+    lines.iter().any(|line| {
+        let has_part =
+            line.argument(0) == "host" || line.inner().iter().any(|one| one.name() == "host");
+        line.name().starts_with('@') && has_part || asks_for_host(line.inner())
+    })
 }

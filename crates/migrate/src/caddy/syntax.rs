@@ -11,6 +11,8 @@ use crate::{Files, SyntaxError};
 struct Token {
     word: String,
     line: usize,
+    /// The line of its end.
+    end: usize,
     /// Whether it has quotes, and so is no brace.
     is_quoted: bool,
 }
@@ -36,8 +38,8 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxErro
             head.set_block(inner);
             continue;
         }
-        let mut line = first.line;
-        let began = line;
+        let mut line = first.end;
+        let began = first.line;
         let mut words = Vec::new();
         let mut opens = is(&first, "{");
         if !opens {
@@ -48,7 +50,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxErro
                     next.line == line || words.last().is_some_and(|word| word.ends_with(','))
                 })
             {
-                line = next.line;
+                line = next.end;
                 opens = is(&next, "{");
                 if !opens {
                     words.push(next.word);
@@ -89,13 +91,13 @@ fn tokens(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
                 let began = line;
                 let (word, behind) =
                     quoted(after, first, &mut line).ok_or((began, "a quote does not end"))?;
-                tokens.push(Token { word, line: began, is_quoted: true });
+                tokens.push(Token { word, line: began, end: line, is_quoted: true });
                 rest = behind;
             }
             _ => {
                 let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
                 let (word, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
-                tokens.push(Token { word: word.to_owned(), line, is_quoted: false });
+                tokens.push(Token { word: word.to_owned(), line, end: line, is_quoted: false });
                 rest = behind;
             }
         }

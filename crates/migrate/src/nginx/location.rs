@@ -17,6 +17,8 @@ use crate::word::{list, quoted};
 pub(super) struct Location {
     kind: Kind,
     text: String,
+    /// Its paths: as they are, and with the letters of an expression in no other case.
+    places: [(Vec<Place>, Vec<Route>); 2],
     head: Directive,
     settings: Settings,
     alias: Option<String>,
@@ -122,9 +124,11 @@ impl Location {
     }
 
     pub(super) fn new(kind: Kind, text: String, head: &Directive, settings: Settings) -> Self {
+        let places = [Case::Ignored, Case::Sensitive].map(|case| places(&kind, &text, head, case));
         Self {
             kind,
             text,
+            places,
             head: head.head(),
             settings,
             alias: None,
@@ -269,51 +273,9 @@ impl Location {
     }
 
     /// The paths that it takes; the second are to be closed, because they are more than it takes.
-    pub(super) fn places(&self, case: Case) -> (Vec<Place>, Vec<Route>) {
-        let plain = |matcher: Matcher| Place::new(matcher, &[]);
-        let matchers = match &self.kind {
-            Kind::Exact => vec![Matcher::Path(self.text.clone())],
-            Kind::Preferred | Kind::Prefix => Matcher::beginning(&self.text),
-            Kind::Whole => vec![Matcher::all()],
-            Kind::Expression(own) => {
-                let case = if case == Case::Ignored { *own } else { case };
-                return self.places_of(&Pattern::of(&self.text, case));
-            }
-        };
-        let has_star = |matcher: &Matcher| {
-            !matches!(matcher, Matcher::Glob(_)) && matcher.literal().contains('*')
-        };
-        if matchers.iter().all(|matcher| matcher.is_possible() && !has_star(matcher))
-            && !self.text.contains('*')
-        {
-            return (matchers.into_iter().map(plain).collect(), Vec::new());
-        }
-        let literal =
-            self.text.split(['*', '?', '%', '[', ']', '{', '}', '\\']).next().unwrap_or_default();
-        let start = literal.rfind('/').and_then(|slash| literal.get(..=slash)).unwrap_or("/");
-        let matcher = Some(Matcher::Prefix(start.to_owned()))
-            .filter(Matcher::is_possible)
-            .unwrap_or_else(Matcher::all);
-        (
-            Vec::new(),
-            vec![Route::closed(matcher, &self.head.told("these paths have no counterpart"))],
-        )
-    }
-
-    fn places_of(&self, pattern: &Pattern) -> (Vec<Place>, Vec<Route>) {
-        let why = self.head.told("this expression has no counterpart");
-        let closed = |matcher: &Matcher| Route::closed(matcher.clone(), &why);
-        if !pattern.is_exact() {
-            return (
-                Vec::new(),
-                pattern.alternatives().iter().map(|one| closed(one.matcher())).collect(),
-            );
-        }
-        let places = pattern
-            .alternatives()
-            .iter()
-            .map(|one| Place::new(one.matcher().clone(), one.groups()));
-        (places.collect(), pattern.holes().iter().map(closed).collect())
+    pub(super) fn places(&self, case: Case) -> &(Vec<Place>, Vec<Route>) {
+        let [ignored, sensitive] = &self.places;
+        if case == Case::Ignored { ignored } else { sensitive }
     }
 
     /// The routes for these places.
@@ -529,6 +491,40 @@ impl Location {
         tries.dedup();
         Ok(tries)
     }
+}
+
+/// The paths of a location; the second are to be closed, because they are more than it takes.
+fn places(kind: &Kind, text: &str, head: &Directive, case: Case) -> (Vec<Place>, Vec<Route>) {
+    let matchers = match kind {
+        Kind::Exact => vec![Matcher::Path(text.to_owned())],
+        Kind::Preferred | Kind::Prefix => Matcher::beginning(text),
+        Kind::Whole => vec![Matcher::all()],
+        Kind::Expression(own) => {
+            let case = if case == Case::Ignored { *own } else { case };
+            return places_of(&Pattern::of(text, case), head);
+        }
+    };
+    if matchers.iter().all(Matcher::is_possible) && !text.contains('*') {
+        let places = matchers.into_iter().map(|matcher| Place::new(matcher, &[]));
+        return (places.collect(), Vec::new());
+    }
+    let literal = text.split(['*', '?', '%', '[', ']', '{', '}', '\\']).next().unwrap_or_default();
+    let start = literal.rfind('/').and_then(|slash| literal.get(..=slash)).unwrap_or("/");
+    let matcher = Some(Matcher::Prefix(start.to_owned())).filter(Matcher::is_possible);
+    let why = head.told("these paths have no counterpart");
+    (Vec::new(), vec![Route::closed(matcher.unwrap_or_else(Matcher::all), &why)])
+}
+
+fn places_of(pattern: &Pattern, head: &Directive) -> (Vec<Place>, Vec<Route>) {
+    let why = head.told("this expression has no counterpart");
+    let closed = |matcher: &Matcher| Route::closed(matcher.clone(), &why);
+    if !pattern.is_exact() {
+        let all = pattern.alternatives().iter().map(|one| closed(one.matcher()));
+        return (Vec::new(), all.collect());
+    }
+    let places =
+        pattern.alternatives().iter().map(|one| Place::new(one.matcher().clone(), one.groups()));
+    (places.collect(), pattern.holes().iter().map(closed).collect())
 }
 
 /// The same paths as what has a root before them: below a prefix we would look for the rest only.

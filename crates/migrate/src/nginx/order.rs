@@ -32,7 +32,7 @@ pub(super) fn routes(server: &Location, context: &Context) -> Vec<Route> {
     }
     let mut order = Order { server, context, jumps, routes: Vec::new() };
     if end == End::GoesOn {
-        order.level(server.nested(), &[]);
+        order.level(server.nested(), &[], None);
         order.whole();
     }
     guarded(first.into_iter().chain(order.routes).map(Emitted::into_route).collect(), order.jumps)
@@ -51,8 +51,8 @@ struct Order<'s> {
 }
 
 impl Order<'_> {
-    /// The locations of one block; the outer expressions come after those of the block.
-    fn level(&mut self, locations: &[Location], outer: &[&Location]) {
+    /// The locations of one block, which is in `within`; the outer expressions come after those of the block.
+    fn level(&mut self, locations: &[Location], outer: &[&Location], within: Option<&Location>) {
         let of_kind =
             |wanted: fn(&Kind) -> bool| locations.iter().filter(move |one| wanted(one.kind()));
         for exact in of_kind(|kind| *kind == Kind::Exact) {
@@ -75,7 +75,7 @@ impl Order<'_> {
             self.location(prefix, None, asked);
         }
         for expression in &expressions {
-            self.location(expression, None, &[]);
+            self.location(expression, within, &[]);
         }
         for prefix in prefixes.iter().filter(|one| !is_below(one)) {
             self.location(prefix, None, &[]);
@@ -87,29 +87,29 @@ impl Order<'_> {
         if *location.kind() == Kind::Prefix && !location.text().starts_with('/') {
             return;
         }
-        if !location.nested().is_empty() {
-            self.level(location.nested(), asked);
-        }
-        // The expressions of a block that has others in it were said there, for all paths that it takes.
-        for expression in asked {
-            self.location(expression, Some(location), &[]);
+        if location.nested().is_empty() {
+            for expression in asked {
+                self.location(expression, Some(location), &[]);
+            }
+        } else {
+            self.level(location.nested(), asked, Some(location));
         }
         let case = if self.is_only_look(location) { Case::Sensitive } else { Case::Ignored };
-        let (mut places, mut closed) = location.places(case);
+        let (mut places, mut closed) = location.places(case).clone();
         if let Some(within) = within {
-            let around = within.places(Case::Ignored).0;
-            (places, closed) = restricted(&places, &closed, &around, location);
+            let around = &within.places(Case::Ignored).0;
+            (places, closed) = restricted(&places, &closed, around, location);
         }
         self.routes.extend(closed.into_iter().map(Emitted::plain));
         let mut jumps = self.jumps;
         let mut block = location.routes(&places, self, self.context, &mut jumps);
         self.jumps = jumps;
-        let all: Vec<Route> =
-            self.routes.iter().chain(&block).map(|one| one.route().clone()).collect();
-        for one in &mut block {
-            if one.leads() == Leads::Last && meets(one, all.iter()) {
-                one.close();
-            }
+        if block.iter().any(|one| one.leads() == Leads::Last) {
+            let all: Vec<Route> =
+                self.routes.iter().chain(&block).map(|one| one.route().clone()).collect();
+            let leads_back =
+                |one: &&mut Emitted| one.leads() == Leads::Last && meets(one, all.iter());
+            block.iter_mut().filter(leads_back).for_each(Emitted::close);
         }
         if case == Case::Sensitive && *location.kind() == Kind::Expression(Case::Ignored) {
             block = block
@@ -138,6 +138,12 @@ impl Order<'_> {
 
     /// The paths of no location.
     fn whole(&mut self) {
+        let takes_all = |one: &Location| {
+            one.text() == "/" && matches!(one.kind(), Kind::Prefix | Kind::Preferred)
+        };
+        if self.server.nested().iter().any(takes_all) {
+            return;
+        }
         let mut jumps = self.jumps;
         let mut block = Vec::new();
         self.server.rest(self, &mut jumps, &mut block);
@@ -251,18 +257,21 @@ impl Others for Order<'_> {
     }
 }
 
-/// Whether a location takes no index of another, because it takes the directory too, or is around it.
+/// Whether a location takes no index of another one's directory, because it takes that directory too.
 fn is_outside(other: &Matcher, location: &Location) -> bool {
+    let takes_directory = match other {
+        Matcher::Prefix(prefix) => prefix.ends_with('/'),
+        Matcher::Glob(glob) => glob.ends_with("/**"),
+        Matcher::Path(_) => false,
+    };
+    // But an exact location takes its directory first.
+    let is_exact = *location.kind() == Kind::Exact;
+    let is_around = |prefix: &str| !is_exact && location.text().starts_with(&format!("{prefix}/"));
     match other {
-        Matcher::Prefix(prefix) if prefix.ends_with('/') => {
-            *location.kind() != Kind::Exact || prefix.len() > location.text().len()
-        }
-        Matcher::Prefix(prefix) => location.text().starts_with(&format!("{prefix}/")),
+        _ if takes_directory => !is_exact,
+        Matcher::Prefix(prefix) => is_around(prefix),
         Matcher::Glob(glob) => {
-            let text = glob.trim_end_matches("/**").trim_end_matches('*');
-            !text.contains('*')
-                && *location.kind() != Kind::Exact
-                && location.text().starts_with(text)
+            glob.strip_suffix('*').is_some_and(|text| !text.contains('*') && is_around(text))
         }
         Matcher::Path(_) => false,
     }

@@ -136,7 +136,7 @@ impl<'s> Steps<'s> {
         let unknown = || step.unknown();
         let pattern = Pattern::of(step.argument(0), Case::Sensitive);
         if !pattern.is_exact() {
-            return Err(step.told("its expression has no counterpart"));
+            return self.unclear(step, &pattern);
         }
         let (text, flag) = (step.argument(1), step.argument(2));
         let is_url = text.starts_with("http://")
@@ -193,6 +193,20 @@ impl<'s> Steps<'s> {
             ("", true) => self.lead(step, paths, Leads::On),
             ("", false) if is_last => self.lead(step, paths, Leads::Last),
             _ => return Err(unknown()),
+        }
+        Ok(false)
+    }
+
+    /// Closes all paths that an expression may take.
+    fn unclear(&mut self, step: &Directive, pattern: &Pattern) -> Result<bool, String> {
+        let why = step.told("its expression has no counterpart");
+        for place in self.places {
+            for alternative in pattern.alternatives() {
+                let both =
+                    place.matcher.within(alternative.matcher()).ok_or_else(|| why.clone())?;
+                let closed = both.into_iter().map(|matcher| Route::closed(matcher, &why));
+                self.routes.extend(closed.map(Emitted::plain));
+            }
         }
         Ok(false)
     }
