@@ -26,11 +26,6 @@ fn table(text: &str) -> (Config, Table) {
     (config, table)
 }
 
-/// The result of a request, in one line.
-fn result(table: &Table, host: &str, path: &str) -> String {
-    table.explain(&RouteRequest::new(Some(host), "GET", path, Some("q=1"))).result
-}
-
 /// A request in one line: `[METHOD ][LISTENER ]HOST/PATH`.
 fn answer(table: &Table, request: &str) -> String {
     let mut words = request.split(' ').rev();

@@ -45,6 +45,12 @@ impl Scope {
         }
     }
 
+    /// Whether something was said of a part of all requests.
+    fn has_parts(&self) -> bool {
+        let all = Chosen::all();
+        self.layers.iter().any(|layer| layer.moved(&all, &all).flatten().is_none())
+    }
+
     /// The path that Caddy sees, as a target in a route for these paths.
     fn path(&self, matcher: &Matcher) -> Option<&'static str> {
         match (self.base.is_empty(), matcher) {
@@ -208,7 +214,11 @@ impl<'b> Block<'b> {
             }
             ("handle" | "handle_path", []) => self.handle(line, &chosen, behind, scope),
             ("route", []) => self.route(line, &chosen, is_whole, scope),
-            ("abort", []) => self.answer(line, &chosen, scope, &|_, _, _| Ok(Action::Drop)),
+            ("abort", []) => {
+                let done = self.answer(line, &chosen, scope, &|_, _, _| Ok(Action::Drop))?;
+                self.close_variants(&chosen, &line.told("its paths in other cases"));
+                Ok(done)
+            }
             ("respond" | "error", _) => self.respond(line, arguments, chosen, scope),
             ("reverse_proxy", servers) => {
                 let proxy = Proxy::read(line, servers, self.upstreams)?;
@@ -444,9 +454,7 @@ impl<'b> Block<'b> {
             }
         };
         if scope.chosen.is_all() && scope.base.is_empty() {
-            let is_partial =
-                |layer: &Layer| layer.moved(&Chosen::all(), &Chosen::all()).flatten().is_none();
-            if scope.layers.iter().any(is_partial) {
+            if scope.has_parts() {
                 return Err(
                     line.told("behind what is said of a part of the requests: no counterpart")
                 );
@@ -504,7 +512,7 @@ impl<'b> Block<'b> {
             return Ok(End::GoesOn);
         }
         let is_simple = scope.chosen.is_all()
-            && scope.layers.is_empty()
+            && !scope.has_parts()
             && scope.base.is_empty()
             && scope.tries.is_none();
         if !is_simple || !is_whole || !below.is_possible() || prefix.contains('*') {

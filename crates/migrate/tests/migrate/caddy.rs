@@ -33,6 +33,7 @@ fn a_site_of_caddy_becomes_a_configuration_that_does_the_same() {
             ("0.0.0.0:443 example.org/health", "200"),
             ("0.0.0.0:443 example.org/beta", "200"),
             ("0.0.0.0:443 example.org/users/7", "/srv/site/users/7"),
+            ("0.0.0.0:443 example.org/php/x", "501"),
             ("0.0.0.0:80 example.org/a", "308 https://example.org/a"),
             ("0.0.0.0:443 files.example.org/secret", "/srv/files/secret for password"),
             // Caddy answers names without a site with nothing, and a placeholder of the environment has no counterpart.
@@ -212,8 +213,8 @@ fn paths_change_as_in_caddy() {
         ],
     );
     serves(
-        "rewrite /x /y\n rewrite /z/* /x\n respond /y 403\n file_server",
-        &[("x/x", "403"), ("x/z/a", "/srv/x")],
+        "rewrite /x /y\n rewrite /z/* /w\n respond /y 403\n file_server",
+        &[("x/x", "403"), ("x/z/a", "/srv/w")],
     );
     serves("rewrite /a* /b\n rewrite /b /c\n file_server", &[("x/a", "501")]);
     serves(

@@ -70,7 +70,7 @@ proptest! {
 
     #[test]
     fn a_value_of_caddy_is_that_value_and_nothing_else(text in texts().prop_filter("these are not quoted", |text| !text.contains(['{', '`']))) {
-        let made = from_caddy(&format!(":80 {{\n respond `{text}` 200\n}}\n"), "c", &NoFiles).unwrap();
+        let made = from_caddy(&format!(":80 {{\n respond * `{text}` 200\n}}\n"), "c", &NoFiles).unwrap();
         prop_assert_eq!(bodies(&table(&made).0), [text]);
     }
 
