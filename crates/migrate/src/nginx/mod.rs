@@ -14,7 +14,7 @@ mod upstream;
 mod variables;
 
 use self::listeners::{close_other_authorities, listener};
-use self::server::Server;
+use self::server::{Listen, Server};
 use self::settings::Settings;
 use self::syntax::Includer;
 use self::upstream::Upstreams;
@@ -80,7 +80,8 @@ impl Reader {
     fn http(&mut self, directives: &[Directive]) {
         for directive in directives {
             match (directive.name(), directive.argument(0)) {
-                ("server" | "upstream", _) => {}
+                // A block of them in a location may keep files from being shown as what they are.
+                ("server" | "upstream" | "types", _) => {}
                 ("set_real_ip_from", from) => {
                     self.proxies.push(if from == "unix:" { "unix" } else { from }.to_owned());
                 }
@@ -148,6 +149,16 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         close_other_authorities(&mut self.servers);
+        if self.real_ip_header != "proxy_protocol" {
+            let has_header =
+                |server: &&mut Server| server.listens().iter().any(Listen::has_proxy_protocol);
+            for server in self.servers.iter_mut().filter(has_header) {
+                server.close(
+                    "`proxy_protocol` without `real_ip_header proxy_protocol` has no counterpart"
+                        .to_owned(),
+                );
+            }
+        }
         self.outer.notes().iter().for_each(|note| self.top.note(note));
         let hosts = Hosts::new(&self.servers);
         let addresses = hosts.addresses().iter();

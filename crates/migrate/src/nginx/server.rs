@@ -23,6 +23,8 @@ pub(super) struct Server {
     key: Option<String>,
     client_ca: Option<String>,
     verify: Verify,
+    /// Whether all of its addresses are encrypted.
+    is_encrypted: bool,
     whole: Location,
     place: String,
 }
@@ -72,6 +74,7 @@ impl Server {
             key: None,
             client_ca: None,
             verify: Verify::No,
+            is_encrypted: false,
             whole: Location::new(Kind::Whole, "/".to_owned(), directive, outer.inner()),
             place: directive.told("this server"),
         };
@@ -84,6 +87,9 @@ impl Server {
         if server.listens.is_empty() {
             server
                 .listen(&directive.clone().with_words(vec!["listen".to_owned(), "80".to_owned()]));
+        }
+        if server.is_encrypted {
+            server.listens.iter_mut().for_each(|listen| listen.is_encrypted = true);
         }
         if server.verify == Verify::Needed {
             server.whole.settings_mut().demand_certificate();
@@ -115,7 +121,7 @@ impl Server {
                 "off" => self.verify = Verify::No,
                 _ => self.whole.settings_mut().close(directive, "no counterpart"),
             },
-            "ssl" => self.listens.iter_mut().for_each(|listen| listen.is_encrypted = value == "on"),
+            "ssl" => self.is_encrypted = value == "on",
             _ => return false,
         }
         true

@@ -14,7 +14,6 @@ const SILENT: &[&str] = &[
     "output_buffers",
     "postpone_output",
     "server_tokens",
-    "types",
     "types_hash_max_size",
     "types_hash_bucket_size",
     "variables_hash_max_size",

@@ -311,6 +311,7 @@ fn access_is_inherited_and_replaced_as_a_list() {
         "valid_referers none;",
         "something_new on;",
         "auth_basic a;",
+        "types { }",
         "fastcgi_pass unix:/x;",
         "error_page 404 = @app;",
         "proxy_pass http://b; proxy_set_header X-User $remote_user;",
@@ -346,8 +347,11 @@ fn certificates_of_clients_are_demanded_or_the_server_is_closed() {
         ],
     );
     assert!(text.contains("client_ca = \"/ca\"\nclient_certificates = \"asked\""), "{text}");
+    judge(&made("server { listen 80 proxy_protocol; root /srv; }"), &[("x/a", "501")]);
     // Without a certificate the listener would be plain.
     let text = made("server { listen 443 ssl; listen 80; root /srv; }");
+    assert_eq!(table(&text).0.listeners.len(), 1, "{text}");
+    let text = made("server { ssl on; listen 443; root /srv; } server { listen 80; }");
     assert_eq!(table(&text).0.listeners.len(), 1, "{text}");
 }
 
