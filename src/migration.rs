@@ -3,6 +3,8 @@
 //! Owns where included files are, and that nothing but ordinary files of a bounded size is read. Never reads their
 //! syntax: `migrate` does.
 
+#![expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -187,12 +187,9 @@ impl Reader {
         for inner in line.inner().iter().filter(|inner| inner.name() == "log") {
             log::read(inner, self.log.get_or_insert_with(|| Section::new("[log]")));
         }
-        let mut common = Common {
-            upstreams: &mut self.upstreams,
-            users: &mut self.users,
-            defaults: &self.defaults,
-            closing: self.closing.as_deref(),
-        };
+        let closing = self.closing.as_deref();
+        let mut common =
+            Common::new(&mut self.upstreams, &mut self.users, &self.defaults, closing);
         self.sites.push(Site::read(line, &mut common));
     }
 

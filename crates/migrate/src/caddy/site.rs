@@ -39,11 +39,22 @@ pub(super) enum Certificate {
 
 /// What is for all sites.
 pub(super) struct Common<'c> {
-    pub(super) upstreams: &'c mut Upstreams,
-    pub(super) users: &'c mut UserFiles,
-    pub(super) defaults: &'c Defaults,
+    upstreams: &'c mut Upstreams,
+    users: &'c mut UserFiles,
+    defaults: &'c Defaults,
     /// Why all sites are closed.
-    pub(super) closing: Option<&'c str>,
+    closing: Option<&'c str>,
+}
+
+impl<'c> Common<'c> {
+    pub(super) fn new(
+        upstreams: &'c mut Upstreams,
+        users: &'c mut UserFiles,
+        defaults: &'c Defaults,
+        closing: Option<&'c str>,
+    ) -> Self {
+        Self { upstreams, users, defaults, closing }
+    }
 }
 
 impl Site {
