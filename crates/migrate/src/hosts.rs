@@ -1,7 +1,7 @@
 //! Which site answers a name at an address, as hosts of ours.
 //!
-//! Owns that choice: nginx and Caddy take the address, then the name, and else what is for all names of that address; we
-//! take the name, and a route may ask for the listener.
+//! Owns that choice: nginx and Caddy take the address, then the name, and else what is for all names of that address;
+//! we take the name, and a route may ask for the listener.
 
 use crate::draft::{Host, Matcher, Route};
 use crate::limits::ROUTES_MAX;

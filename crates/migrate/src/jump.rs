@@ -1,7 +1,7 @@
 //! Paths that only a rewrite can lead to.
 //!
-//! Owns where they are, and the routes that refuse them from outside. A place that answers for another path than that of
-//! the request is a rewrite to such a path, right before the route that takes it.
+//! Owns where they are, and the routes that refuse them from outside. A place that answers for another path than that
+//! of the request is a rewrite to such a path, right before the route that takes it.
 
 use crate::draft::{Action, Matcher, Route};
 

@@ -192,7 +192,9 @@ impl Matcher {
     /// Whether a configuration can say it and requests can have such a path.
     pub(crate) fn is_possible(&self) -> bool {
         let text = self.text();
-        let is_escape = |part: &[u8]| matches!(part, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit());
+        let is_hex = |byte: &u8| byte.is_ascii_hexdigit();
+        let is_escape =
+            |part: &[u8]| matches!(part, [b'%', high, low] if is_hex(high) && is_hex(low));
         let is_path = text.starts_with('/')
             && !text.contains("//")
             && !text.contains('?')

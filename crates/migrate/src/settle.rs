@@ -1,5 +1,5 @@
-//! The printed text, and the proof that it is a valid configuration: `config` reads it, and what it refuses is taken out
-//! until nothing is refused.
+//! The printed text, and the proof that it is a valid configuration: `config` reads it, and what it refuses is taken
+//! out until nothing is refused.
 //!
 //! Owns what takes the place of what is refused: a route answers 501, then its host, then everything, and the text says
 //! so. Only what changes no more than the look of an answer becomes a mere comment. Never knows nginx or Caddy.

@@ -1,6 +1,7 @@
 //! What directives of Caddy say of the requests that later ones answer.
 //!
-//! Owns how they are put on routes: where one is for a part of the requests of a route, that part is a route of its own.
+//! Owns how they are put on routes: where one is for a part of the requests of a route, that part is a route of its
+//! own.
 
 use super::matcher::Chosen;
 use crate::access::{Access, Said, Satisfy, Users};

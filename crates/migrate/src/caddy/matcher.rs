@@ -1,7 +1,7 @@
 //! Matchers of Caddy as those of our routes.
 //!
-//! Owns which parts of a matcher have a counterpart. Caddy compares paths without case and we do not: `variants` are the
-//! paths that a guard of Caddy takes beside those of ours.
+//! Owns which parts of a matcher have a counterpart. Caddy compares paths without case and we do not: `variants` are
+//! the paths that a guard of Caddy takes beside those of ours.
 
 use super::placeholders::is_plain;
 use crate::condition::Condition;

@@ -188,8 +188,7 @@ impl Reader {
             log::read(inner, self.log.get_or_insert_with(|| Section::new("[log]")));
         }
         let closing = self.closing.as_deref();
-        let mut common =
-            Common::new(&mut self.upstreams, &mut self.users, &self.defaults, closing);
+        let mut common = Common::new(&mut self.upstreams, &mut self.users, &self.defaults, closing);
         self.sites.push(Site::read(line, &mut common));
     }
 
@@ -256,7 +255,8 @@ impl Reader {
         }
         match (files.as_slice(), names.is_empty()) {
             ([], true) => {
-                section.note(format!("No certificate is known for {address}: it is left out, because it would be plain."));
+                let why = "it is left out, because it would be plain";
+                section.note(format!("No certificate is known for {address}: {why}."));
                 section.set_state(State::Out);
             }
             ([], false) => {

@@ -1,7 +1,7 @@
 //! The order of routes in which our first one is nginx's choice of a location.
 //!
-//! Owns that choice: an exact location, else the longest prefix, unless an expression takes the path; the expressions are
-//! not asked below `^~`. Locations in others come before what follows them.
+//! Owns that choice: an exact location, else the longest prefix, unless an expression takes the path; the expressions
+//! are not asked below `^~`. Locations in others come before what follows them.
 
 use super::location::{Emitted, Kind, Leads, Location, Others};
 use super::phases::{End, Place};

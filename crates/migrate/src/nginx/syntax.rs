@@ -173,7 +173,8 @@ impl<'f> Includer<'f> {
         Self { files, main, inclusion: Inclusion::default() }
     }
 
-    /// Puts the directives of included files in place of each `include`. One that cannot be read stays, with the reason.
+    /// Puts the directives of included files in place of each `include`. One that cannot be read stays, with the
+    /// reason.
     pub(super) fn expand(
         &mut self,
         directives: Vec<Directive>,

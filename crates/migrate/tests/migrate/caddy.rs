@@ -68,7 +68,8 @@ fn a_file_of_one_site_may_have_no_braces() {
 fn blocks_exclude_each_other_and_the_longest_path_is_first() {
     let text = made(
         "(say) {\n respond {args[0]} {args[1]}\n}\n:80 {\n handle {\n import say rest 200\n }\n\
-         handle_path /a/b/* {\n import say ab 201\n }\n handle /a/* {\n import say a 202\n }\n handle /n/* {\n header X-A b\n }\n}\n",
+         handle_path /a/b/* {\n import say ab 201\n }\n handle /a/* {\n import say a 202\n }\n handle /n/* {\n \
+         header X-A b\n }\n}\n",
     );
     judge(&text, &[("x/a/b/c", "201"), ("x/a/c", "202"), ("x/c", "200"), ("x/n/x", "200")]);
     // What a block does not answer goes on behind it, past the other blocks.
@@ -91,7 +92,8 @@ fn blocks_exclude_each_other_and_the_longest_path_is_first() {
 #[test]
 fn matchers_take_the_same_requests_or_close_their_place() {
     serves(
-        "@re path_regexp ^/(private|uploads)/\n respond @re 404\n respond /p* 405\n @bak path *.bak\n respond @bak 410\n file_server",
+        "@re path_regexp ^/(private|uploads)/\n respond @re 404\n respond /p* 405\n @bak path *.bak\n respond \
+        @bak 410\n file_server",
         &[
             ("x/private/x", "404"),
             ("x/uploads/x", "404"),
@@ -132,7 +134,8 @@ fn matchers_take_the_same_requests_or_close_their_place() {
     serves("@out not remote_ip 192.0.2.0/24\n redir @out /x\n file_server", &[("x/a", "501")]);
     judge(
         &made(
-            "http://a.example, http://www.a.example {\n @www host www.a.example\n redir @www http://a.example{uri} 301\n respond 204\n}\n",
+            "http://a.example, http://www.a.example {\n @www host www.a.example\n redir @www \
+            http://a.example{uri} 301\n respond 204\n}\n",
         ),
         &[
             ("a.example/x", "204"),
@@ -189,7 +192,8 @@ fn a_guard_is_on_every_route_behind_it() {
     }
     // Two lists of users are two files.
     let text = made(
-        ":80 {\n root * /srv\n handle /a/* {\n basic_auth {\n u $2a$14$abc\n }\n file_server\n }\n handle /b/* {\n basic_auth {\n v $2a$14$abc\n }\n file_server\n }\n}\n",
+        ":80 {\n root * /srv\n handle /a/* {\n basic_auth {\n u $2a$14$abc\n }\n file_server\n }\n handle /b/* \
+        {\n basic_auth {\n v $2a$14$abc\n }\n file_server\n }\n}\n",
     );
     assert!(
         text.contains("users = \"users.htpasswd\"")
@@ -201,8 +205,10 @@ fn a_guard_is_on_every_route_behind_it() {
 #[test]
 fn paths_change_as_in_caddy() {
     serves(
-        "handle_path /v2/* {\n reverse_proxy b:1\n }\n handle /api/* {\n uri strip_prefix /api\n reverse_proxy b:1\n }\n\
-         handle_path /dl/* {\n root * /dl\n respond /no 403\n file_server\n }\n handle_path /go/* {\n redir https://x{uri}\n }\n file_server",
+        "handle_path /v2/* {\n reverse_proxy b:1\n }\n handle /api/* {\n uri strip_prefix /api\n reverse_proxy \
+        b:1\n }\n\
+         handle_path /dl/* {\n root * /dl\n respond /no 403\n file_server\n }\n handle_path /go/* {\n redir \
+         https://x{uri}\n }\n file_server",
         &[
             ("x/v2/a", "upstream-1 /a"),
             ("x/api/a", "upstream-1 /a"),
@@ -254,7 +260,8 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
         );
     }
     let text = made(
-        ":80 {\n reverse_proxy https://b.example unix//run/x {\n to c:1\n }\n}\n:81 {\n reverse_proxy https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n }\n}\n",
+        ":80 {\n reverse_proxy https://b.example unix//run/x {\n to c:1\n }\n}\n:81 {\n reverse_proxy \
+        https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n }\n}\n",
     );
     judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream-1 /a")]);
     for line in [
@@ -270,7 +277,8 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
 #[test]
 fn addresses_names_and_certificates_stay_what_they_were() {
     let text = made(
-        "{\n email a@a.example\n}\na.example {\n respond 201\n}\nhttp://b.example:8080 {\n bind 127.0.0.1\n respond 202\n}\n\
+        "{\n email a@a.example\n}\na.example {\n respond 201\n}\nhttp://b.example:8080 {\n bind 127.0.0.1\n \
+        respond 202\n}\n\
          *.a.example:8443 {\n tls /c /k\n respond 203\n}\nlocalhost {\n respond 204\n}\n",
     );
     judge(

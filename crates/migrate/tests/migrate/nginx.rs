@@ -128,9 +128,12 @@ fn an_expression_is_never_wider_than_it_was() {
 #[test]
 fn a_server_gets_the_path_that_nginx_would_send() {
     serves(
-        "location /v1/ { proxy_pass http://b/v2/; } location /s/ { proxy_pass http://b/; } location /n { proxy_pass http://b; }\n\
-         location /k/ { proxy_pass http://b/v2; } location /w { proxy_pass http://b/c; } location = /one { proxy_pass http://b/two; }\n\
-         location /var/ { proxy_pass http://b$request_uri; } location /r/ { rewrite ^/r/(.*)$ /$1 break; proxy_pass http://b; }\n\
+        "location /v1/ { proxy_pass http://b/v2/; } location /s/ { proxy_pass http://b/; } location /n { \
+        proxy_pass http://b; }\n\
+         location /k/ { proxy_pass http://b/v2; } location /w { proxy_pass http://b/c; \
+         } location = /one { proxy_pass http://b/two; }\n\
+         location /var/ { proxy_pass http://b$request_uri; } location /r/ { rewrite ^/r/(.*)$ /$1 break; \
+         proxy_pass http://b; }\n\
          location /q/ { rewrite ^/q/([0-9]+)$ /$1 break; proxy_pass http://b; }",
         &[
             ("x/v1/a", "b /v2/a"),
@@ -160,9 +163,12 @@ fn a_server_gets_the_path_that_nginx_would_send() {
 #[test]
 fn rewrites_and_conditions_keep_their_order_or_close_their_place() {
     serves(
-        "if ($request_method = POST) { return 405; } rewrite ^/old/(.*)$ /new/$1 last; rewrite ^/x/(.*)$ https://b.example/$1 permanent;\n\
-         location /new/ { return 204; } location /l/ { rewrite ^/l/(.*)$ /new/$1 last; } location /b/ { rewrite ^/b/(.*)$ /q.php last; }\n\
-         location ~ \\.php$ { deny all; } location /c/ { if ($http_x = yes) { return 403; } } location /d/ { if ($cookie_a) { return 403; } }",
+        "if ($request_method = POST) { return 405; } rewrite ^/old/(.*)$ /new/$1 last; rewrite ^/x/(.*)$ \
+        https://b.example/$1 permanent;\n\
+         location /new/ { return 204; } location /l/ { rewrite ^/l/(.*)$ /new/$1 last; \
+         } location /b/ { rewrite ^/b/(.*)$ /q.php last; }\n\
+         location ~ \\.php$ { deny all; } location /c/ { if ($http_x = yes) { return 403; } } location /d/ { if \
+         ($cookie_a) { return 403; } }",
         &[
             ("x/old/a", "204"),
             ("x/x/a", "301 https://b.example/a"),
@@ -226,8 +232,10 @@ fn addresses_tell_servers_apart() {
     assert_eq!(addresses, ["192.0.2.1:80", "127.0.0.1:80"], "none is of all addresses");
     judge(
         &made(
-            "server { listen 80; server_name a.example; return 200; } server { listen 80 default_server; return 404; }\n\
-             server { listen 80; server_name *.a.example; return 201; } server { listen 80; server_name .b.example; return 202; }\n\
+            "server { listen 80; server_name a.example; return 200; } server { listen 80 default_server; return \
+            404; }\n\
+             server { listen 80; server_name *.a.example; return 201; } server { listen 80; \
+             server_name .b.example; return 202; }\n\
              server { listen 80; server_name a.example; return 500; }",
         ),
         &[
@@ -290,7 +298,8 @@ fn access_is_inherited_and_replaced_as_a_list() {
     serves(
         "allow 10.0.0.0/8; deny all; auth_basic a; auth_basic_user_file /users; location / { }\n\
          location /any/ { satisfy any; } location /open/ { allow all; auth_basic off; } location /no/ { deny all; }\n\
-         location /only/ { deny 10.0.0.1; auth_basic off; } location /early/ { return 204; } location /half/ { auth_basic_user_file /more; }",
+         location /only/ { deny 10.0.0.1; auth_basic off; } location /early/ { return 204; } location /half/ { \
+         auth_basic_user_file /more; }",
         &[
             ("x/a", "/srv/a for address+password -"),
             ("x/any/a", "/srv/any/a for address password -"),
@@ -331,7 +340,8 @@ fn access_is_inherited_and_replaced_as_a_list() {
 fn certificates_of_clients_are_demanded_or_the_server_is_closed() {
     let tls = "listen 443 ssl; ssl_certificate /c; ssl_certificate_key /k;";
     let text = made(&format!(
-        "server {{ {tls} server_name a.example; root /srv; ssl_client_certificate /ca; ssl_verify_client on; location /r {{ return 204; }} }}\n\
+        "server {{ {tls} server_name a.example; root /srv; ssl_client_certificate /ca; ssl_verify_client on; \
+        location /r {{ return 204; }} }}\n\
          server {{ {tls} server_name b.example; root /open; }}\n\
          server {{ {tls} server_name c.example; root /srv; ssl_client_certificate /other; ssl_verify_client on; }}\n\
          server {{ {tls} server_name d.example; root /srv; ssl_verify_client on; }}",
@@ -388,10 +398,13 @@ fn an_index_or_a_fallback_that_another_location_answers_is_closed() {
 #[test]
 fn upstreams_keep_their_servers() {
     let text = made(
-        "upstream a { server unix:/run/app.sock weight=2; server b.example backup; server c.example down; server d.example:81; }\n\
+        "upstream a { server unix:/run/app.sock weight=2; server b.example backup; server c.example down; \
+        server d.example:81; }\n\
          upstream gone { server b.example backup; }\n\
-         server { location / { proxy_pass http://a; } location /g/ { proxy_pass http://gone; } location /u/ { proxy_pass http://unix:/run/x.sock:/y/; }\n\
-         location /t/ { proxy_pass https://b.example; } location /p/ { proxy_pass http://b.example; } client_max_body_size 0; }",
+         server { location / { proxy_pass http://a; } location /g/ { proxy_pass http://gone; \
+         } location /u/ { proxy_pass http://unix:/run/x.sock:/y/; }\n\
+         location /t/ { proxy_pass https://b.example; } location /p/ { proxy_pass http://b.example; } \
+         client_max_body_size 0; }",
     );
     judge(
         &text,

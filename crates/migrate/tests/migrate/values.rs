@@ -63,13 +63,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_value_of_nginx_is_that_value_and_nothing_else(text in texts().prop_filter("variables are others", |text| !text.contains('$'))) {
+    fn a_value_of_nginx_is_that_value_and_nothing_else(text in texts().prop_filter("variables are others",
+    |text| !text.contains('$'))) {
         let made = from_nginx(&format!("server {{ return 200 {}; }}", nginx_quoted(&text)), "n", &NoFiles).unwrap();
         prop_assert_eq!(bodies(&table(&made).0), [text]);
     }
 
     #[test]
-    fn a_value_of_caddy_is_that_value_and_nothing_else(text in texts().prop_filter("these are not quoted", |text| !text.contains(['{', '`']))) {
+    fn a_value_of_caddy_is_that_value_and_nothing_else(text in texts().prop_filter("these are not quoted",
+    |text| !text.contains(['{', '`']))) {
         let made = from_caddy(&format!(":80 {{\n respond * `{text}` 200\n}}\n"), "c", &NoFiles).unwrap();
         prop_assert_eq!(bodies(&table(&made).0), [text]);
     }
@@ -79,11 +81,14 @@ proptest! {
         let value = nginx_quoted(&text);
         let made = from_nginx(
             &format!(
-                "user {value}; http {{ keepalive_requests {value}; client_max_body_size {value}; keepalive_timeout {value}; access_log {value};\n\
+                "user {value}; http {{ keepalive_requests {value}; client_max_body_size {value}; \
+                keepalive_timeout {value}; access_log {value};\n\
                  upstream u {{ server {value}; }}\n\
                  server {{ server_name {value}; listen {value}; ssl_certificate {value}; ssl_certificate_key {value};\n\
-                 add_header Strict-Transport-Security {value}; add_header {value} {value}; error_page 404 {value}; index {value}; root {value};\n\
-                 auth_basic {value}; auth_basic_user_file {value}; expires {value}; location / {{ proxy_pass http://u; proxy_set_header {value} {value}; }} }} }}"
+                 add_header Strict-Transport-Security {value}; add_header {value} {value}; \
+                 error_page 404 {value}; index {value}; root {value};\n\
+                 auth_basic {value}; auth_basic_user_file {value}; expires {value}; location / {{ proxy_pass \
+                 http://u; proxy_set_header {value} {value}; }} }} }}"
             ),
             "n",
             &NoFiles,
@@ -98,7 +103,8 @@ proptest! {
 
     #[test]
     fn a_comment_is_one_line(text in texts()) {
-        let made = from_nginx(&format!("http {{ map a {} {{ }} server {{ return 204; }} }}", nginx_quoted(&text)), "n", &NoFiles).unwrap();
+        let made = from_nginx(&format!("http {{ map a {} {{ }} server {{ return 204; }} }}",
+        nginx_quoted(&text)), "n", &NoFiles).unwrap();
         prop_assert_eq!(bodies(&table(&made).0), [""]);
     }
 }
