@@ -3,8 +3,10 @@
 //! Owns that choice: nginx and Caddy take the address, then the name, and else what is for all names of that address;
 //! we take the name, and a route may ask for the listener.
 
-use crate::draft::{Host, Matcher, Route};
+use crate::draft::Host;
 use crate::limits::ROUTES_MAX;
+use crate::matcher::Matcher;
+use crate::route::Route;
 
 /// A server of nginx, or a site of Caddy.
 pub(crate) trait Site {

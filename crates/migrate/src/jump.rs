@@ -3,7 +3,8 @@
 //! Owns where they are, and the routes that refuse them from outside. A place that answers for another path than that
 //! of the request is a rewrite to such a path, right before the route that takes it.
 
-use crate::draft::{Action, Matcher, Route};
+use crate::matcher::Matcher;
+use crate::route::{Action, Route};
 
 /// Where all of these places are.
 const JUMPS: &str = "/.velodrome";

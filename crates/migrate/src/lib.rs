@@ -17,7 +17,10 @@ pub mod limits;
 mod matcher;
 mod nginx;
 mod pattern;
+mod route;
+mod section;
 mod settle;
+mod upstreams;
 mod word;
 
 use std::fmt;

@@ -56,9 +56,8 @@ impl Matcher {
     /// The same paths as one that a root is put before: what a prefix takes is removed, what a glob takes is not.
     pub(crate) fn whole(&self) -> Self {
         match self {
-            Self::Prefix(text) if text != "/" && text.ends_with('/') => {
-                Self::Glob(format!("{text}**"))
-            }
+            Self::Prefix(text) if text == "/" => self.clone(),
+            Self::Prefix(text) => Self::Glob(format!("{}/**", text.trim_end_matches('/'))),
             other => other.clone(),
         }
     }

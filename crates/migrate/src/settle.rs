@@ -9,8 +9,9 @@ use std::path::Path;
 use config::route::Table;
 use config::{Config, ConfigErrors, Overrides, Place};
 
-use crate::draft::{Draft, Line, Section, State};
+use crate::draft::Draft;
 use crate::limits::{ROUNDS_MAX, ROUTES_MAX};
+use crate::section::{Line, Section, State};
 use crate::word::comment;
 
 /// Where a printed line comes from.

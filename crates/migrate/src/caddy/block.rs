@@ -7,11 +7,13 @@ use super::layer::{Effect, Effects, Layer, parts};
 use super::matcher::{Chosen, Matchers};
 use super::order::{is_answered_behind, sorted};
 use super::placeholders::{is_plain, target};
-use super::proxying::{Proxy, Upstreams};
+use super::proxying::Proxy;
 use crate::access::Users;
 use crate::directive::Directive;
-use crate::draft::{Action, Matcher, Route};
 use crate::jump;
+use crate::matcher::Matcher;
+use crate::route::{Action, Route};
+use crate::upstreams::Upstreams;
 use crate::word::{list, quoted, size};
 
 /// Whether a block answers all of its requests.
@@ -278,7 +280,7 @@ impl<'b> Block<'b> {
                 let is_files = matches!(made, Action::Files(_));
                 // Files lie below their whole path, unless Caddy removes a part of it.
                 let path =
-                    if is_files && scope.base.is_empty() { whole(path) } else { path.clone() };
+                    if is_files && scope.base.is_empty() { path.whole() } else { path.clone() };
                 let route = Route::new(path, made).with_condition(part.condition().clone());
                 self.routes.push(effects.dress(route));
             }
@@ -664,14 +666,6 @@ impl<'b> Block<'b> {
         {
             self.close(&scope.chosen, &why);
         }
-    }
-}
-
-/// The same paths as what has a root before them.
-fn whole(matcher: &Matcher) -> Matcher {
-    match matcher {
-        Matcher::Prefix(text) if !text.ends_with('/') => Matcher::Glob(format!("{text}/**")),
-        other => other.whole(),
     }
 }
 

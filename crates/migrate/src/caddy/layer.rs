@@ -5,8 +5,8 @@
 
 use super::matcher::Chosen;
 use crate::access::{Access, Said, Satisfy, Users};
-use crate::draft::Route;
 use crate::limits::PARTS_MAX;
+use crate::route::Route;
 
 /// One thing that is said of requests.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 //! Owns its options. Never knows sites.
 
 use crate::directive::Directive;
-use crate::draft::Section;
+use crate::section::Section;
 use crate::word::quoted;
 
 /// `log { output file PATH; format json }`.

@@ -6,7 +6,7 @@
 use super::placeholders::is_plain;
 use crate::condition::Condition;
 use crate::directive::Directive;
-use crate::draft::Matcher;
+use crate::matcher::Matcher;
 use crate::pattern::{Case, Pattern};
 use crate::word::quoted;
 

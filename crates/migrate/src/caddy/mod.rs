@@ -17,14 +17,15 @@ mod syntax;
 use self::address::Defaults;
 use self::block::UserFiles;
 use self::matcher::PRIVATE;
-use self::proxying::Upstreams;
 use self::site::{Certificate, Common, Site};
 use self::syntax::Importer;
 use crate::directive::Directive;
-use crate::draft::{Draft, Section, State};
+use crate::draft::Draft;
 use crate::hosts::{Hosts, Site as _};
 use crate::nginx::no_pages;
-use crate::word::{list, quoted, seconds};
+use crate::section::{Section, State};
+use crate::upstreams::Upstreams;
+use crate::word::{is_in, list, quoted, seconds};
 use crate::{Files, SyntaxError};
 
 /// Reads a Caddyfile.
@@ -90,31 +91,12 @@ struct Reader {
 }
 
 /// Options that change nothing of what is answered.
-const SPARE: [&str; 23] = [
-    "admin",
-    "debug",
-    "storage",
-    "persist_config",
-    "skip_install_trust",
-    "pki",
-    "ocsp_stapling",
-    "ocsp_interval",
-    "storage_clean_interval",
-    "renew_interval",
-    "key_type",
-    "preferred_chains",
-    "default_sni",
-    "fallback_sni",
-    "cert_issuer",
-    "acme_ca_root",
-    "acme_dns",
-    "acme_eab",
-    "on_demand_tls",
-    "shutdown_delay",
-    "metrics",
-    "cert_lifetime",
-    "storage_check",
-];
+const SPARE: &str = "
+    admin debug storage persist_config skip_install_trust pki ocsp_stapling ocsp_interval
+    storage_clean_interval renew_interval key_type preferred_chains default_sni fallback_sni
+    cert_issuer acme_ca_root acme_dns acme_eab on_demand_tls shutdown_delay metrics cert_lifetime
+    storage_check
+";
 
 impl Reader {
     /// A global option.
@@ -129,7 +111,7 @@ impl Reader {
             ("log", _) => log::read(option, self.log.get_or_insert_with(|| Section::new("[log]"))),
             ("servers", []) => option.inner().iter().for_each(|inner| self.server_option(inner)),
             (name, arguments) if self.defaults.take(name, arguments) => {}
-            (name, _) if SPARE.contains(&name) => {
+            (name, _) if is_in(SPARE, name) => {
                 if name != "admin" {
                     self.top.note(option.unknown());
                 }

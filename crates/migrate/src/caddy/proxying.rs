@@ -4,38 +4,10 @@
 
 use super::placeholders::is_plain;
 use crate::directive::Directive;
-use crate::draft::{Action, Section};
-use crate::word::{list, quoted, seconds, table};
-
-/// The upstreams of all sites.
-#[derive(Debug, Default)]
-pub(super) struct Upstreams {
-    made: Vec<Section>,
-}
-
-impl Upstreams {
-    /// The name of an upstream with these lines; the same lines are the same upstream.
-    fn of(&mut self, section: &Section) -> String {
-        let printed = |section: &Section, from: usize| -> Vec<String> {
-            section.lines().iter().skip(from).map(|line| line.printed()).collect()
-        };
-        let known = self.made.iter().position(|known| printed(known, 1) == printed(section, 0));
-        let number = known.unwrap_or(self.made.len()) + 1;
-        let name = format!("upstream-{number}");
-        if known.is_none() {
-            let mut whole = Section::new("[[upstream]]");
-            section.notes().iter().for_each(|note| whole.note(note));
-            whole.set("name", quoted(&name));
-            section.lines().iter().for_each(|line| whole.copy(line));
-            self.made.push(whole);
-        }
-        name
-    }
-
-    pub(super) fn sections(self) -> Vec<Section> {
-        self.made
-    }
-}
+use crate::route::Action;
+use crate::section::Section;
+use crate::upstreams::Upstreams;
+use crate::word::{is_in, list, quoted, seconds, table};
 
 /// A proxy that was read.
 #[derive(Debug, Default)]
@@ -49,35 +21,13 @@ pub(super) struct Proxy {
 }
 
 /// Options that change how servers are chosen, watched and connected with.
-const SPARE: [&str; 27] = [
-    "lb_retries",
-    "lb_try_duration",
-    "lb_try_interval",
-    "lb_retry_match",
-    "fail_duration",
-    "max_fails",
-    "unhealthy_status",
-    "unhealthy_latency",
-    "unhealthy_request_count",
-    "health_uri",
-    "health_path",
-    "health_port",
-    "health_interval",
-    "health_timeout",
-    "health_status",
-    "health_body",
-    "health_headers",
-    "health_method",
-    "health_passes",
-    "health_fails",
-    "flush_interval",
-    "buffer_requests",
-    "request_buffers",
-    "response_buffers",
-    "stream_timeout",
-    "stream_close_delay",
-    "trusted_proxies",
-];
+const SPARE: &str = "
+    lb_retries lb_try_duration lb_try_interval lb_retry_match fail_duration max_fails
+    unhealthy_status unhealthy_latency unhealthy_request_count health_uri health_path health_port
+    health_interval health_timeout health_status health_body health_headers health_method
+    health_passes health_fails flush_interval buffer_requests request_buffers response_buffers
+    stream_timeout stream_close_delay trusted_proxies
+";
 
 impl Proxy {
     /// Reads it.
@@ -106,7 +56,7 @@ impl Proxy {
                 ("transport", [kind]) if kind == "http" => {
                     is_encrypted |= transport(inner, &mut section)?
                 }
-                (name, _) if SPARE.contains(&name) => section.note(inner.unknown()),
+                (name, _) if is_in(SPARE, name) => section.note(inner.unknown()),
                 _ => return Err(inner.unknown()),
             }
         }
@@ -117,14 +67,11 @@ impl Proxy {
         }
         let addresses: Option<Vec<String>> = all.iter().map(|server| address(server)).collect();
         let addresses = addresses.filter(|all| !all.is_empty()).ok_or_else(|| line.unknown())?;
-        let mut whole = Section::new("[[upstream]]");
-        section.notes().iter().for_each(|note| whole.note(note));
-        whole.set("servers", list(&addresses));
-        section.lines().iter().for_each(|line| whole.copy(line));
+        section.put_first("servers", list(&addresses));
         if is_encrypted {
-            whole.set("tls", "true");
+            section.set("tls", "true");
         }
-        proxy.upstream = upstreams.of(&whole);
+        proxy.upstream = upstreams.add("upstream", section);
         proxy.servers = addresses;
         proxy.check_host(line)?;
         Ok(proxy)

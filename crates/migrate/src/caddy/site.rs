@@ -6,10 +6,11 @@ use super::address::{Address, Defaults};
 use super::block::{Block, End, Scope, UserFiles};
 use super::matcher::Matchers;
 use super::placeholders::is_plain;
-use super::proxying::Upstreams;
 use crate::directive::Directive;
-use crate::draft::{Action, Matcher, Route};
 use crate::hosts;
+use crate::matcher::Matcher;
+use crate::route::{Action, Route};
+use crate::upstreams::Upstreams;
 use crate::word::{quoted, table};
 
 /// A site that was read, or what Caddy adds to those that are written.

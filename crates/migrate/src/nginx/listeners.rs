@@ -4,8 +4,8 @@
 //! out, because it would be plain.
 
 use super::server::{Listen, Server, Verify};
-use crate::draft::{Section, State};
 use crate::hosts::Site;
+use crate::section::{Section, State};
 use crate::word::{list, quoted};
 
 /// The listener of an address. `proxies` are the networks that PROXY headers may come from.

@@ -2,10 +2,13 @@
 //!
 //! Owns what stands outside of servers: upstreams, limits, logs, trusted proxies. Never prints.
 
+mod content;
+mod emitted;
 mod listeners;
 mod location;
 mod order;
 mod phases;
+mod place;
 mod server;
 mod settings;
 mod spare;
@@ -19,8 +22,9 @@ use self::settings::Settings;
 use self::syntax::Includer;
 use self::upstream::Upstreams;
 use crate::directive::Directive;
-use crate::draft::{Draft, Section};
+use crate::draft::Draft;
 use crate::hosts::Hosts;
+use crate::section::Section;
 use crate::word::{list, quoted, seconds, size};
 use crate::{Files, SyntaxError};
 

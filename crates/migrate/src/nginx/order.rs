@@ -3,17 +3,21 @@
 //! Owns that choice: an exact location, else the longest prefix, unless an expression takes the path; the expressions
 //! are not asked below `^~`. Locations in others come before what follows them.
 
-use super::location::{Emitted, Kind, Leads, Location, Others};
-use super::phases::{End, Place};
+use super::content::Others;
+use super::emitted::{Emitted, Leads};
+use super::location::Location;
+use super::phases::{End, Steps};
+use super::place::{Kind, Place};
 use super::variables::Context;
-use crate::draft::{Matcher, Route};
 use crate::jump::guarded;
+use crate::matcher::Matcher;
 use crate::pattern::Case;
+use crate::route::Route;
 
 /// The routes of a server: what it does first, its locations, and the rest of its paths.
 pub(super) fn routes(server: &Location, context: &Context) -> Vec<Route> {
     let mut jumps = 0;
-    let (mut first, end) = server.first(context, &mut jumps);
+    let (mut first, end) = first(server, context, &mut jumps);
     for index in 0..first.len() {
         // What follows a `last` in the server is not done, but our routes after it would be.
         let behind = first
@@ -36,6 +40,14 @@ pub(super) fn routes(server: &Location, context: &Context) -> Vec<Route> {
         order.whole();
     }
     guarded(first.into_iter().chain(order.routes).map(Emitted::into_route).collect(), order.jumps)
+}
+
+/// The routes of the steps of a server alone.
+fn first(server: &Location, context: &Context, jumps: &mut usize) -> (Vec<Emitted>, End) {
+    if let Some(why) = server.settings().closing() {
+        return (vec![Emitted::plain(Route::closed(Matcher::all(), why))], End::Answered);
+    }
+    Steps::new(server, &[Place::new(Matcher::all(), &[])], context, jumps).read()
 }
 
 fn meets<'r>(one: &Emitted, mut routes: impl Iterator<Item = &'r Route>) -> bool {
@@ -102,7 +114,7 @@ impl Order<'_> {
         }
         self.routes.extend(closed.into_iter().map(Emitted::plain));
         let mut jumps = self.jumps;
-        let mut block = location.routes(&places, self, self.context, &mut jumps);
+        let mut block = self.answers(location, &places, &mut jumps);
         self.jumps = jumps;
         if block.iter().any(|one| one.leads() == Leads::Last) {
             let all: Vec<Route> =
@@ -120,6 +132,21 @@ impl Order<'_> {
                 .collect();
         }
         self.routes.extend(block);
+    }
+
+    /// The routes of a location for these places.
+    fn answers(&self, location: &Location, places: &[Place], jumps: &mut usize) -> Vec<Emitted> {
+        if let Some(why) = location.settings().closing() {
+            let closed = places.iter().map(|place| Route::closed(place.matcher().clone(), why));
+            return closed.map(Emitted::plain).collect();
+        }
+        let (mut routes, end) = Steps::new(location, places, self.context, jumps).read();
+        if end == End::GoesOn {
+            for place in places {
+                location.answer(place.matcher(), self, jumps, &mut routes);
+            }
+        }
+        routes
     }
 
     /// Whether an expression only says what the files of this server look like to clients, so that other cases of its
@@ -205,7 +232,7 @@ impl Others for Order<'_> {
             || found.settings().serves_as(location.settings())
                 && found.steps().is_empty()
                 && !found.is_proxy()
-                && !found.has_alias()
+                && !found.alias().is_some()
     }
 
     fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Option<Matcher> {
@@ -227,8 +254,8 @@ impl Others for Order<'_> {
             let is_alike = other.settings().serves_as(location.settings())
                 && other.steps().is_empty()
                 && !other.is_proxy()
-                && !other.has_alias()
-                && !location.has_alias();
+                && !other.alias().is_some()
+                && !location.alias().is_some();
             !is_alike && !std::ptr::eq(**other, location)
         };
         let all = all(self.server);

@@ -2,30 +2,16 @@
 //!
 //! Owns the order in which they stand, and which of them have a counterpart. What has none closes what comes after it.
 
-use super::location::{Emitted, Leads, Location};
+use super::emitted::{Emitted, Leads};
+use super::location::Location;
+use super::place::Place;
 use super::variables::{Context, is_plain, path, target};
 use crate::condition::Condition;
 use crate::directive::Directive;
-use crate::draft::{Action, Matcher, Route};
 use crate::jump;
+use crate::matcher::Matcher;
 use crate::pattern::{Case, Pattern};
-
-/// Paths, with what `$1` to `$9` are there.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    matcher: Matcher,
-    groups: Vec<Option<String>>,
-}
-
-impl Place {
-    pub(super) fn new(matcher: Matcher, groups: &[Option<String>]) -> Self {
-        Self { matcher, groups: groups.to_vec() }
-    }
-
-    pub(super) fn matcher(&self) -> &Matcher {
-        &self.matcher
-    }
-}
+use crate::route::{Action, Route};
 
 /// Whether requests go on after these steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +56,10 @@ impl<'s> Steps<'s> {
                 Ok(false) => {}
                 Ok(true) => return (self.routes, End::Answered),
                 Err(why) => {
-                    let closed =
-                        self.places.iter().map(|place| Route::closed(place.matcher.clone(), &why));
+                    let closed = self
+                        .places
+                        .iter()
+                        .map(|place| Route::closed(place.matcher().clone(), &why));
                     self.routes.extend(closed.map(Emitted::plain));
                     return (self.routes, End::Answered);
                 }
@@ -83,8 +71,9 @@ impl<'s> Steps<'s> {
     /// `return CODE [TEXT or URL]`.
     fn give(&mut self, step: &Directive, condition: &Condition) -> Result<(), String> {
         for place in self.places {
-            let action = self.answer(step, &place.groups).ok_or_else(|| step.unknown())?;
-            let route = Route::new(place.matcher.clone(), action).with_condition(condition.clone());
+            let action = self.answer(step, place.groups()).ok_or_else(|| step.unknown())?;
+            let route =
+                Route::new(place.matcher().clone(), action).with_condition(condition.clone());
             self.routes.push(Emitted::plain(self.location.settings().early(route)));
         }
         Ok(())
@@ -152,11 +141,11 @@ impl<'s> Steps<'s> {
         for place in self.places {
             for alternative in pattern.alternatives() {
                 let matcher = alternative.matcher();
-                if place.matcher.covers(matcher) {
+                if place.matcher().covers(matcher) {
                     found.push((matcher.clone(), alternative.groups()));
-                } else if matcher.covers(&place.matcher) && !text.contains('$') {
-                    found.push((place.matcher.clone(), &[]));
-                } else if place.matcher.may_meet(matcher) {
+                } else if matcher.covers(place.matcher()) && !text.contains('$') {
+                    found.push((place.matcher().clone(), &[]));
+                } else if place.matcher().may_meet(matcher) {
                     return Err(step.told("its expression takes a part of these paths"));
                 }
             }
@@ -203,7 +192,7 @@ impl<'s> Steps<'s> {
         for place in self.places {
             for alternative in pattern.alternatives() {
                 let both =
-                    place.matcher.within(alternative.matcher()).ok_or_else(|| why.clone())?;
+                    place.matcher().within(alternative.matcher()).ok_or_else(|| why.clone())?;
                 let closed = both.into_iter().map(|matcher| Route::closed(matcher, &why));
                 self.routes.extend(closed.map(Emitted::plain));
             }

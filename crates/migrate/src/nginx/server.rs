@@ -2,14 +2,15 @@
 //!
 //! Owns what is said of a server as a whole. `location` reads what it does, `hosts` joins servers.
 
-use super::location::{Kind, Location};
+use super::location::Location;
 use super::order;
+use super::place::Kind;
 use super::settings::Settings;
 use super::upstream::Upstreams;
 use super::variables::{Context, Ports, is_plain};
 use crate::directive::Directive;
-use crate::draft::Route;
 use crate::hosts::Site;
+use crate::route::Route;
 use crate::word::{quoted, table};
 
 /// A server that was read.

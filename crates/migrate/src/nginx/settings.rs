@@ -7,7 +7,7 @@ use super::spare::{self, Spare};
 use super::variables::is_plain;
 use crate::access::{Access, Said, Satisfy, Users};
 use crate::directive::Directive;
-use crate::draft::Route;
+use crate::route::Route;
 use crate::word::{list, quoted, seconds, size, table};
 
 /// The settings in force in a block.

@@ -3,15 +3,16 @@
 //! Owns their names here: what two places want of one address in different ways is two upstreams. Never makes a route.
 
 use crate::directive::Directive;
-use crate::draft::Section;
-use crate::word::{quoted, seconds, table};
+use crate::section::Section;
+use crate::upstreams;
+use crate::word::{is_in, quoted, seconds, table};
 
 /// All upstreams.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     defined: Vec<Defined>,
-    /// Those that routes use, with what they are made of.
-    made: Vec<(String, Section)>,
+    /// Those that routes use.
+    used: upstreams::Upstreams,
 }
 
 /// A block `upstream`.
@@ -27,16 +28,9 @@ struct Defined {
 }
 
 /// Directives of an upstream that change no more than how connections are kept.
-const SPARE: [&str; 8] = [
-    "keepalive",
-    "keepalive_timeout",
-    "keepalive_requests",
-    "keepalive_time",
-    "zone",
-    "random",
-    "resolver",
-    "hash",
-];
+const SPARE: &str = "
+    keepalive keepalive_timeout keepalive_requests keepalive_time zone random resolver hash
+";
 
 impl Upstreams {
     /// Reads a block `upstream`.
@@ -54,7 +48,7 @@ impl Upstreams {
                     upstream.set("balance", quoted("hash"));
                     upstream.set("hash", quoted("path"));
                 }
-                (name, _) if SPARE.contains(&name) => {
+                (name, _) if is_in(SPARE, name) => {
                     if name == "hash" {
                         upstream.notes.push(inner.unknown());
                     }
@@ -96,35 +90,11 @@ impl Upstreams {
             }
         }
         settings.iter().for_each(|(key, value)| section.set(key, value));
-        let same = |known: &&(String, Section)| {
-            known
-                .1
-                .lines()
-                .iter()
-                .map(|line| line.printed())
-                .skip(1)
-                .eq(section.lines().iter().map(|line| line.printed()))
-        };
-        if let Some((name, _)) = self.made.iter().find(same) {
-            return Ok(name.clone());
-        }
-        let plain = plain(authority);
-        let name = (1..)
-            .map(|number| if number == 1 { plain.clone() } else { format!("{plain}-{number}") });
-        let name = name
-            .into_iter()
-            .find(|name| !self.made.iter().any(|(known, _)| known == name))
-            .unwrap_or_default();
-        let mut whole = Section::new("[[upstream]]");
-        section.notes().iter().for_each(|note| whole.note(note));
-        whole.set("name", quoted(&name));
-        section.lines().iter().for_each(|line| whole.copy(line));
-        self.made.push((name.clone(), whole));
-        Ok(name)
+        Ok(self.used.add(&plain(authority), section))
     }
 
     pub(super) fn sections(self) -> impl Iterator<Item = Section> {
-        self.made.into_iter().map(|(_, section)| section)
+        self.used.sections()
     }
 }
 
@@ -176,7 +146,7 @@ fn with_port(address: &str, port: u16) -> String {
 }
 
 /// A name that an upstream can have: letters, digits, and signs between them.
-pub(super) fn plain(name: &str) -> String {
+fn plain(name: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '-' | '_');
     let name: String = name.chars().map(|sign| if is_plain(sign) { sign } else { '-' }).collect();
     let name = name.trim_matches(['-', '.', '_']);

@@ -25,8 +25,8 @@ fn a_site_of_caddy_becomes_a_configuration_that_does_the_same() {
             ("0.0.0.0:443 example.org/old", "301 /new"),
             ("0.0.0.0:443 example.org/blog/a", "302 https://blog.example.org/blog/a"),
             ("0.0.0.0:443 example.org/downloads/a", "/srv/downloads/a"),
-            ("0.0.0.0:443 example.org/api/x", "upstream-1 /api/x"),
-            ("0.0.0.0:443 example.org/v1/x", "upstream-1 /v1/x"),
+            ("0.0.0.0:443 example.org/api/x", "upstream /api/x"),
+            ("0.0.0.0:443 example.org/v1/x", "upstream /v1/x"),
             ("0.0.0.0:443 example.org/wp-admin/x", "drop"),
             ("0.0.0.0:443 example.org/x.php", "drop"),
             ("0.0.0.0:443 example.org/X.PHP", "501"),
@@ -153,7 +153,7 @@ fn a_guard_is_on_every_route_behind_it() {
             "basic_auth /admin/* {auth}\n reverse_proxy /admin/api/* b:1\n respond /open 204\n file_server"
         ),
         &[
-            ("x/admin/api/x", "upstream-1 /admin/api/x for password"),
+            ("x/admin/api/x", "upstream /admin/api/x for password"),
             ("x/admin/x", "/srv/admin/x for password"),
             ("x/a", "/srv/a"),
             ("x/open", "204"),
@@ -166,7 +166,7 @@ fn a_guard_is_on_every_route_behind_it() {
             "handle /m/* {{\n basic_auth {auth}\n rewrite * /n{{path}}\n reverse_proxy b:1\n }}\n file_server"
         ),
         &[
-            ("x/m/a", "upstream-1 /n/m/a for password"),
+            ("x/m/a", "upstream /n/m/a for password"),
             ("x/n/m/a", "/srv/n/m/a"),
             ("x/.velodrome/1/n/m/a", "404"),
         ],
@@ -210,8 +210,8 @@ fn paths_change_as_in_caddy() {
          handle_path /dl/* {\n root * /dl\n respond /no 403\n file_server\n }\n handle_path /go/* {\n redir \
          https://x{uri}\n }\n file_server",
         &[
-            ("x/v2/a", "upstream-1 /a"),
-            ("x/api/a", "upstream-1 /a"),
+            ("x/v2/a", "upstream /a"),
+            ("x/api/a", "upstream /a"),
             ("x/dl/a", "/dl/a"),
             ("x/dl/no", "403"),
             ("x/go/a", "302 https://x/a"),
@@ -225,7 +225,7 @@ fn paths_change_as_in_caddy() {
     serves("rewrite /a* /b\n rewrite /b /c\n file_server", &[("x/a", "501")]);
     serves(
         "uri strip_prefix /api\n reverse_proxy b:1",
-        &[("x/api/a", "upstream-1 /a"), ("x/apix", "501"), ("x/b", "upstream-1 /b")],
+        &[("x/api/a", "upstream /a"), ("x/apix", "501"), ("x/b", "upstream /b")],
     );
     serves("handle /a/* {\n rewrite /a/b /c\n file_server\n }", &[("x/a/x", "501")]);
     // What comes behind `try_files` sees the path that it has chosen.
@@ -263,7 +263,7 @@ fn proxies_change_requests_as_in_caddy_or_are_closed() {
         ":80 {\n reverse_proxy https://b.example unix//run/x {\n to c:1\n }\n}\n:81 {\n reverse_proxy \
         https://b.example {\n header_up Host {upstream_hostport}\n header_up -X-A\n header_down -Server\n }\n}\n",
     );
-    judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream-1 /a")]);
+    judge(&text, &[("0.0.0.0:80 x/a", "501"), ("0.0.0.0:81 x/a", "upstream /a")]);
     for line in [
         "servers = [\"b.example:443\"]\ntls = true",
         "request_headers = { Host = \"b.example:443\" }",
