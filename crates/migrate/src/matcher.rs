@@ -100,6 +100,18 @@ impl Matcher {
         }
     }
 
+    /// Whether a path of it may end with a slash and this name. `false` only where that is certain.
+    pub(crate) fn may_end_with(&self, name: &str) -> bool {
+        let last = self.text().rsplit('/').next().unwrap_or_default();
+        match self {
+            Self::Path(_) => last == name,
+            Self::Glob(_) if !last.contains("**") => {
+                Self::Glob(format!("/{last}")).takes(&format!("/{name}"))
+            }
+            _ => true,
+        }
+    }
+
     /// How many slashes its paths have at least, and at most.
     fn slashes(&self) -> (usize, usize) {
         let text = self.text();

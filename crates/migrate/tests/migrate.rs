@@ -7,6 +7,8 @@ mod bounds;
 mod caddy;
 #[path = "migrate/nginx.rs"]
 mod nginx;
+#[path = "migrate/nginx_guards.rs"]
+mod nginx_guards;
 #[path = "migrate/validity.rs"]
 mod validity;
 #[path = "migrate/values.rs"]

@@ -61,19 +61,22 @@ pub(super) fn parts(layers: &[Layer], chosen: &Chosen) -> Option<Vec<(Chosen, Ef
     });
     let mut all = Vec::new();
     for mask in masks {
+        let is_in = |index: usize| {
+            let bit = partial.iter().position(|one| *one == index);
+            bit.is_none_or(|bit| mask >> bit & 1 == 1)
+        };
         let mut part = chosen.clone();
+        for index in partial.iter().filter(|index| is_in(**index)) {
+            part = meets.get(*index)?.chosen.within(&part)?;
+        }
+        if part.paths().is_empty() {
+            continue;
+        }
         let mut effects = Effects::default();
-        for (index, layer) in meets.iter().enumerate() {
-            match partial.iter().position(|one| *one == index) {
-                Some(bit) if mask >> bit & 1 == 0 => continue,
-                Some(_) => part = layer.chosen.within(&part)?,
-                None => {}
-            }
+        for (_, layer) in meets.iter().enumerate().filter(|(index, _)| is_in(*index)) {
             effects.add(&layer.effect)?;
         }
-        if !part.paths().is_empty() {
-            all.push((part, effects));
-        }
+        all.push((part, effects));
     }
     Some(all)
 }

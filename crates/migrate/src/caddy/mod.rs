@@ -4,6 +4,7 @@
 //! Never prints.
 
 mod address;
+mod answers;
 mod block;
 mod layer;
 mod log;
@@ -11,14 +12,16 @@ mod matcher;
 mod order;
 mod placeholders;
 mod proxying;
+mod scope;
 mod site;
 mod syntax;
+mod users;
 
 use self::address::Defaults;
-use self::block::UserFiles;
 use self::matcher::PRIVATE;
 use self::site::{Certificate, Common, Site};
 use self::syntax::Importer;
+use self::users::UserFiles;
 use crate::directive::Directive;
 use crate::draft::Draft;
 use crate::hosts::{Hosts, Site as _};

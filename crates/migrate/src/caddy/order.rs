@@ -4,44 +4,18 @@
 
 use super::matcher::Matchers;
 use crate::directive::Directive;
+use crate::word::is_in;
 
 /// The order of directives in a block, as Caddy sorts them.
-const ORDER: [&str; 31] = [
-    "tracing",
-    "map",
-    "vars",
-    "fs",
-    "root",
-    "log_append",
-    "skip_log",
-    "log_skip",
-    "log_name",
-    "header",
-    "copy_response_headers",
-    "request_body",
-    "redir",
-    "method",
-    "rewrite",
-    "uri",
-    "try_files",
-    "basicauth",
-    "forward_auth",
-    "request_header",
-    "encode",
-    "push",
-    "intercept",
-    "templates",
-    "invoke",
-    "handle",
-    "route",
-    "abort",
-    "error",
-    "respond",
-    "reverse_proxy",
-];
+const ORDER: &str = "
+    tracing map vars fs root log_append skip_log log_skip log_name header copy_response_headers
+    request_body redir method rewrite uri try_files basicauth forward_auth request_header encode
+    push intercept templates invoke handle route abort error respond reverse_proxy php_fastcgi
+    file_server
+";
 
 /// What answers a request after the blocks of a site.
-const ANSWERS: [&str; 5] = ["abort", "error", "respond", "reverse_proxy", "file_server"];
+const ANSWERS: &str = "abort error respond reverse_proxy file_server php_fastcgi";
 
 fn place(name: &str) -> usize {
     let name = match name {
@@ -50,11 +24,7 @@ fn place(name: &str) -> usize {
         "handle_path" => "handle",
         name => name,
     };
-    match name {
-        "php_fastcgi" => ORDER.len(),
-        "file_server" => ORDER.len() + 1,
-        name => ORDER.iter().position(|known| *known == name).unwrap_or(0),
-    }
+    ORDER.split_ascii_whitespace().position(|known| known == name).unwrap_or(0)
 }
 
 /// The directives of a block in Caddy's order; those of one kind with the longest path first, and without one last.
@@ -75,5 +45,5 @@ pub(super) fn sorted<'l>(lines: &[&'l Directive], matchers: &Matchers) -> Vec<&'
 
 /// Whether requests that a block does not answer may be answered behind it.
 pub(super) fn is_answered_behind(lines: &[&Directive]) -> bool {
-    lines.iter().any(|line| ANSWERS.contains(&line.name()) || line.name() == "php_fastcgi")
+    lines.iter().any(|line| is_in(ANSWERS, line.name()))
 }

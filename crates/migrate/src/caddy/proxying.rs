@@ -29,6 +29,13 @@ const SPARE: &str = "
     stream_timeout stream_close_delay trusted_proxies
 ";
 
+/// Options of connections that change what they cost.
+const SPARE_TRANSPORT: &str = "
+    keepalive keepalive_idle_conns keepalive_interval versions compression read_buffer write_buffer
+    max_conns_per_host dial_fallback_delay expect_continue_timeout read_timeout write_timeout
+    max_response_header resolvers tls_timeout tls_renegotiation
+";
+
 impl Proxy {
     /// Reads it.
     pub(super) fn read(
@@ -198,27 +205,7 @@ fn transport(line: &Directive, section: &mut Section) -> Result<bool, String> {
             ("response_header_timeout", _) if time.is_some() => {
                 section.set("first_byte_timeout", time.unwrap_or_default())
             }
-            (
-                "keepalive"
-                | "keepalive_idle_conns"
-                | "keepalive_interval"
-                | "versions"
-                | "compression"
-                | "read_buffer"
-                | "write_buffer"
-                | "max_conns_per_host"
-                | "dial_fallback_delay"
-                | "expect_continue_timeout"
-                | "read_timeout"
-                | "write_timeout"
-                | "max_response_header"
-                | "resolvers"
-                | "tls_timeout"
-                | "tls_renegotiation",
-                _,
-            ) => {
-                section.note(inner.unknown());
-            }
+            (name, _) if is_in(SPARE_TRANSPORT, name) => section.note(inner.unknown()),
             _ => return Err(inner.unknown()),
         }
     }

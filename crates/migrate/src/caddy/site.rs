@@ -3,15 +3,17 @@
 //! Owns what is said of a site as a whole. `block` makes routes of what it does.
 
 use super::address::{Address, Defaults};
-use super::block::{Block, End, Scope, UserFiles};
+use super::block::{Block, End};
 use super::matcher::Matchers;
 use super::placeholders::is_plain;
+use super::scope::Scope;
+use super::users::UserFiles;
 use crate::directive::Directive;
 use crate::hosts;
 use crate::matcher::Matcher;
 use crate::route::{Action, Route};
 use crate::upstreams::Upstreams;
-use crate::word::{quoted, table};
+use crate::word::{is_in, quoted, table};
 
 /// A site that was read, or what Caddy adds to those that are written.
 #[derive(Debug, Default)]
@@ -57,6 +59,12 @@ impl<'c> Common<'c> {
         Self { upstreams, users, defaults, closing }
     }
 }
+
+/// Options of `tls` that say how certificates are ordered, and what connections are encrypted with.
+const SPARE: &str = "
+    protocols ciphers curves alpn key_type dns propagation_timeout resolvers issuer ca ca_root
+    on_demand eab
+";
 
 impl Site {
     /// Reads a site.
@@ -161,19 +169,7 @@ impl Site {
         }
         for inner in line.inner() {
             match inner.name() {
-                "protocols"
-                | "ciphers"
-                | "curves"
-                | "alpn"
-                | "key_type"
-                | "dns"
-                | "propagation_timeout"
-                | "resolvers"
-                | "issuer"
-                | "ca"
-                | "ca_root"
-                | "on_demand"
-                | "eab" => {}
+                name if is_in(SPARE, name) => {}
                 "client_auth" => self.client_auth(inner)?,
                 _ => return Err(inner.unknown()),
             }

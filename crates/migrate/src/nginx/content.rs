@@ -112,56 +112,63 @@ impl Location {
 
     /// The files of a location, below its root or alias.
     fn files(&self, matcher: &Matcher, server: &dyn Others, routes: &mut Vec<Emitted>) {
-        let mut close = |matcher: Matcher, why: &str| {
-            routes.push(Emitted::plain(Route::closed(matcher, &self.head().told(why))));
+        let closed =
+            |matcher, why: &str| Emitted::plain(Route::closed(matcher, &self.head().told(why)));
+        let tries = match self.tries().map(|directive| self.tried(directive, server)).transpose() {
+            Ok(tries) => tries,
+            Err(why) => return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why))),
         };
-        for name in self.settings().index_names() {
-            let elsewhere = server.answer_index(self, matcher, &name);
-            if let Some(directory) = elsewhere {
-                close(directory, &format!("another location answers `{name}` of a directory"));
-            }
-        }
-        let mut settings = Vec::new();
-        let taken = match (self.alias(), matcher) {
-            (Some(alias), Matcher::Path(_)) if !alias.ends_with('/') => {
-                settings.push(("alias".to_owned(), quoted(alias)));
-                matcher.clone()
-            }
-            (Some(alias), Matcher::Prefix(_))
-                if alias.starts_with('/')
-                    && (alias.ends_with('/') || !self.text().ends_with('/'))
-                    && *self.kind() != Kind::Exact =>
-            {
-                let root = alias.trim_end_matches('/');
-                settings
-                    .push(("root".to_owned(), quoted(if root.is_empty() { "/" } else { root })));
-                matcher.clone()
-            }
-            (Some(_), matcher) => {
-                return close(matcher.clone(), "such an alias has no counterpart");
-            }
-            (None, matcher) => {
-                let Some(root) = self.settings().root() else {
-                    return close(
-                        matcher.clone(),
-                        "it has no root: nginx would take one of its own",
-                    );
-                };
-                settings.push(("root".to_owned(), quoted(root)));
-                matcher.whole()
-            }
+        let (taken, place) = match self.below(matcher) {
+            Ok(found) => found,
+            Err(why) => return routes.push(closed(matcher.clone(), why)),
         };
-        settings.extend(self.settings().files());
-        if let Some(directive) = self.tries() {
-            match self.tried(directive, server) {
-                Ok(tries) => settings.push(("try".to_owned(), list(&tries))),
-                Err(why) => {
-                    return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why)));
-                }
+        let mut settings = vec![place];
+        // `try_files $uri` alone finds no directory.
+        let has_directories =
+            tries.as_ref().is_none_or(|tries| tries.iter().any(|path| path.ends_with('/')));
+        if has_directories {
+            for name in self.settings().index_names() {
+                let why = format!("another location answers `{name}` of a directory");
+                let directories = server.answer_index(self, matcher, &name).into_iter();
+                routes.extend(directories.map(|directory| closed(directory, &why)));
             }
+            settings.extend(self.settings().files());
+        } else {
+            settings.push(("index".to_owned(), "[]".to_owned()));
         }
+        settings.extend(tries.map(|tries| ("try".to_owned(), list(&tries))));
+        let is_part = matches!((&taken, matcher), (Matcher::Path(_), Matcher::Prefix(_)));
         let route = Route::new(taken, Action::Files(settings));
         routes.push(Emitted::plain(self.settings().dress(route)));
+        if is_part {
+            routes.push(closed(matcher.clone(), "only the first of these paths is a file"));
+        }
+    }
+
+    /// The paths of a route for the files of these paths, and where they are.
+    fn below(&self, matcher: &Matcher) -> Result<(Matcher, (String, String)), &'static str> {
+        let root = |root: &str| {
+            let root = root.trim_end_matches('/');
+            ("root".to_owned(), quoted(if root.is_empty() { "/" } else { root }))
+        };
+        let Some(alias) = self.alias() else {
+            let own = self.settings().root();
+            let own = own.ok_or("it has no root: nginx would take one of its own")?;
+            return Ok((matcher.whole(), root(own)));
+        };
+        let file = || ("alias".to_owned(), quoted(alias));
+        let is_directory = alias.starts_with('/')
+            && (alias.ends_with('/') || !self.text().ends_with('/'))
+            && *self.kind() != Kind::Exact;
+        match matcher {
+            Matcher::Path(_) if !alias.ends_with('/') => Ok((matcher.clone(), file())),
+            // `location /favicon.ico { alias /srv/favicon.ico; }`
+            Matcher::Prefix(text) if is_file(alias, text) => {
+                Ok((Matcher::Path(text.clone()), file()))
+            }
+            Matcher::Prefix(_) if is_directory => Ok((matcher.clone(), root(alias))),
+            _ => Err("such an alias has no counterpart"),
+        }
     }
 
     /// The paths of `try_files`.
@@ -191,6 +198,12 @@ impl Location {
                 }
                 tries.push(path.to_owned());
             }
+            // Rails, Django, Node.
+            name if name.starts_with('@') => {
+                let why =
+                    "no counterpart: write a route for the files, and one with `proxy` behind it";
+                return Err(directive.told(why));
+            }
             _ => {
                 return Err(directive.told("what answers when no file is there has no counterpart"));
             }
@@ -200,11 +213,20 @@ impl Location {
     }
 }
 
+/// Whether an alias is a file, as the path is.
+fn is_file(alias: &str, path: &str) -> bool {
+    let extension = |text: &str| {
+        let name = text.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').map(|(_, extension)| extension.to_owned())
+    };
+    extension(path).is_some_and(|own| extension(alias) == Some(own))
+}
+
 /// The other locations of a server.
 pub(super) trait Others {
     /// Whether a path is answered by this location, or as if it were.
     fn is_answered_as(&self, location: &Location, path: &str) -> bool;
 
     /// The directories of a location whose index is answered by another one, in another way.
-    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Option<Matcher>;
+    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Vec<Matcher>;
 }

@@ -8,8 +8,9 @@ use super::settings::Settings;
 use super::upstream::Upstreams;
 use super::variables::is_plain;
 use crate::directive::Directive;
+use crate::matcher::Matcher;
 use crate::pattern::Case;
-use crate::route::Route;
+use crate::route::{Action, Route};
 
 /// A location.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Location {
     tries: Option<Directive>,
     steps: Vec<Directive>,
     content: Content,
+    /// Whether it passes requests on, in whatever way.
+    is_passed: bool,
     nested: Vec<Location>,
 }
 
@@ -72,6 +75,7 @@ impl Location {
             tries: None,
             steps: Vec::new(),
             content: Content::Files,
+            is_passed: false,
             nested: Vec::new(),
         }
     }
@@ -79,6 +83,7 @@ impl Location {
     /// Reads what may stand in a location.
     pub(super) fn directives(&mut self, directives: &[Directive], upstreams: &mut Upstreams) {
         let mut passed = None;
+        self.is_passed = directives.iter().any(|inner| inner.name().ends_with("_pass"));
         for inner in directives {
             match inner.name() {
                 "return" | "rewrite" | "if" | "set" | "break" => self.steps.push(inner.clone()),
@@ -150,6 +155,16 @@ impl Location {
             }
             Err(why) => self.settings.close(directive, &why),
         }
+    }
+
+    /// nginx leads from `/a` to `/a/` where a location `/a/` passes requests on, before it looks at any other location
+    /// but an exact one.
+    pub(super) fn slash(&self) -> Option<Route> {
+        let path = self.text.strip_suffix('/').filter(|path| self.is_passed && !path.is_empty())?;
+        let to = format!("{}$query", self.text.replace('$', "$$"));
+        let matcher = Matcher::Path(path.to_owned());
+        let route = Route::new(matcher, Action::Redirect { to, status: 301 });
+        Some(route).filter(|route| route.matcher().is_possible())
     }
 
     pub(super) fn kind(&self) -> &Kind {

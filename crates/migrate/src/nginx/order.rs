@@ -70,6 +70,9 @@ impl Order<'_> {
         for exact in of_kind(|kind| *kind == Kind::Exact) {
             self.location(exact, None, &[]);
         }
+        for prefix in of_kind(|kind| matches!(kind, Kind::Prefix | Kind::Preferred)) {
+            self.routes.extend(prefix.slash().map(Emitted::plain));
+        }
         let own: Vec<&Location> = of_kind(|kind| matches!(kind, Kind::Expression(_))).collect();
         let expressions: Vec<&Location> =
             own.iter().copied().chain(outer.iter().copied()).collect();
@@ -228,60 +231,54 @@ fn restricted(
 impl Others for Order<'_> {
     fn is_answered_as(&self, location: &Location, path: &str) -> bool {
         let found = chosen(self.server, path);
-        std::ptr::eq(found, location)
-            || found.settings().serves_as(location.settings())
-                && found.steps().is_empty()
-                && !found.is_proxy()
-                && !found.alias().is_some()
+        std::ptr::eq(found, location) || is_plain(found, location)
     }
 
-    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Option<Matcher> {
+    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Vec<Matcher> {
         let directories = match matcher {
             Matcher::Path(path) if path.ends_with('/') => matcher.clone(),
-            Matcher::Path(_) => return None,
-            Matcher::Prefix(prefix) if prefix.ends_with('/') => {
-                Matcher::Glob(format!("{prefix}**/"))
+            Matcher::Path(_) => return Vec::new(),
+            Matcher::Prefix(prefix) => {
+                Matcher::Glob(format!("{}/**/", prefix.trim_end_matches('/')))
             }
-            Matcher::Prefix(prefix) => Matcher::Glob(format!("{prefix}/**/")),
             Matcher::Glob(glob) if glob.ends_with("/**") => Matcher::Glob(format!("{glob}/")),
-            Matcher::Glob(_) => return None,
+            Matcher::Glob(_) => return Vec::new(),
         };
         let file = match &directories {
             Matcher::Path(path) => Matcher::Path(format!("{path}{name}")),
             other => Matcher::Glob(format!("{}{name}", other.key().1)),
         };
-        let differs = |other: &&&Location| {
-            let is_alike = other.settings().serves_as(location.settings())
-                && other.steps().is_empty()
-                && !other.is_proxy()
-                && !other.alias().is_some()
-                && !location.alias().is_some();
-            !is_alike && !std::ptr::eq(**other, location)
+        let differs = |other: &&Location| {
+            !(std::ptr::eq(*other, location)
+                || other.is_whole()
+                || location.alias().is_none() && is_plain(other, location))
         };
-        let all = all(self.server);
-        let takers: Vec<Matcher> = all
-            .iter()
-            .filter(differs)
-            .filter(|other| !other.is_whole())
-            .flat_map(|other| {
-                let (places, closed) = other.places(Case::Ignored);
-                let of_places =
-                    places.iter().map(|place| place.matcher().clone()).collect::<Vec<_>>();
-                of_places
-                    .into_iter()
-                    .chain(closed.iter().map(|route| route.matcher().clone()).collect::<Vec<_>>())
-            })
-            .filter(|other| other.may_meet(&file) && !is_outside(other, location))
-            .collect();
-        match takers.as_slice() {
-            [] => None,
-            // One file of one directory.
-            [Matcher::Path(path)] => {
-                path.strip_suffix(name).map(|path| Matcher::Path(path.to_owned()))
-            }
-            _ => Some(directories),
+        let mut takers = Vec::new();
+        for other in all(self.server).into_iter().filter(differs) {
+            let (places, closed) = other.places(Case::Ignored);
+            takers.extend(places.iter().map(Place::matcher));
+            takers.extend(closed.iter().map(Route::matcher));
         }
+        takers.retain(|other| {
+            other.may_meet(&file) && other.may_end_with(name) && !is_outside(other, location)
+        });
+        // One file of one directory each.
+        let of_path = |taker: &&Matcher| match taker {
+            Matcher::Path(path) => path.strip_suffix(name).map(|path| path.to_owned()),
+            _ => None,
+        };
+        let paths: Option<Vec<Matcher>> =
+            takers.iter().map(|taker| of_path(taker).map(Matcher::Path)).collect();
+        paths.unwrap_or_else(|| vec![directories])
     }
+}
+
+/// Whether a location answers as another one with the same settings would.
+fn is_plain(one: &Location, other: &Location) -> bool {
+    one.settings().serves_as(other.settings())
+        && one.steps().is_empty()
+        && !one.is_proxy()
+        && one.alias().is_none()
 }
 
 /// Whether a location takes no index of another one's directory, because it takes that directory too.

@@ -89,6 +89,8 @@ impl Settings {
                 self.begin("proxy_hide_header", |settings| settings.hidden_headers.clear());
                 self.hidden_headers.push(value.to_owned());
             }
+            "limit_req" | "limit_conn" => self
+                .close(directive, "write a [[limit]], which is for paths rather than a location"),
             "error_page" => self.error_page(directive),
             "client_max_body_size" => match size(value) {
                 _ if value == "0" => self.body_size = Some(quoted("1 TiB")),
