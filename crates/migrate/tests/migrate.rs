@@ -5,6 +5,8 @@
 mod bounds;
 #[path = "migrate/caddy.rs"]
 mod caddy;
+#[path = "migrate/moving.rs"]
+mod moving;
 #[path = "migrate/nginx.rs"]
 mod nginx;
 #[path = "migrate/nginx_guards.rs"]

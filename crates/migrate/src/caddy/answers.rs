@@ -6,13 +6,39 @@ use super::layer::{Effect, Effects};
 use super::placeholders::{is_plain, target};
 use crate::directive::Directive;
 use crate::route::Action;
-use crate::word::{list, quoted};
+use crate::word::{list, quoted, size};
 
-/// `header [NAME VALUE]`.
+/// What a directive says of requests that later ones answer; `None` if it is another one.
 ///
 /// # Errors
 /// Why it has no counterpart, as for all of these.
-pub(super) fn header(line: &Directive, arguments: &[String]) -> Result<Vec<Effect>, String> {
+pub(super) fn effects(
+    line: &Directive,
+    arguments: &[String],
+) -> Result<Option<Vec<Effect>>, String> {
+    let unknown = || line.unknown();
+    let effect = match (line.name(), arguments) {
+        ("header", _) => return header(line, arguments).map(Some),
+        ("root", [path]) if path.starts_with('/') && is_plain(path) => Effect::Root(path.clone()),
+        ("request_body", _) => {
+            let [inner] = line.inner() else { return Err(unknown()) };
+            let size = size(inner.argument(0)).filter(|_| inner.name() == "max_size");
+            Effect::Key("body_size", size.ok_or_else(unknown)?)
+        }
+        ("request_header", [name, rest @ ..]) if rest.len() < 2 && !name.starts_with('+') => {
+            let value = rest.first().cloned().unwrap_or_default();
+            if !is_plain(&value) || value.is_empty() != name.starts_with('-') {
+                return Err(unknown());
+            }
+            Effect::Field(name.trim_start_matches('-').to_owned(), value)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(vec![effect]))
+}
+
+/// `header [NAME VALUE]`.
+fn header(line: &Directive, arguments: &[String]) -> Result<Vec<Effect>, String> {
     let own = line.head().with_words(arguments.to_vec());
     let lines = if arguments.is_empty() { line.inner() } else { std::slice::from_ref(&own) };
     let mut effects = Vec::new();

@@ -5,11 +5,11 @@
 
 mod rewriting;
 
-use super::answers::{FileServer, header, redir, respond, tries};
+use super::answers::{FileServer, effects, redir, respond, tries};
 use super::layer::{Effect, Effects};
 use super::matcher::{Chosen, Matchers};
 use super::order::{is_answered_behind, sorted};
-use super::placeholders::{is_plain, target};
+use super::placeholders::target;
 use super::proxying::Proxy;
 use super::scope::Scope;
 use super::users::UserFiles;
@@ -18,7 +18,7 @@ use crate::jump;
 use crate::matcher::Matcher;
 use crate::route::{Action, Route};
 use crate::upstreams::Upstreams;
-use crate::word::size;
+use crate::word::is_in;
 
 /// Whether a block answers all of its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,9 @@ pub(super) struct Block<'b> {
     routes: Vec<Route>,
     jumps: usize,
 }
+
+/// Directives that change nothing of what is answered.
+const SPARE: &str = "encode push tracing log_skip skip_log log_name log_append";
 
 /// What a directive did, or why its block is closed.
 type Done = Result<End, String>;
@@ -97,10 +100,7 @@ impl<'b> Block<'b> {
     }
 
     fn directive(&mut self, line: &Directive, behind: &[&Directive], scope: &mut Scope) -> Done {
-        if matches!(
-            line.name(),
-            "encode" | "push" | "tracing" | "log_skip" | "skip_log" | "log_name" | "log_append"
-        ) {
+        if is_in(SPARE, line.name()) {
             return Ok(End::GoesOn);
         }
         let (own, arguments) = self.matchers.of(line, line.arguments(), scope.base())?;
@@ -117,28 +117,11 @@ impl<'b> Block<'b> {
         if scope.tries().is_some() && !is_whole && !matches!(line.name(), "file_server") {
             return self.behind_tries(line, &chosen, scope);
         }
+        if let Some(effects) = effects(line, arguments)? {
+            effects.into_iter().for_each(|effect| scope.say(chosen.clone(), effect));
+            return Ok(End::GoesOn);
+        }
         match (line.name(), arguments) {
-            ("root", [path]) if path.starts_with('/') && is_plain(path) => {
-                Ok(say(scope, chosen, Effect::Root(path.clone())))
-            }
-            ("header", _) => {
-                let effects = header(line, arguments)?;
-                effects.into_iter().for_each(|effect| scope.say(chosen.clone(), effect));
-                Ok(End::GoesOn)
-            }
-            ("request_body", _) => {
-                let [inner] = line.inner() else { return Err(unknown()) };
-                let value = size(inner.argument(0))
-                    .filter(|_| inner.name() == "max_size")
-                    .ok_or_else(unknown)?;
-                Ok(say(scope, chosen, Effect::Key("body_size", value)))
-            }
-            ("request_header", [name, rest @ ..]) if rest.len() < 2 && !name.starts_with('+') => {
-                let value = rest.first().cloned().unwrap_or_default();
-                let is_fine = is_plain(&value) && value.is_empty() == name.starts_with('-');
-                let effect = Effect::Field(name.trim_start_matches('-').to_owned(), value);
-                if is_fine { Ok(say(scope, chosen, effect)) } else { Err(unknown()) }
-            }
             ("try_files", paths) if is_whole && scope.tries().is_none() => {
                 scope.set_tries(tries(line, paths)?);
                 Ok(End::GoesOn)
@@ -146,7 +129,8 @@ impl<'b> Block<'b> {
             ("basic_auth" | "basicauth", _) if chosen.exception().is_none() => {
                 let users = self.users.read(line, arguments)?;
                 self.close_variants(&chosen, &line.told("its paths in other cases"));
-                Ok(say(scope, chosen, Effect::Users(users)))
+                scope.say(chosen, Effect::Users(users));
+                Ok(End::GoesOn)
             }
             ("redir", _) => {
                 let (to, status) = redir(line, arguments)?;
@@ -246,7 +230,8 @@ impl<'b> Block<'b> {
                 return Err(line.told("its matcher has no counterpart here"));
             }
             self.close_variants(&rest, &line.told("its paths in other cases"));
-            return Ok(say(scope, rest, Effect::From(networks.to_vec())));
+            scope.say(rest, Effect::From(networks.to_vec()));
+            return Ok(End::GoesOn);
         }
         let action = Action::Respond { status, body, content_type: None };
         let done = self.answer(line, &chosen, scope, &|_, _, _| Ok(action.clone()))?;
@@ -263,7 +248,7 @@ impl<'b> Block<'b> {
         behind: &[&Directive],
         scope: &Scope,
     ) -> Done {
-        let mut inner = scope.inside(chosen);
+        let mut inner = scope.inside(chosen).followed(is_answered_behind(behind));
         if chosen.exception().is_some() || scope.tries().is_some() {
             return Err(line.unknown());
         }
@@ -279,14 +264,14 @@ impl<'b> Block<'b> {
             }
         }
         if self.read(line.inner(), &mut inner) == End::GoesOn {
-            self.unanswered(line, behind, &inner);
+            self.unanswered(line, &inner);
         }
         done
     }
 
     /// The rest of the requests of a block, of which no other block is for.
-    fn unanswered(&mut self, line: &Directive, behind: &[&Directive], inner: &Scope) {
-        if is_answered_behind(behind) || inner.tries().is_some() {
+    fn unanswered(&mut self, line: &Directive, inner: &Scope) {
+        if inner.is_followed() || inner.tries().is_some() {
             return self.close(
                 inner.chosen(),
                 &line.told("what it does not answer goes on: no counterpart"),
@@ -343,10 +328,4 @@ impl<'b> Block<'b> {
             self.close(scope.chosen(), &why);
         }
     }
-}
-
-/// Says something of requests, which go on.
-fn say(scope: &mut Scope, chosen: Chosen, effect: Effect) -> End {
-    scope.say(chosen, effect);
-    End::GoesOn
 }

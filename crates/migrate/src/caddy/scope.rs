@@ -18,6 +18,8 @@ pub(super) struct Scope {
     /// How many of them are of the blocks around this one.
     outer: usize,
     tries: Option<Vec<String>>,
+    /// Whether what its block does not answer is answered behind it.
+    is_followed: bool,
 }
 
 impl Scope {
@@ -28,12 +30,22 @@ impl Scope {
             layers: Vec::new(),
             outer: 0,
             tries: None,
+            is_followed: false,
         }
     }
 
     /// The scope of a block for these requests in this one.
     pub(super) fn inside(&self, chosen: &Chosen) -> Self {
         Self { chosen: chosen.clone(), outer: self.layers.len(), ..self.clone() }
+    }
+
+    /// The same in a block behind which something answers.
+    pub(super) fn followed(self, is_followed: bool) -> Self {
+        Self { is_followed: self.is_followed || is_followed, ..self }
+    }
+
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_followed
     }
 
     pub(super) fn chosen(&self) -> &Chosen {
@@ -98,7 +110,14 @@ impl Scope {
         let moved = self.layers.iter().map(|layer| layer.moved(&self.chosen, &chosen));
         let moved: Option<Vec<Option<Layer>>> = moved.collect();
         let layers: Vec<Layer> = moved?.into_iter().flatten().collect();
-        *self = Self { outer: layers.len(), layers, chosen, base, tries: self.tries.take() };
+        *self = Self {
+            outer: layers.len(),
+            layers,
+            chosen,
+            base,
+            tries: self.tries.take(),
+            is_followed: self.is_followed,
+        };
         Some(())
     }
 }

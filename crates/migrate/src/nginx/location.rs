@@ -83,13 +83,14 @@ impl Location {
     /// Reads what may stand in a location.
     pub(super) fn directives(&mut self, directives: &[Directive], upstreams: &mut Upstreams) {
         let mut passed = None;
+        let mut is_internal = false;
         self.is_passed = directives.iter().any(|inner| inner.name().ends_with("_pass"));
         for inner in directives {
             match inner.name() {
                 "return" | "rewrite" | "if" | "set" | "break" => self.steps.push(inner.clone()),
                 "location" => {}
                 "try_files" => self.tries = Some(inner.clone()),
-                "internal" => self.content = Content::Internal,
+                "internal" => is_internal = true,
                 "alias" if is_plain(inner.argument(0)) => {
                     self.alias = Some(inner.argument(0).to_owned())
                 }
@@ -99,6 +100,11 @@ impl Location {
         }
         if let Some(passed) = passed {
             self.proxy(&passed, upstreams);
+        }
+        if is_internal {
+            // nginx looks at this before anything else of a location.
+            self.content = Content::Internal;
+            self.steps.clear();
         }
         if self.alias.is_some()
             && self.settings.closing().is_none()

@@ -242,12 +242,19 @@ impl Others for Order<'_> {
                 Matcher::Glob(format!("{}/**/", prefix.trim_end_matches('/')))
             }
             Matcher::Glob(glob) if glob.ends_with("/**") => Matcher::Glob(format!("{glob}/")),
+            Matcher::Glob(glob) if glob.ends_with('/') => matcher.clone(),
             Matcher::Glob(_) => return Vec::new(),
         };
         let file = match &directories {
             Matcher::Path(path) => Matcher::Path(format!("{path}{name}")),
             other => Matcher::Glob(format!("{}{name}", other.key().1)),
         };
+        // What a location does not take itself may be a path of no location.
+        let (own, _) = location.places(Case::Ignored);
+        let is_own = own.iter().any(|place| place.matcher().covers(&file));
+        if !is_own && !location.is_whole() && !is_plain(self.server, location) {
+            return vec![directories];
+        }
         let differs = |other: &&Location| {
             !(std::ptr::eq(*other, location)
                 || other.is_whole()
@@ -260,7 +267,7 @@ impl Others for Order<'_> {
             takers.extend(closed.iter().map(Route::matcher));
         }
         takers.retain(|other| {
-            other.may_meet(&file) && other.may_end_with(name) && !is_outside(other, location)
+            other.may_meet(&file) && other.may_end_with(name) && !is_outside(other, location, name)
         });
         // One file of one directory each.
         let of_path = |taker: &&Matcher| match taker {
@@ -282,9 +289,10 @@ fn is_plain(one: &Location, other: &Location) -> bool {
 }
 
 /// Whether a location takes no index of another one's directory, because it takes that directory too.
-fn is_outside(other: &Matcher, location: &Location) -> bool {
+fn is_outside(other: &Matcher, location: &Location, name: &str) -> bool {
     let takes_directory = match other {
-        Matcher::Prefix(prefix) => prefix.ends_with('/'),
+        // `/a` takes `/a/` and what is below, but not the directory of a file `/a`.
+        Matcher::Prefix(prefix) => !prefix.ends_with(&format!("/{name}")),
         Matcher::Glob(glob) => glob.ends_with("/**"),
         Matcher::Path(_) => false,
     };

@@ -6,7 +6,7 @@ use super::{judge, table};
 
 const SITE: &str = include_str!("samples/Caddyfile");
 
-fn made(text: &str) -> String {
+pub(super) fn made(text: &str) -> String {
     from_caddy(text, "Caddyfile", &NoFiles).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
@@ -76,6 +76,10 @@ fn blocks_exclude_each_other_and_the_longest_path_is_first() {
     serves(
         "handle /n/* {\n encode gzip\n }\n handle {\n respond 204\n }\n respond 404",
         &[("x/n/x", "501"), ("x/a", "204")],
+    );
+    serves(
+        "handle /n/* {\n handle {\n respond /n/a 201\n }\n }\n file_server",
+        &[("x/n/a", "201"), ("x/n/x", "501")],
     );
     // In a route the order is that of the file.
     serves(
@@ -320,4 +324,26 @@ fn addresses_names_and_certificates_stay_what_they_were() {
     ] {
         judge(&made(&format!("{{\n {option}\n}}\n:80 {{\n respond 200\n}}\n")), &[("x/", "501")]);
     }
+}
+
+#[test]
+fn what_a_directive_closes_is_no_more_than_its_own_requests() {
+    let text = made(
+        ":80 {\n root * /srv\n basic_auth /a/* {\n ann $2a$14$x\n }\n basic_auth /b/* {\n ben $2a$14$y\n }\n file_server\n}\n",
+    );
+    judge(
+        &text,
+        &[
+            ("x/a/x", "/srv/a/x for password"),
+            ("x/b/x", "/srv/b/x for password"),
+            ("x/c", "/srv/c"),
+        ],
+    );
+    serves(
+        "handle_path /ad* {\n respond 404\n }\n handle {\n file_server\n }",
+        &[("x/ad/a", "501"), ("x/adx", "501"), ("x/c", "/srv/c")],
+    );
+    // Without a slash at its end, `{path}` finds no directory.
+    let text = made(":80 {\n root * /srv\n try_files {path} /index.html\n file_server\n}\n");
+    assert!(text.contains("index = [], try = [\"$path\", \"/index.html\"]"), "{text}");
 }

@@ -43,7 +43,10 @@ fn access_is_inherited_and_replaced_as_a_list() {
     serves("something_new on; location / { }", &[("x/a", "501")]);
     judge(&made("http { something_new on; server { root /srv; } }"), &[("x/a", "501")]);
     judge(&made("something_new on; http { server { root /srv; } }"), &[("x/a", "501")]);
-    serves("location /i/ { internal; }", &[("x/i/a", "404")]);
+    serves(
+        "location /i/ { return 204; internal; } location /j/ { internal; proxy_pass http://b; }",
+        &[("x/i/a", "404"), ("x/j/a", "404")],
+    );
 }
 
 #[test]
@@ -142,4 +145,49 @@ fn upstreams_keep_their_servers() {
         let text = server(&format!("client_max_body_size {size};"));
         assert!(text.contains(&format!("body_size = {line}")), "{size}\n{text}");
     }
+}
+
+#[test]
+fn an_index_is_closed_in_those_directories_only_that_another_location_answers() {
+    serves(
+        "location / { } location /admin { deny all; } location ~ \\.(php|bak)$ { deny all; } location ~ /\\.ht { deny all; }",
+        &[("x/", "/srv/"), ("x/a/", "/srv/a/"), ("x/admin/", "403"), ("x/a.php", "403")],
+    );
+    serves(
+        "location / { } location = /index.html { deny all; } location = /a/index.html { deny all; }",
+        &[("x/", "501"), ("x/a/", "501"), ("x/b/", "/srv/b/")],
+    );
+    serves("location / { } location /index { deny all; }", &[("x/", "501")]);
+    serves(
+        "deny all; location = /a/ { allow all; }",
+        &[("x/a/", "501"), ("x/a/index.html", "403")],
+    );
+    // Without a slash at its end, `$uri` finds no directory, and so no index.
+    let text = server("location / { try_files $uri =404; } location = /index.html { deny all; }");
+    assert!(text.contains("index = [], try = [\"$path\"]"), "{text}");
+    judge(&text, &[("x/", "/srv/"), ("x/index.html", "403")]);
+}
+
+#[test]
+fn a_path_without_its_slash_is_led_to_the_location_that_passes_requests_on() {
+    serves(
+        "location / { proxy_pass http://b; } location /p/ { deny all; proxy_pass http://b; } location ~ ^/r { return 403; }\n\
+         location = /q { return 204; } location /q/ { proxy_pass http://b; } location /r/ { fastcgi_pass b; } location /f/ { }",
+        &[
+            ("x/p", "301 /p/"),
+            ("x/p/a", "403"),
+            ("x/px", "b /px"),
+            ("x/q", "204"),
+            ("x/r", "301 /r/"),
+            ("x/f", "b /f"),
+        ],
+    );
+}
+
+#[test]
+fn an_alias_with_the_extension_of_its_path_is_a_file() {
+    let text =
+        server("location /favicon.ico { alias /img/i.ico; } location /d { alias /img/d.e; }");
+    assert!(text.contains("path = \"/favicon.ico\"\nfiles = { alias = \"/img/i.ico\" }"), "{text}");
+    judge(&text, &[("x/favicon.ico/a", "501"), ("x/favicon.icox", "501"), ("x/d/a", "/img/d.e/a")]);
 }
