@@ -105,7 +105,7 @@ const ROWS: [(&str, &str, &str); 30] = [
     (
         "`$request_uri`, `$uri`, `$host`, `$scheme`",
         "location /a/ { return 302 https://$host$request_uri; }",
-        "redir /a/* https://{host}{uri}",
+        "redir /a/* {scheme}://{host}{uri}",
     ),
 ];
 
