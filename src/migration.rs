@@ -1,9 +1,15 @@
 //! `velodrome check --from-nginx` and `--from-caddy`: the files of another program, and the printed result.
 //!
-//! Owns where included files are. Never reads their syntax: `migrate` does.
+//! Owns where included files are, and that nothing but ordinary files of a bounded size is read. Never reads their
+//! syntax: `migrate` does.
 
+#![expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
+
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use migrate::limits::{INCLUDES_MAX, TEXT_SIZE_MAX};
 use migrate::{Files, SyntaxError};
 
 use crate::Failure;
@@ -14,45 +20,85 @@ pub(crate) fn print(
     file: &Path,
     read: fn(&str, &str, &dyn Files) -> Result<String, SyntaxError>,
 ) -> Result<(), Failure> {
-    let failed = |error| Failure::Failed(format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(failed)?;
-    let beside = Beside(file.parent().unwrap_or(Path::new("")).to_path_buf());
-    let made = read(&text, &file.display().to_string(), &beside);
+    let (name, text) = read_file(file).map_err(Failure::Failed)?;
+    let made = read(&text, &name, &Beside);
     output::print(&made.map_err(|error| Failure::Failed(error.to_string()))?)
 }
 
-/// The files beside the main one.
-struct Beside(PathBuf);
+/// The files beside the one that includes them.
+struct Beside;
 
 impl Files for Beside {
-    fn matching(&self, pattern: &str) -> Result<Vec<(String, String)>, String> {
-        let path = self.0.join(pattern);
+    fn matching(&self, from: &str, pattern: &str) -> Result<Vec<(String, String)>, String> {
+        let path = Path::new(from).parent().unwrap_or(Path::new("")).join(pattern);
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let Some((before, after)) = name.split_once('*') else {
-            return read(&path).map(|file| vec![file]);
-        };
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let is_wanted = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-                name.len() >= before.len() + after.len()
-                    && name.starts_with(before)
-                    && name.ends_with(after)
-                    && !name.starts_with('.')
-            });
-            if is_wanted && path.is_file() {
-                paths.push(path);
-            }
+        let directory = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let is_pattern = |text: &str| text.contains(['*', '?', '[']);
+        if is_pattern(&directory.to_string_lossy()) || name.contains(['?', '[']) {
+            return Err("only a `*` in the name of a file is read".to_owned());
         }
+        if !is_pattern(&name) {
+            return read_file(&path).map(|file| vec![file]);
+        }
+        let mut paths = matching_in(&directory, &name)?;
         paths.sort();
-        paths.iter().map(|path| read(path)).collect()
+        paths.iter().map(|path| read_file(path)).collect()
     }
 }
 
-fn read(path: &Path) -> Result<(String, String), String> {
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+/// The ordinary files of a directory whose names fit; hidden ones do not.
+fn matching_in(directory: &Path, name: &str) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
+    let mut paths = Vec::new();
+    let directory_or_here =
+        if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    for entry in std::fs::read_dir(directory_or_here).map_err(failed)? {
+        let path = directory.join(entry.map_err(failed)?.file_name());
+        let is_wanted = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|found| !found.starts_with('.') && fits(name, found));
+        // A directory or a device that fits is no file to include; a file that cannot be read is told below.
+        if is_wanted && !path.is_dir() {
+            paths.push(path);
+        }
+        if paths.len() > INCLUDES_MAX {
+            return Err(format!("{}: more than {INCLUDES_MAX} files", directory.display()));
+        }
+    }
+    Ok(paths)
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let mut pieces = rest.split('*').peekable();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return name.ends_with(piece);
+        }
+        // The first place is as good as a later one, because what follows can be anywhere behind it.
+        let Some((_, after)) = name.split_once(piece) else { return false };
+        name = after;
+    }
+    true
+}
+
+/// The name and the text of an ordinary file. What is none is not opened, because that could wait for ever.
+fn read_file(path: &Path) -> Result<(String, String), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{}: it is no ordinary file", path.display()));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let size_max = u64::try_from(TEXT_SIZE_MAX).unwrap_or(u64::MAX);
+    file.take(size_max.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > TEXT_SIZE_MAX {
+        return Err(format!("{}: it has more than {TEXT_SIZE_MAX} bytes", path.display()));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("{}: it is no text in UTF-8", path.display()))?;
     Ok((path.display().to_string(), text))
 }

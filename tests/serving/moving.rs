@@ -37,18 +37,19 @@ fn a_site_of_nginx_is_served() {
         format!(
             "server {{\n listen 8080;\n root {};\n location / {{ try_files $uri /index.html; }}\n\
              location /files/ {{ alias {}/; }}\n location ~ \\.php$ {{ fastcgi_pass unix:/x; }}\n\
-             location /old {{ return 301 https://$host/new; }}\n odd_thing on;\n}}\n",
+             location /old {{ return 301 https://$host/new; }}\nlocation /odd/ {{ odd_thing on; }}\n}}\n",
             root.display(),
             plan.directory.join("downloads").display(),
         ),
     );
     let text_of = printed(&plan, "--from-nginx", "nginx/nginx.conf");
-    assert!(text_of.contains("sites/site.conf:8: `odd_thing on`: no counterpart"), "{text_of}");
+    assert!(text_of.contains("closed: "), "{text_of}");
     let server = serve(plan, &text_of);
     assert_eq!(text(&server.get("/a.css")), "a {}");
     assert_eq!(text(&server.get("/users/7")), "<p>app");
     assert_eq!(text(&server.get("/files/a.txt")), "download");
     assert_eq!(server.get("/x.php").status, 501);
+    assert_eq!(server.get("/odd/x").status, 501);
     let old = server.request("GET", "/old/x", &[("Host", "a.example:8080")]);
     assert_eq!((old.status, field(&old, "Location")), (301, "https://a.example/new"));
 }
@@ -61,18 +62,49 @@ fn a_site_of_caddy_is_served() {
     plan.directory.write(
         "Caddyfile",
         format!(
-            ":8080 {{\n root * {}\n import more.caddy\n try_files {{path}} {{path}}.html /index.html\n file_server\n\
-             redir /old /new permanent\n forbidden_thing x\n}}\n",
+            ":8080 {{\n root * {}\n import more.caddy\n redir /old /new permanent\n handle /odd/* {{\n forbidden_thing\n }}\n\
+             handle {{\n try_files {{path}} {{path}}.html /index.html\n file_server\n }}\n}}\n",
             root.display()
         ),
     );
     let text_of = printed(&plan, "--from-caddy", "Caddyfile");
-    assert!(text_of.contains("Caddyfile:7: `forbidden_thing x`: no counterpart"), "{text_of}");
+    assert!(text_of.contains("closed: "), "{text_of}");
     let server = serve(plan, &text_of);
     assert_eq!(text(&server.get("/about")), "<p>about");
     assert_eq!(text(&server.get("/users/7")), "<p>app");
-    assert_eq!(text(&server.get("/more")), "more");
+    assert_eq!(server.get("/odd/x").status, 501);
     assert_eq!(server.get("/old").status, 301);
+}
+
+#[test]
+fn only_ordinary_files_of_a_bounded_size_are_read() {
+    let plan = Plan::new();
+    plan.directory.write("velodrome.toml", configuration(""));
+    plan.directory.write("long.conf", "#".repeat(2 * 1024 * 1024));
+    for (include, why) in [
+        ("/dev/zero", "it is no ordinary file"),
+        (".", "it is no ordinary file"),
+        ("long.conf", "it has more than 1048576 bytes"),
+        ("[a-z].conf", "only a `*` in the name of a file is read"),
+        ("missing.conf", "No such file"),
+    ] {
+        plan.directory.write("nginx.conf", format!("server {{ include {include}; }}"));
+        let text = printed(&plan, "--from-nginx", "nginx.conf");
+        assert!(text.contains(why) && text.contains("status = 501"), "{why}: {text}");
+    }
+    plan.directory.write("nginx.conf", "server { include m*s*g; }");
+    assert!(
+        !printed(&plan, "--from-nginx", "nginx.conf").contains("include"),
+        "a pattern may fit no file"
+    );
+    for refused in ["/dev/zero", "long.conf"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_velodrome"))
+            .arg("check")
+            .arg(format!("--from-caddy={}", plan.directory.join(refused).display()))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{refused}");
+    }
 }
 
 #[test]

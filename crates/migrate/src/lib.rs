@@ -1,26 +1,38 @@
 //! Configurations of nginx and Caddy as one of Velodrome: text in, text out.
 //!
-//! Owns the syntax of both and what their words mean here. What has no counterpart becomes a comment with its name and
-//! line. The printed text is always a valid configuration: what `config` refuses is commented out (`settle`), and a
-//! route that would then serve what it was to guard answers 501 instead. Never opens a file: the caller gives the
-//! texts.
+//! Owns the syntax of both and what their words mean here. What they keep closed stays closed: whatever may guard a
+//! request or decide what answers it, and has no exact counterpart, closes the place that it governs, by a first route
+//! that answers 501 with the reason and the line. A word that is not known is taken for a guard. Only what is known to
+//! change nothing but speed, logs or the look of an answer becomes a mere comment. The printed text is always a valid
+//! configuration (`settle`). Never opens a file: the caller gives the texts.
 
+mod access;
 mod caddy;
+mod condition;
+mod directive;
 mod draft;
+mod hosts;
+mod jump;
 pub mod limits;
+mod matcher;
 mod nginx;
+mod pattern;
+mod route;
+mod section;
 mod settle;
+mod upstreams;
 mod word;
 
 use std::fmt;
 
 /// The files that a configuration includes.
 pub trait Files {
-    /// The names and texts of the files of a pattern, by name. The pattern is as written: relative to the main file.
+    /// The names and texts of the files of a pattern, by name. The pattern is as written: relative to the file `from`.
+    /// Where a pattern with a `*` fits no file, there are none.
     ///
     /// # Errors
     /// Why they cannot be read, in words.
-    fn matching(&self, pattern: &str) -> Result<Vec<(String, String)>, String>;
+    fn matching(&self, from: &str, pattern: &str) -> Result<Vec<(String, String)>, String>;
 }
 
 /// There are no other files.
@@ -28,7 +40,7 @@ pub trait Files {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn matching(&self, _: &str) -> Result<Vec<(String, String)>, String> {
+    fn matching(&self, _: &str, _: &str) -> Result<Vec<(String, String)>, String> {
         Err("no other file can be read here".to_owned())
     }
 }
@@ -48,6 +60,12 @@ impl fmt::Display for SyntaxError {
 }
 
 impl std::error::Error for SyntaxError {}
+
+impl SyntaxError {
+    fn new(file: &str, line: usize, what: &'static str) -> Self {
+        Self { file: file.to_owned(), line, what }
+    }
+}
 
 /// The configuration that does the same as an `nginx.conf`.
 ///

@@ -96,3 +96,8 @@ pub(crate) fn size(text: &str) -> Option<String> {
     };
     Some(quoted(&format!("{number} {unit}")))
 }
+
+/// Whether a name is one of the words of a table.
+pub(crate) fn is_in(words: &str, name: &str) -> bool {
+    words.split_ascii_whitespace().any(|word| word == name)
+}

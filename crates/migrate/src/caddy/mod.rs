@@ -1,106 +1,148 @@
 //! A Caddyfile, read into a draft.
 //!
-//! Owns global options, the addresses of sites, and which site is the default host. `site` reads what is in a site.
+//! Owns global options, the listeners of sites and where their certificates are from. `site` reads what is in a site.
 //! Never prints.
 
+mod address;
 mod answers;
-mod handlers;
+mod block;
+mod layer;
+mod log;
 mod matcher;
 mod order;
 mod placeholders;
+mod proxying;
+mod scope;
 mod site;
-mod tree;
+mod syntax;
+mod users;
 
-use crate::draft::{self, Draft, Host, Section};
-use crate::word::{quoted, seconds};
+use self::address::Defaults;
+use self::matcher::PRIVATE;
+use self::site::{Certificate, Common, Site};
+use self::syntax::Importer;
+use self::users::UserFiles;
+use crate::directive::Directive;
+use crate::draft::Draft;
+use crate::hosts::{Hosts, Site as _};
+use crate::nginx::no_pages;
+use crate::section::{Section, State};
+use crate::upstreams::Upstreams;
+use crate::word::{is_in, list, quoted, seconds};
 use crate::{Files, SyntaxError};
-
-use self::site::Site;
-use self::tree::{Directive, Importer};
 
 /// Reads a Caddyfile.
 pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, SyntaxError> {
-    let mut importer = Importer::new(files);
-    let lines = tree::parse(text, name)?;
-    let lines = importer.without_snippets(lines);
-    let mut lines = importer.expand(lines, 0)?;
+    let mut importer = Importer::new(files, name);
+    let lines = importer.without_snippets(syntax::parse(text, name)?);
+    let mut lines = importer.expand(lines)?;
     let mut reader = Reader::default();
-    importer.notes.iter().for_each(|note| reader.top.note(note));
     // A file of one site may leave its braces out.
-    let has_sites = lines.iter().any(|line| line.block.is_some() && is_address(line.name()));
-    if !has_sites && lines.first().is_some_and(|line| is_address(line.name())) {
-        let mut head = lines.remove(0);
-        head.block = Some(std::mem::take(&mut lines));
-        lines = vec![head];
-    }
-    for line in &lines {
-        match (line.words.is_empty(), &line.block) {
-            (true, Some(options)) => options.iter().for_each(|option| reader.option(option)),
-            (false, _) if is_address(line.name()) => reader.site(line),
-            _ => reader.top.note(line.told("no counterpart")),
+    let has_sites = lines.iter().any(|line| line.has_block() && is_address(line.name()));
+    if !has_sites
+        && let Some(first) = lines.iter().position(|line| !line.words().is_empty())
+        && lines.get(first).is_some_and(|line| is_address(line.name()))
+    {
+        let inner = lines.split_off(first + 1);
+        if let Some(head) = lines.pop() {
+            lines.push(head.with_block(inner));
         }
     }
-    Ok(reader.finish())
+    let is_options = |line: &&Directive| line.words().is_empty();
+    lines
+        .iter()
+        .filter(is_options)
+        .flat_map(Directive::inner)
+        .for_each(|option| reader.option(option));
+    for line in lines.iter().filter(|line| !is_options(line)) {
+        // A named route is used by what is closed only.
+        if line.name().starts_with("&(") {
+            continue;
+        }
+        if !is_address(line.name()) {
+            // It may have been a part of any site.
+            reader.closing.get_or_insert_with(|| line.told("this is no site"));
+        }
+    }
+    for line in lines.iter().filter(|line| is_address(line.name())) {
+        reader.site(line);
+    }
+    Ok(reader.finish(importer.names()))
 }
 
 /// Whether a word can be the address of a site.
 fn is_address(word: &str) -> bool {
     let word = word.trim_end_matches(',');
-    word.contains(['.', ':']) || word == "localhost" || word.starts_with('*')
+    word.contains(['.', ':'])
+        || word == "localhost"
+        || word.starts_with('*')
+        || word.starts_with("{$")
 }
 
 #[derive(Default)]
 struct Reader {
     top: Section,
-    limits: Section,
-    log: Section,
-    listeners: Vec<Section>,
-    upstreams: Vec<Section>,
-    hosts: Vec<Host>,
-    default: Option<usize>,
+    limits: Option<Section>,
+    log: Option<Section>,
+    upstreams: Upstreams,
+    users: UserFiles,
+    defaults: Defaults,
+    sites: Vec<Site>,
+    email: Option<String>,
+    issuer: Option<String>,
+    closing: Option<String>,
 }
+
+/// Options that change nothing of what is answered.
+const SPARE: &str = "
+    admin debug storage persist_config skip_install_trust pki ocsp_stapling ocsp_interval
+    storage_clean_interval renew_interval key_type preferred_chains default_sni fallback_sni
+    cert_issuer acme_ca_root acme_dns acme_eab on_demand_tls shutdown_delay metrics cert_lifetime
+    storage_check
+";
 
 impl Reader {
     /// A global option.
     fn option(&mut self, option: &Directive) {
-        let value = option.arguments().first().map_or("", String::as_str);
-        match (option.name(), value) {
-            (
-                "email" | "acme_ca" | "acme_dns" | "cert_issuer" | "auto_https" | "on_demand_tls",
-                _,
-            ) => {
-                self.top
-                    .note(option.told("certificates are files here: see `tls` of [[listener]]"));
-            }
-            ("admin", "off") => {}
-            ("grace_period", time) if seconds(time).is_some() => {
+        match (option.name(), option.arguments()) {
+            ("email", [email]) => self.email = Some(email.clone()),
+            ("acme_ca", [url]) => self.issuer = Some(url.clone()),
+            ("grace_period", [time]) if seconds(time).is_some() => {
                 let time = seconds(time).unwrap_or_default();
-                self.top.set("drain_deadline", format!("\"{time}s\""));
+                self.top.set("drain_deadline", quoted(&format!("{time}s")));
             }
-            ("log", _) => site::log(option, &mut self.log),
-            ("servers", _) => {
-                for inner in option.inner() {
-                    self.server_option(inner);
+            ("log", _) => log::read(option, self.log.get_or_insert_with(|| Section::new("[log]"))),
+            ("servers", []) => option.inner().iter().for_each(|inner| self.server_option(inner)),
+            (name, arguments) if self.defaults.take(name, arguments) => {}
+            (name, _) if is_in(SPARE, name) => {
+                if name != "admin" {
+                    self.top.note(option.unknown());
                 }
             }
-            _ => self.top.note(option.told("no counterpart")),
+            _ => {
+                self.closing.get_or_insert_with(|| option.unknown());
+            }
         }
     }
 
     fn server_option(&mut self, option: &Directive) {
-        match option.name() {
-            "trusted_proxies" => {
-                let networks: Vec<String> = option
-                    .arguments()
-                    .iter()
-                    .filter(|word| *word != "static" && *word != "private_ranges")
-                    .map(|word| quoted(word))
-                    .collect();
-                self.top.set("trusted_proxies", format!("[{}]", networks.join(", ")));
+        match (option.name(), option.arguments()) {
+            ("trusted_proxies", [kind, networks @ ..]) if kind == "static" => {
+                let all = networks.iter().flat_map(|one| match one.as_str() {
+                    "private_ranges" => PRIVATE.to_vec(),
+                    one => vec![one],
+                });
+                self.top.set("trusted_proxies", list(all));
+                self.top.set(
+                    "trusted_fields",
+                    list(["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"]),
+                );
+                self.defaults.trust_proxies();
             }
-            "timeouts" => {
+            ("timeouts", []) => {
+                let limits = self.limits.get_or_insert_with(|| Section::new("[limits]"));
                 for inner in option.inner() {
-                    let time = inner.arguments().first().and_then(|time| seconds(time));
+                    let time = seconds(inner.argument(0));
                     let key = match inner.name() {
                         "read_header" => Some("header_deadline"),
                         "read_body" => Some("body_idle"),
@@ -109,130 +151,145 @@ impl Reader {
                         _ => None,
                     };
                     match (key, time) {
-                        (Some(key), Some(time)) => self.limits.set(key, format!("\"{time}s\"")),
-                        _ => self.limits.note(inner.told("no counterpart")),
+                        (Some(key), Some(time)) => limits.set(key, quoted(&format!("{time}s"))),
+                        _ => limits.note(inner.unknown()),
                     }
                 }
             }
-            _ => self.top.note(option.told("no counterpart")),
+            (
+                "protocols" | "protocol" | "metrics" | "max_header_size" | "keepalive_interval"
+                | "log_credentials" | "name" | "enable_full_duplex",
+                _,
+            ) => {}
+            _ => {
+                self.closing.get_or_insert_with(|| option.unknown());
+            }
         }
     }
 
     /// `example.org, :8080 { ... }`.
     fn site(&mut self, line: &Directive) {
-        let mut site = Site::new(&mut self.limits, &mut self.log, &mut self.upstreams);
-        site.read(line);
-        let (mut host, tls) = site.finish();
-        let mut is_for_all = false;
-        let words =
-            line.words.iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
-        for word in words {
-            let address = Address::of(word);
-            let has_name = !address.name.is_empty();
-            if has_name {
-                host.names.push(address.name.clone());
-            }
-            is_for_all |= !has_name;
-            if address.is_encrypted() && has_name {
-                host.set("redirect_to_https", "true");
-            }
-            self.listen(&address, &tls, line);
+        for inner in line.inner().iter().filter(|inner| inner.name() == "log") {
+            log::read(inner, self.log.get_or_insert_with(|| Section::new("[log]")));
         }
-        let taken: Vec<String> = self.hosts.iter().flat_map(|host| host.names.clone()).collect();
-        host.names.retain(|name| !taken.contains(name));
-        if is_for_all && self.default.is_none() {
-            self.default = Some(self.hosts.len());
-        } else if host.names.is_empty() {
-            self.top.note(line.told("left out: another site answers these addresses"));
-            return;
-        }
-        self.hosts.push(host);
+        let closing = self.closing.as_deref();
+        let mut common = Common::new(&mut self.upstreams, &mut self.users, &self.defaults, closing);
+        self.sites.push(Site::read(line, &mut common));
     }
 
-    fn listen(&mut self, address: &Address, tls: &Option<String>, line: &Directive) {
-        let mut ports = vec![(address.port.clone(), address.is_encrypted())];
-        if address.is_encrypted() && address.port == "443" {
-            // Caddy redirects from there.
-            ports.insert(0, ("80".to_owned(), false));
+    fn finish(mut self, names: &[String]) -> Draft {
+        self.users.notes().iter().for_each(|note| self.top.note(note));
+        let redirects: Vec<Site> =
+            self.sites.iter().filter_map(|site| site.redirect(&self.defaults)).collect();
+        self.sites.extend(redirects);
+        let mut addresses: Vec<String> = Vec::new();
+        for address in self.sites.iter().flat_map(|site| site.addresses()) {
+            if !addresses.iter().any(|known| known == address) {
+                addresses.push(address.to_owned());
+            }
         }
-        for (port, is_encrypted) in ports {
-            let wanted = quoted(&format!("0.0.0.0:{port}"));
-            let known = self.listeners.iter().position(|one| one.get("address") == Some(&*wanted));
-            let index = known.unwrap_or_else(|| {
-                let mut section = Section::new("[[listener]]");
-                section.set("address", wanted.clone());
-                self.listeners.push(section);
-                self.listeners.len() - 1
-            });
-            let Some(section) = self.listeners.get_mut(index) else { continue };
-            match tls {
-                Some(files) if is_encrypted => match section.get("tls").map(str::to_owned) {
-                    Some(known) if known.contains(&**files) => {}
-                    Some(known) => {
-                        let known = known.trim_matches(['[', ']']);
-                        section.set("tls", format!("[{known}, {files}]"));
-                    }
-                    None => section.set("tls", files),
-                },
-                _ if is_encrypted => section.note(format!(
-                    "{}: Caddy gets certificates by itself; here name the files: tls = {{ certificate, key }}",
-                    line.place
+        let mut before = Vec::new();
+        let mut ordered = Vec::new();
+        for address in &addresses {
+            before.push(self.listener(address, &mut ordered));
+        }
+        self.sites.push(Site::nothing(addresses));
+        before.extend((!ordered.is_empty()).then(|| self.acme(&ordered)));
+        before.extend(self.limits.into_iter().chain(self.log));
+        before.push(no_pages());
+        before.push(hidden(names));
+        let hosts = Hosts::new(&self.sites).all();
+        before.extend(self.upstreams.sections());
+        Draft::new(self.top, before, hosts)
+    }
+
+    /// The listener of an address; `ordered` gets the names whose certificates are ordered.
+    fn listener(&mut self, address: &str, ordered: &mut Vec<String>) -> Section {
+        let mut section = Section::new("[[listener]]");
+        section.set("address", quoted(address));
+        let at = |site: &&mut Site| site.is_encrypted_at(address);
+        let mut files: Vec<String> = Vec::new();
+        let mut names = Vec::new();
+        let mut ca: Option<String> = None;
+        let mut is_needed = true;
+        let mut is_encrypted = false;
+        for site in self.sites.iter_mut().filter(at) {
+            is_encrypted = true;
+            match site.certificate() {
+                Certificate::Files(one) if !files.contains(one) => files.push(one.clone()),
+                Certificate::Files(_) => {}
+                // A wildcard needs a record in DNS.
+                Certificate::Ordered => {
+                    names.extend(site.names().iter().filter(|name| !name.starts_with('*')).cloned())
+                }
+                Certificate::Own => section.note(format!(
+                    "{}: its own authority has no counterpart: name the files of a certificate",
+                    site.place()
                 )),
-                _ => {}
+            }
+            match site.client_ca().map(str::to_owned) {
+                None => is_needed = false,
+                Some(own) if ca.as_ref().is_some_and(|known| *known != own) => {
+                    site.close("a listener has one `client_ca`, and another site has another one");
+                }
+                Some(own) => ca = Some(own),
             }
         }
+        if !is_encrypted {
+            return section;
+        }
+        match (files.as_slice(), names.is_empty()) {
+            ([], true) => {
+                let why = "it is left out, because it would be plain";
+                section.note(format!("No certificate is known for {address}: {why}."));
+                section.set_state(State::Out);
+            }
+            ([], false) => {
+                section.set("tls", quoted("acme"));
+                ordered.extend(names);
+            }
+            (files, _) => {
+                if !names.is_empty() {
+                    section.note(format!(
+                        "A listener has files or orders: name the files of {} too.",
+                        names.join(", ")
+                    ));
+                }
+                section.set("tls", format!("[{}]", files.join(", ")));
+            }
+        }
+        if let Some(ca) = ca {
+            section.set("client_ca", quoted(&ca));
+            if !is_needed {
+                section.set("client_certificates", quoted("asked"));
+            }
+        }
+        section
     }
 
-    fn finish(mut self) -> Draft {
-        // Without a site for all names the first one is the default host.
-        let default = self.default.unwrap_or(0);
-        if default < self.hosts.len() {
-            let host = self.hosts.remove(default);
-            self.hosts.insert(0, host);
-        } else {
-            self.top.note("there is no site in it that could be taken over");
+    fn acme(&self, names: &[String]) -> Section {
+        let mut section = Section::new("[acme]");
+        let mut all: Vec<&String> = names.iter().collect();
+        all.sort_unstable();
+        all.dedup();
+        section.set("names", list(all));
+        if let Some(email) = &self.email {
+            section.set("email", quoted(email));
         }
-        let mut before = self.listeners;
-        for (header, section) in [("[limits]", self.limits), ("[log]", self.log)] {
-            if !section.is_empty() {
-                before.push(Section { header: header.to_owned(), ..section });
-            }
+        if let Some(url) = &self.issuer {
+            section.set("issuers", list([url]));
         }
-        before.extend(self.upstreams);
-        Draft { sections: draft::sections(self.top, before, self.hosts) }
+        section
     }
 }
 
-/// `https://example.org:8443`.
-struct Address {
-    scheme: String,
-    name: String,
-    port: String,
-}
-
-impl Address {
-    fn of(word: &str) -> Self {
-        let (scheme, rest) = word.split_once("://").unwrap_or(("", word));
-        let rest = rest.split('/').next().unwrap_or(rest);
-        let (name, port) = match rest.rsplit_once(':') {
-            Some((name, port)) if port.parse::<u16>().is_ok() => (name, port),
-            _ => (rest, ""),
-        };
-        let port = match (port, scheme, name.is_empty()) {
-            ("", "http", _) => "80",
-            ("", ..) => "443",
-            (port, ..) => port,
-        };
-        let name = if name == "*" { "" } else { name };
-        Self { scheme: scheme.to_owned(), name: name.to_owned(), port: port.to_owned() }
-    }
-
-    /// Caddy encrypts what has a name, unless it says `http`.
-    fn is_encrypted(&self) -> bool {
-        match self.scheme.as_str() {
-            "https" => true,
-            "http" => false,
-            _ => self.port == "443" || !self.name.is_empty() && self.port != "80",
-        }
-    }
+/// Caddy does not serve its own files.
+fn hidden(names: &[String]) -> Section {
+    let mut files = Section::new("[files]");
+    let mut all: Vec<&str> = names.iter().filter_map(|name| name.rsplit('/').next()).collect();
+    all.sort_unstable();
+    all.dedup();
+    files.note("Caddy does not serve the files that configure it.");
+    files.set("hide", list(all));
+    files
 }

@@ -2,8 +2,8 @@
 //!
 //! Owns which placeholders have a counterpart. Never decides where a text is used.
 
-/// A target of ours; `None` if a placeholder has no counterpart.
-pub(super) fn target(text: &str) -> Option<String> {
+/// A target of ours; `None` if a placeholder has no counterpart. `path` is the path that Caddy sees, as a target.
+pub(super) fn target(text: &str, path: Option<&str>) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -11,18 +11,15 @@ pub(super) fn target(text: &str) -> Option<String> {
         out.push_str(&before.replace('$', "$$"));
         let (name, after) = after.split_once('}')?;
         match name {
-            "host" | "http.request.host" | "hostport" | "http.request.hostport" | "labels" => {
-                out.push_str("$host");
-            }
+            "host" | "http.request.host" => out.push_str("$host"),
             "scheme" | "http.request.scheme" => out.push_str("$scheme"),
-            "uri" | "http.request.uri" => out.push_str("$path$query"),
-            "path" | "http.request.uri.path" => out.push_str("$path"),
+            "uri" | "http.request.uri" => out.push_str(&format!("{}$query", path?)),
+            "path" | "http.request.uri.path" => out.push_str(path?),
             "query" | "http.request.uri.query" if out.ends_with('?') => {
                 out.pop();
                 out.push_str("$query");
             }
             "?query" => out.push_str("$query"),
-            "re.1" => out.push_str("$1"),
             _ => return None,
         }
         rest = after;

@@ -1,137 +1,297 @@
-//! One site of a Caddyfile as a host of ours.
+//! One site of a Caddyfile: its addresses, its certificate, and its routes.
 //!
-//! Owns what is said of the whole site. `handlers` makes routes of what
-//! answers.
+//! Owns what is said of a site as a whole. `block` makes routes of what it does.
 
-use super::handlers::{Block, Settings};
-use super::matcher::{Chosen, Matchers};
+use super::address::{Address, Defaults};
+use super::block::{Block, End};
+use super::matcher::Matchers;
 use super::placeholders::is_plain;
-use super::tree::Directive;
-use crate::draft::{Action, Host, Matcher, Route, Section};
-use crate::word::{quoted, size, table};
+use super::scope::Scope;
+use super::users::UserFiles;
+use crate::directive::Directive;
+use crate::hosts;
+use crate::matcher::Matcher;
+use crate::route::{Action, Route};
+use crate::upstreams::Upstreams;
+use crate::word::{is_in, quoted, table};
 
-/// A site that is being read, and what is for all sites.
-pub(super) struct Site<'s> {
-    host: Host,
-    tls: Option<String>,
-    limits: &'s mut Section,
-    log: &'s mut Section,
-    upstreams: &'s mut Vec<Section>,
+/// A site that was read, or what Caddy adds to those that are written.
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    names: Vec<String>,
+    addresses: Vec<String>,
+    encrypted: Vec<String>,
+    /// For all names, or for each of them.
+    routes: Vec<(Option<String>, Vec<Route>)>,
+    certificate: Certificate,
+    client_ca: Option<String>,
+    place: String,
 }
 
-impl<'s> Site<'s> {
-    pub(super) fn new(
-        limits: &'s mut Section,
-        log: &'s mut Section,
-        upstreams: &'s mut Vec<Section>,
-    ) -> Self {
-        Self { host: Host::default(), tls: None, limits, log, upstreams }
-    }
+/// Where the certificate of a site is from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Certificate {
+    /// Caddy orders it.
+    #[default]
+    Ordered,
+    /// Two files, as printed.
+    Files(String),
+    /// Caddy issues it itself.
+    Own,
+}
 
-    /// Reads the block of a site.
-    pub(super) fn read(&mut self, line: &Directive) {
+/// What is for all sites.
+pub(super) struct Common<'c> {
+    upstreams: &'c mut Upstreams,
+    users: &'c mut UserFiles,
+    defaults: &'c Defaults,
+    /// Why all sites are closed.
+    closing: Option<&'c str>,
+}
+
+impl<'c> Common<'c> {
+    pub(super) fn new(
+        upstreams: &'c mut Upstreams,
+        users: &'c mut UserFiles,
+        defaults: &'c Defaults,
+        closing: Option<&'c str>,
+    ) -> Self {
+        Self { upstreams, users, defaults, closing }
+    }
+}
+
+/// Options of `tls` that say how certificates are ordered, and what connections are encrypted with.
+const SPARE: &str = "
+    protocols ciphers curves alpn key_type dns propagation_timeout resolvers issuer ca ca_root
+    on_demand eab
+";
+
+impl Site {
+    /// Reads a site.
+    pub(super) fn read(line: &Directive, common: &mut Common<'_>) -> Self {
+        let mut site = Self { place: line.told("this site"), ..Self::default() };
+        let mut closing = common.closing.map(str::to_owned);
         let mut others = Vec::new();
+        let mut binds = Vec::new();
         for inner in line.inner() {
             match inner.name() {
-                "tls" => self.tls(inner),
-                "log" => log(inner, self.log),
-                "request_body" => self.request_body(inner),
-                "header" if inner.block.is_none() && self.header(inner) => {}
+                "tls" => closing = closing.or(site.tls(inner).err()),
+                "bind" => binds.extend_from_slice(inner.arguments()),
+                "log" => {}
+                "handle_errors" => {
+                    let is_look = |one: &Directive| {
+                        matches!(
+                            one.name(),
+                            "respond" | "rewrite" | "file_server" | "root" | "header" | "templates"
+                        ) || one.name().starts_with('@')
+                    };
+                    if !inner.inner().iter().all(is_look) {
+                        closing = closing.or(Some(inner.unknown()));
+                    }
+                }
                 _ => others.push(inner.clone()),
             }
         }
-        let mut matchers = Matchers::default();
-        let mut settings = Settings::default();
-        let mut block = Block::new(&mut matchers, self.upstreams);
-        block.read(&others, &Chosen::all(), &mut settings);
-        let (routes, notes) = block.finish();
-        if let Some(root) = &settings.root {
-            self.host.set("root", quoted(root));
-        }
-        if let Some(access) = &settings.access {
-            self.host.set("access", access);
-        }
-        self.host.headers.extend(settings.headers);
-        self.host.routes = routes;
-        let takes_all = |route: &Route| route.matcher == Matcher::all() && route.keys.is_empty();
-        if !serves_files(&others) && !self.host.routes.iter().any(takes_all) {
-            // Caddy answers with nothing; we would serve the files of the host.
-            self.host.routes.push(Route::new(Matcher::all(), Action::refuse(404)));
-        }
-        self.host.notes.extend(notes);
-        self.host.notes.append(&mut matchers.notes);
-    }
-
-    /// The host, and the files of its certificate as printed.
-    pub(super) fn finish(self) -> (Host, Option<String>) {
-        (self.host, self.tls)
-    }
-
-    fn tls(&mut self, line: &Directive) {
-        match line.arguments() {
-            [certificate, key] => {
-                let files = [("certificate", quoted(certificate)), ("key", quoted(key))];
-                self.tls = Some(table(files));
-            }
-            _ => self.host.notes.push(
-                line.told("name the files of a certificate; --tls-self-signed is for trying out"),
-            ),
-        }
-    }
-
-    fn request_body(&mut self, line: &Directive) {
-        for inner in line.inner() {
-            match inner.arguments().first().and_then(|value| size(value)) {
-                Some(size) if inner.name() == "max_size" => self.limits.set("body_size", size),
-                _ => self.limits.note(inner.told("no counterpart")),
-            }
-        }
-    }
-
-    /// `header Strict-Transport-Security max-age=N`, which is a setting of the host.
-    fn header(&mut self, line: &Directive) -> bool {
-        let [name, value] = line.arguments() else { return false };
-        if !name.eq_ignore_ascii_case("strict-transport-security") || !is_plain(value) {
-            return false;
-        }
-        let age = value.split(';').find_map(|part| part.trim().strip_prefix("max-age="));
-        if let Some(age) = age {
-            self.host.set("hsts", format!("\"{age}s\""));
-        }
-        age.is_some()
-    }
-}
-
-/// Whether a block serves files.
-fn serves_files(lines: &[Directive]) -> bool {
-    lines.iter().any(|line| line.name() == "file_server" || serves_files(line.inner()))
-}
-
-/// `log { output file PATH; format json }`.
-pub(super) fn log(line: &Directive, log: &mut Section) {
-    if log.get("access").is_none() {
-        log.set("access", "\"stderr\"");
-        log.set("format", "\"json\"");
-    }
-    for inner in line.inner() {
-        match (inner.name(), inner.arguments()) {
-            ("output", [kind]) if kind == "stdout" || kind == "stderr" => {
-                log.set("access", quoted(kind))
-            }
-            ("output", [kind]) if kind == "discard" => log.set("access", "\"off\""),
-            ("output", [kind, path, ..]) if kind == "file" => {
-                log.set("access", quoted(path));
-                if inner.block.is_some() {
-                    log.note(inner.told("files are not rolled: use logrotate and the signal USR1"));
+        let words =
+            line.words().iter().flat_map(|word| word.split(',')).filter(|word| !word.is_empty());
+        for word in words {
+            match Address::of(word, common.defaults) {
+                Some(address) => site.address(&address, &binds, common.defaults),
+                None => {
+                    closing =
+                        closing.or_else(|| Some(line.told("such an address has no counterpart")))
                 }
             }
-            ("format", [kind, ..]) if kind == "json" => {}
-            ("level", [level])
-                if matches!(&*level.to_ascii_lowercase(), "debug" | "info" | "warn" | "error") =>
-            {
-                log.set("level", quoted(&level.to_ascii_lowercase()));
-            }
-            _ => log.note(inner.told("no counterpart")),
+        }
+        let mut hosts = vec![None];
+        if asks_for_host(&others) {
+            hosts.extend(site.names.iter().cloned().map(Some));
+            hosts.push(Some(String::new()));
+        }
+        for host in hosts {
+            let routes = site.block(&others, closing.clone(), host.as_deref(), common);
+            site.routes.push((host, routes));
+        }
+        site
+    }
+
+    fn block(
+        &self,
+        lines: &[Directive],
+        closing: Option<String>,
+        host: Option<&str>,
+        common: &mut Common<'_>,
+    ) -> Vec<Route> {
+        if let Some(why) = closing {
+            return vec![Route::closed(Matcher::all(), &why)];
+        }
+        let mut matchers = Matchers::new(common.defaults.has_proxies(), host);
+        let mut block = Block::new(&mut matchers, common.upstreams, common.users);
+        let mut scope = Scope::all();
+        if block.read(lines, &mut scope) == End::GoesOn {
+            block.rest(&scope);
+        }
+        let routes = block.finish();
+        match self.client_ca {
+            Some(_) => routes.into_iter().map(Route::with_certificate).collect(),
+            None => routes,
         }
     }
+
+    fn address(&mut self, address: &Address, binds: &[String], defaults: &Defaults) {
+        if !address.name().is_empty() && !self.names.contains(&address.name().to_owned()) {
+            self.names.push(address.name().to_owned());
+        }
+        if address.is_own() && self.certificate == Certificate::Ordered {
+            self.certificate = Certificate::Own;
+        }
+        for listen in defaults.listens(binds, address.port()) {
+            if address.is_encrypted() && !self.encrypted.contains(&listen) {
+                self.encrypted.push(listen.clone());
+            }
+            if !self.addresses.contains(&listen) {
+                self.addresses.push(listen);
+            }
+        }
+    }
+
+    /// `tls CERTIFICATE KEY`, `tls { client_auth { ... } }`.
+    fn tls(&mut self, line: &Directive) -> Result<(), String> {
+        match line.arguments() {
+            [] => {}
+            [one] if one == "internal" => self.certificate = Certificate::Own,
+            [email] if email.contains('@') => {}
+            [certificate, key] if is_plain(certificate) && is_plain(key) => {
+                let files = [("certificate", quoted(certificate)), ("key", quoted(key))];
+                self.certificate = Certificate::Files(table(files));
+            }
+            _ => return Err(line.unknown()),
+        }
+        for inner in line.inner() {
+            match inner.name() {
+                name if is_in(SPARE, name) => {}
+                "client_auth" => self.client_auth(inner)?,
+                _ => return Err(inner.unknown()),
+            }
+        }
+        Ok(())
+    }
+
+    fn client_auth(&mut self, line: &Directive) -> Result<(), String> {
+        let mut mode = "require_and_verify";
+        for inner in line.inner() {
+            match (inner.name(), inner.arguments()) {
+                ("mode", [word]) => mode = word,
+                ("trusted_ca_cert_file", [file]) if is_plain(file) && self.client_ca.is_none() => {
+                    self.client_ca = Some(file.clone());
+                }
+                _ => return Err(inner.unknown()),
+            }
+        }
+        if mode != "require_and_verify" || self.client_ca.is_none() {
+            return Err(line.unknown());
+        }
+        Ok(())
+    }
+
+    /// What Caddy adds at the port of plain connections: a redirect to the encrypted ones.
+    pub(super) fn redirect(&self, defaults: &Defaults) -> Option<Self> {
+        let first =
+            self.encrypted.first().filter(|_| defaults.redirects() && !self.names.is_empty())?;
+        let port = first.rsplit(':').next().filter(|port| *port != "443");
+        let port = port.map_or_else(String::new, |port| format!(":{port}"));
+        let to = format!("https://$host{port}$path$query");
+        let addresses: Vec<String> = self
+            .encrypted
+            .iter()
+            .filter_map(|address| {
+                Some(format!("{}:{}", address.rsplit_once(':')?.0, defaults.http_port()))
+            })
+            .collect();
+        let note = "Caddy leads from plain connections to encrypted ones.";
+        let routes = vec![(
+            None,
+            vec![Route::new(Matcher::all(), Action::Redirect { to, status: 308 }).with_note(note)],
+        )];
+        Some(Self {
+            names: self.names.clone(),
+            addresses,
+            routes,
+            place: self.place.clone(),
+            ..Self::default()
+        })
+    }
+
+    /// What Caddy answers names without a site.
+    pub(super) fn nothing(addresses: Vec<String>) -> Self {
+        let note = "Caddy answers other names with nothing.";
+        let routes =
+            vec![(None, vec![Route::new(Matcher::all(), Action::status(200)).with_note(note)])];
+        Self { addresses, routes, place: "all other names".to_owned(), ..Self::default() }
+    }
+
+    /// Whether a connection to this address is encrypted.
+    pub(super) fn is_encrypted_at(&self, address: &str) -> bool {
+        self.encrypted.iter().any(|known| known == address)
+    }
+
+    pub(super) fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    pub(super) fn client_ca(&self) -> Option<&str> {
+        self.client_ca.as_deref()
+    }
+
+    /// Closes it.
+    pub(super) fn close(&mut self, why: &str) {
+        self.routes = vec![(None, vec![Route::closed(Matcher::all(), why)])];
+    }
+}
+
+impl hosts::Site for Site {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn addresses(&self) -> Vec<&str> {
+        self.addresses.iter().map(String::as_str).collect()
+    }
+
+    fn is_default(&self, _: &str) -> bool {
+        self.names.is_empty()
+    }
+
+    fn asked_hosts(&self) -> Vec<String> {
+        let hosts = self.routes.iter().filter_map(|(host, _)| host.clone());
+        hosts.filter(|host| !host.is_empty()).collect()
+    }
+
+    fn has_other_names(&self) -> bool {
+        false
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn error_pages(&self) -> (Option<&str>, &[(u16, String)]) {
+        (None, &[])
+    }
+
+    fn routes(&self, host: Option<&str>) -> Vec<Route> {
+        let is_own =
+            |(known, _): &&(Option<String>, _)| known.is_some() && known.as_deref() == host;
+        let own = self.routes.iter().find(is_own).or(self.routes.first());
+        own.map(|(_, routes)| routes.clone()).unwrap_or_default()
+    }
+}
+
+/// Whether a matcher asks for the name of the host.
+fn asks_for_host(lines: &[Directive]) -> bool {
+    lines.iter().any(|line| {
+        let has_part =
+            line.argument(0) == "host" || line.inner().iter().any(|one| one.name() == "host");
+        line.name().starts_with('@') && has_part || asks_for_host(line.inner())
+    })
 }

@@ -1,43 +1,50 @@
 //! A configuration of nginx, read into a draft.
 //!
-//! Owns what stands outside of servers: upstreams, limits, logs, and which server is the default host. `server` reads a
-//! server, `location` one of its locations. Never prints.
+//! Owns what stands outside of servers: upstreams, limits, logs, trusted proxies. Never prints.
 
-mod answers;
-mod automatic;
+mod content;
+mod emitted;
+mod listeners;
 mod location;
-mod pattern;
+mod order;
+mod phases;
+mod place;
 mod server;
 mod settings;
-mod tree;
+mod spare;
+mod syntax;
 mod upstream;
 mod variables;
 
-use crate::draft::{self, Draft, Section};
-use crate::word::{quoted, seconds, size};
-use crate::{Files, SyntaxError};
-
-use self::automatic::is_automatic;
-use self::server::Server;
-use self::settings::Known;
-use self::tree::{Directive, Includer};
+use self::listeners::{close_other_authorities, listener};
+use self::server::{Listen, Server};
+use self::settings::Settings;
+use self::syntax::Includer;
 use self::upstream::Upstreams;
+use crate::directive::Directive;
+use crate::draft::Draft;
+use crate::hosts::Hosts;
+use crate::section::Section;
+use crate::word::{list, quoted, seconds, size};
+use crate::{Files, SyntaxError};
 
 /// Reads a configuration.
 pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, SyntaxError> {
-    let mut includer = Includer::new(files);
-    let directives = includer.expand(tree::parse(text, name)?, 0)?;
+    let mut includer = Includer::new(files, name);
+    let directives = includer.expand(syntax::parse(text, name)?)?;
     let mut reader = Reader::default();
-    includer.notes.iter().for_each(|note| reader.top.note(note));
-    for directive in &directives {
-        match &*directive.name {
-            "http" => reader.http(directive.inner()),
-            // A part of a configuration, as in `sites-enabled`.
-            "server" | "upstream" => reader.http(std::slice::from_ref(directive)),
-            "events" => {}
-            _ => reader.main(directive),
-        }
+    // What is outside of `http` governs all of it, wherever it stands.
+    let is_http = |directive: &&Directive| {
+        matches!(directive.name(), "http" | "server" | "upstream" | "map" | "geo")
+    };
+    directives.iter().filter(|one| !is_http(one)).for_each(|directive| reader.process(directive));
+    let parts: Vec<Directive> =
+        directives.iter().filter(is_http).filter(|one| one.name() != "http").cloned().collect();
+    for http in directives.iter().filter(|one| one.name() == "http") {
+        reader.http(http.inner());
     }
+    // A part of a configuration, as in `sites-enabled`.
+    reader.http(&parts);
     Ok(reader.finish())
 }
 
@@ -45,110 +52,136 @@ pub(crate) fn read(text: &str, name: &str, files: &dyn Files) -> Result<Draft, S
 #[derive(Default)]
 struct Reader {
     top: Section,
-    limits: Section,
-    log: Section,
-    files: Section,
+    limits: Option<Section>,
+    log: Option<Section>,
     upstreams: Upstreams,
     servers: Vec<Server>,
     /// The settings of `http` that servers inherit.
-    outer: Known,
+    outer: Settings,
+    proxies: Vec<String>,
+    real_ip_header: String,
+    real_ip_recursive: bool,
 }
 
 impl Reader {
     /// A directive outside of every block.
-    fn main(&mut self, directive: &Directive) {
-        match (&*directive.name, directive.argument(0)) {
+    fn process(&mut self, directive: &Directive) {
+        match (directive.name(), directive.argument(0)) {
             ("user", user) => self.top.set("user", quoted(user)),
             ("worker_processes", "auto") => {}
             ("worker_processes", number) if number.parse::<u32>().is_ok_and(|one| one > 0) => {
                 self.top.set("schedulers", number);
             }
-            ("error_log", _) => self.top.note(directive.told("messages go to standard error")),
-            ("pid" | "worker_rlimit_nofile" | "daemon" | "pcre_jit" | "load_module", _) => {
-                self.top.note(directive.told("not needed"));
+            (name, _) if spare::is_of_process(name) => {
+                if name == "stream" || name == "mail" {
+                    self.top.note(directive.unknown());
+                }
             }
-            _ => self.top.note(directive.told("no counterpart")),
+            _ => self.outer.close(directive, "no counterpart"),
         }
     }
 
     fn http(&mut self, directives: &[Directive]) {
         for directive in directives {
-            match &*directive.name {
-                "server" | "upstream" => {}
-                _ if self.outer.take(directive) => {}
+            match (directive.name(), directive.argument(0)) {
+                // A block of them in a location may keep files from being shown as what they are.
+                ("server" | "upstream" | "types", _) => {}
+                ("set_real_ip_from", from) => {
+                    self.proxies.push(if from == "unix:" { "unix" } else { from }.to_owned());
+                }
+                ("real_ip_header", name) => self.real_ip_header = name.to_ascii_lowercase(),
+                ("real_ip_recursive", value) => self.real_ip_recursive = value == "on",
+                ("access_log", path)
+                    if path == "off" || variables::is_plain(path) && !path.contains(':') =>
+                {
+                    let log = self.log.get_or_insert_with(|| Section::new("[log]"));
+                    log.set("access", quoted(path));
+                }
                 _ if self.limit(directive) => {}
-                "access_log" => self.access_log(directive),
-                "gzip" if directive.argument(0) == "off" => self.files.set("compress", "false"),
-                name if is_automatic(name) => {}
-                _ => self.top.note(directive.told("no counterpart")),
+                _ => self.outer.take(directive),
             }
         }
-        for directive in directives.iter().filter(|directive| directive.name == "upstream") {
+        self.trust(directives);
+        for directive in directives.iter().filter(|directive| directive.name() == "upstream") {
             self.upstreams.read(directive);
         }
-        for directive in directives.iter().filter(|directive| directive.name == "server") {
-            let server = Server::read(directive, &self.outer, &mut self.upstreams);
-            // Deadlines and logs of a server are those of all.
-            for directive in directive.inner() {
-                if !self.limit(directive) && directive.name == "access_log" {
-                    self.access_log(directive);
-                }
+        for directive in directives.iter().filter(|directive| directive.name() == "server") {
+            self.servers.push(Server::read(directive, &self.outer, &mut self.upstreams));
+        }
+    }
+
+    /// Whose word is taken for the address of a client.
+    fn trust(&mut self, directives: &[Directive]) {
+        let Some(directive) = directives.iter().find(|one| one.name() == "set_real_ip_from") else {
+            return;
+        };
+        match self.real_ip_header.as_str() {
+            "proxy_protocol" => {}
+            "x-forwarded-for" if self.real_ip_recursive => {
+                self.top.set("trusted_proxies", list(&self.proxies));
+                self.top.set("trusted_fields", list(["x-forwarded-for"]));
             }
-            self.servers.push(server);
+            _ => self.outer.close(
+                directive,
+                "only X-Forwarded-For with `real_ip_recursive on` has a counterpart",
+            ),
         }
     }
 
     /// Limits, which are for the whole server here.
     fn limit(&mut self, directive: &Directive) -> bool {
-        let duration = |text: &str| seconds(text).map(|seconds| format!("\"{seconds}s\""));
         let value = directive.argument(0);
-        let (key, value) = match &*directive.name {
-            "client_max_body_size" if value == "0" => ("body_size", Some("\"1 TiB\"".to_owned())),
+        let duration = |text: &str| seconds(text).map(|seconds| quoted(&format!("{seconds}s")));
+        let is_count = value.parse::<u32>().is_ok_and(|count| count > 0);
+        let (key, value) = match directive.name() {
+            "client_max_body_size" if value == "0" => ("body_size", Some(quoted("1 TiB"))),
             "client_max_body_size" => ("body_size", size(value)),
             "client_header_timeout" => ("header_deadline", duration(value)),
             "client_body_timeout" => ("body_idle", duration(value)),
             "send_timeout" => ("send_idle", duration(value)),
             "keepalive_timeout" => ("keep_alive", duration(value)),
-            "keepalive_requests" => ("requests_per_connection", Some(value.to_owned())),
+            "keepalive_requests" => ("requests_per_connection", is_count.then(|| value.to_owned())),
             _ => return false,
         };
+        let limits = self.limits.get_or_insert_with(|| Section::new("[limits]"));
         match value {
-            Some(value) => self.limits.set(key, value),
-            None => self.limits.note(directive.told("this value has no counterpart")),
+            Some(value) => limits.set(key, value),
+            None => limits.note(directive.told("this value has no counterpart")),
         }
         true
     }
 
-    fn access_log(&mut self, directive: &Directive) {
-        match directive.argument(0) {
-            "off" => self.log.set("access", "\"off\""),
-            path if variables::is_plain(path) && !path.contains(':') => {
-                self.log.set("access", quoted(path));
-            }
-            _ => self.log.note(directive.told("no counterpart")),
-        }
-    }
-
     fn finish(mut self) -> Draft {
-        server::join(&mut self.servers, &mut self.top);
-        let default = self.servers.iter().position(|server| server.is_default).unwrap_or(0);
-        if default > 0 {
-            let server = self.servers.remove(default);
-            self.servers.insert(0, server);
-        }
-        if self.servers.is_empty() {
-            self.top.note("there is no server in it that could be taken over");
-        }
-        let mut before = server::listeners(&self.servers);
-        for (header, section) in
-            [("[limits]", self.limits), ("[log]", self.log), ("[files]", self.files)]
-        {
-            if !section.is_empty() {
-                before.push(Section { header: header.to_owned(), ..section });
+        close_other_authorities(&mut self.servers);
+        if self.real_ip_header != "proxy_protocol" {
+            let has_header =
+                |server: &&mut Server| server.listens().iter().any(Listen::has_proxy_protocol);
+            for server in self.servers.iter_mut().filter(has_header) {
+                server.close(
+                    "`proxy_protocol` without `real_ip_header proxy_protocol` has no counterpart"
+                        .to_owned(),
+                );
             }
         }
+        self.outer.notes().iter().for_each(|note| self.top.note(note));
+        let hosts = Hosts::new(&self.servers);
+        let addresses = hosts.addresses().iter();
+        let mut before: Vec<Section> =
+            addresses.map(|address| listener(&self.servers, address, &self.proxies)).collect();
+        before.extend(self.limits.into_iter().chain(self.log));
+        before.push(no_pages());
+        let all = hosts.all();
         before.extend(self.upstreams.sections());
-        let hosts = self.servers.into_iter().map(|server| server.host).collect();
-        Draft { sections: draft::sections(self.top, before, hosts) }
+        Draft::new(self.top, before, all)
     }
+}
+
+/// Files of other programs are never code.
+pub(crate) fn no_pages() -> Section {
+    let mut pages = Section::new("[pages]");
+    pages.note(
+        "No file was code before. Without this section, those named NAME.page.EXT are pages.",
+    );
+    pages.set("enabled", "false");
+    pages
 }

@@ -1,135 +1,260 @@
 //! Settings that inner blocks of nginx inherit from outer ones.
 //!
-//! Owns which these are, and that a block with one of its own does not add to the outer ones: that is how nginx
-//! inherits `add_header`, `allow` and `proxy_set_header`. Never makes a route.
+//! Owns which these are, and that a list in a block replaces the one outside: that is how nginx inherits `add_header`,
+//! `allow` and `proxy_set_header`. A directive that is not known closes the block, and those in it.
 
-use super::tree::Directive;
+use super::spare::{self, Spare};
 use super::variables::is_plain;
-use crate::word::{list, quoted, seconds, table};
+use crate::access::{Access, Said, Satisfy, Users};
+use crate::directive::Directive;
+use crate::route::Route;
+use crate::word::{list, quoted, seconds, size, table};
 
 /// The settings in force in a block.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
-    pub(super) root: Option<String>,
-    pub(super) index: Option<Vec<String>>,
-    pub(super) listing: Option<bool>,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) cache_control: Option<String>,
-    /// Rules of access, as printed.
-    pub(super) access: Vec<String>,
-    pub(super) users: Option<String>,
-    pub(super) realm: Option<String>,
-    pub(super) request_headers: Vec<(String, String)>,
-    /// Whether `proxy_set_header Host` says which host a proxied server is told.
-    pub(super) sets_host: bool,
-    pub(super) removed_headers: Vec<String>,
-    pub(super) error_pages: Vec<(u16, String)>,
-    pub(super) notes: Vec<String>,
+pub(super) struct Settings {
+    root: Option<String>,
+    index: Option<Vec<String>>,
+    listing: bool,
+    headers: Vec<(String, String)>,
+    expires: Option<String>,
+    cache_control: Vec<String>,
+    content_type: Option<String>,
+    default_type: Option<String>,
+    said: Vec<Said>,
+    satisfy: Satisfy,
+    users: Option<String>,
+    realm: Option<String>,
+    has_certificate: bool,
+    fields: Vec<Field>,
+    hidden_headers: Vec<String>,
+    /// Settings of the upstream, as printed.
+    upstream: Vec<(&'static str, String)>,
+    body_size: Option<String>,
+    error_pages: Vec<(u16, String)>,
+    /// Why the block is closed.
+    closing: Option<String>,
+    notes: Vec<String>,
+    /// The lists that were begun in this block.
+    begun: Vec<&'static str>,
 }
 
-/// Lists that a block with an entry of its own begins anew.
-#[derive(Debug, Default)]
-pub(super) struct Own {
-    headers: bool,
-    access: bool,
-    request_headers: bool,
+/// A field of requests to a proxied server.
+#[derive(Debug, Clone)]
+enum Field {
+    Set(String, String),
+    Remove(String),
+    /// The field `Host` is that of the client.
+    ClientHost,
 }
 
-impl Known {
-    /// Reads a directive; `false` if it is none of these settings.
-    pub(super) fn take(&mut self, directive: &Directive) -> bool {
-        self.take_own(directive, &mut Own { headers: true, access: true, request_headers: true })
+impl Settings {
+    /// The settings of a block in this one, before its own.
+    pub(super) fn inner(&self) -> Self {
+        Self { notes: Vec::new(), begun: Vec::new(), ..self.clone() }
     }
 
-    /// The same in an inner block.
-    pub(super) fn take_own(&mut self, directive: &Directive, own: &mut Own) -> bool {
+    /// Reads a directive. What has no counterpart closes the block.
+    pub(super) fn take(&mut self, directive: &Directive) {
         let value = directive.argument(0);
-        match &*directive.name {
-            "root" if is_plain(value) => self.root = Some(value.to_owned()),
-            "index" => self.index = Some(names(&directive.arguments)),
-            "autoindex" => self.listing = Some(value == "on"),
-            "add_header" => self.header(directive, own),
-            "expires" => self.expires(directive),
-            "allow" | "deny" => {
-                begin(&mut self.access, &mut own.access);
-                self.access.push(table([(&*directive.name, quoted(value))]));
+        match directive.name() {
+            "root" if value.starts_with('/') && is_plain(value) => {
+                self.root = Some(value.to_owned())
             }
-            "auth_basic" if value == "off" => (self.users, self.realm) = (None, None),
-            "auth_basic" => self.realm = Some(value.to_owned()),
-            "auth_basic_user_file" => self.users = Some(value.to_owned()),
-            "proxy_set_header" => self.request_header(directive, own),
-            "proxy_hide_header" => self.removed_headers.push(value.to_owned()),
+            "root" => self.close(
+                directive,
+                "only a root that begins with `/` and has no variables has a counterpart",
+            ),
+            "index" => self.index(directive),
+            "autoindex" => self.listing = value == "on",
+            "add_header" => self.header(directive),
+            "expires" => self.expires(directive),
+            "default_type" => self.default_type = Some(value.to_owned()),
+            "allow" | "deny" => {
+                self.begin("allow", |settings| settings.said.clear());
+                let from = value.to_owned();
+                self.said.push(if directive.name() == "allow" {
+                    Said::Allow(from)
+                } else {
+                    Said::Deny(from)
+                });
+            }
+            "satisfy" if value == "all" => self.satisfy = Satisfy::All,
+            "satisfy" if value == "any" => self.satisfy = Satisfy::Any,
+            "auth_basic" if value == "off" => self.realm = None,
+            "auth_basic" if is_plain(value) => self.realm = Some(value.to_owned()),
+            "auth_basic_user_file" if is_plain(value) => self.users = Some(value.to_owned()),
+            "proxy_set_header" => self.field(directive),
+            "proxy_hide_header" => {
+                self.begin("proxy_hide_header", |settings| settings.hidden_headers.clear());
+                self.hidden_headers.push(value.to_owned());
+            }
+            "limit_req" | "limit_conn" => self
+                .close(directive, "write a [[limit]], which is for paths rather than a location"),
             "error_page" => self.error_page(directive),
-            _ => return false,
+            "client_max_body_size" => match size(value) {
+                _ if value == "0" => self.body_size = Some(quoted("1 TiB")),
+                Some(size) => self.body_size = Some(size),
+                None => self.close(directive, "no size"),
+            },
+            "proxy_connect_timeout" => self.time(directive, "connect_timeout"),
+            "proxy_read_timeout" => self.time(directive, "first_byte_timeout"),
+            "proxy_ssl_trusted_certificate" => self.of_upstream("ca", value),
+            "proxy_ssl_certificate" => self.of_upstream("certificate", value),
+            "proxy_ssl_certificate_key" => self.of_upstream("key", value),
+            "proxy_ssl_name" => self.of_upstream("server_name", value),
+            "disable_symlinks" | "auth_request" | "merge_slashes" | "gunzip"
+                if matches!(value, "off" | "on")
+                    && (value == "off") != (directive.name() == "merge_slashes") => {}
+            name => match spare::of(name) {
+                Some(Spare::Silent) => {}
+                Some(Spare::Told) => self.notes.push(directive.unknown()),
+                None => self.close(directive, "no counterpart"),
+            },
         }
-        true
     }
 
-    fn header(&mut self, directive: &Directive, own: &mut Own) {
-        begin(&mut self.headers, &mut own.headers);
+    /// Closes the block.
+    pub(super) fn close(&mut self, directive: &Directive, why: &str) {
+        self.close_for(directive.told(why));
+    }
+
+    /// Closes the block for this reason.
+    pub(super) fn close_for(&mut self, why: String) {
+        self.closing.get_or_insert(why);
+    }
+
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// What is said of it in comments.
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Lets clients with a certificate in only.
+    pub(super) fn demand_certificate(&mut self) {
+        self.has_certificate = true;
+    }
+
+    /// Why the block is closed, if it is.
+    pub(super) fn closing(&self) -> Option<&str> {
+        if let Some(why) = &self.closing {
+            return Some(why);
+        }
+        let is_half = self.realm.is_some() && self.users.is_none();
+        is_half.then_some("`auth_basic` without `auth_basic_user_file`")
+    }
+
+    fn begin(&mut self, list: &'static str, clear: impl FnOnce(&mut Self)) {
+        if !self.begun.contains(&list) {
+            self.begun.push(list);
+            clear(self);
+        }
+    }
+
+    fn index(&mut self, directive: &Directive) {
+        let names = directive.arguments();
+        if names.iter().any(|name| name.contains(['/', '$'])) {
+            self.close(directive, "only names of files have a counterpart");
+        }
+        self.index = Some(names.to_vec());
+    }
+
+    fn header(&mut self, directive: &Directive) {
+        self.begin("add_header", |settings| {
+            settings.headers.clear();
+            settings.cache_control.clear();
+            settings.content_type = None;
+        });
         let (name, value) = (directive.argument(0), directive.argument(1));
-        if !is_plain(value) {
-            self.notes.push(directive.told("fields with variables have no counterpart"));
-        } else if name.eq_ignore_ascii_case("cache-control") {
-            self.cache_control = Some(value.to_owned());
-        } else if name.eq_ignore_ascii_case("strict-transport-security") && value.is_empty() {
-            self.notes.push(directive.told("no counterpart"));
-        } else {
-            self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-            self.headers.push((name.to_owned(), value.to_owned()));
+        let lower = name.to_ascii_lowercase();
+        match lower.as_str() {
+            _ if value.is_empty() => {}
+            // Without them a browser or a cache can do less.
+            "alt-svc" | "server-timing" | "x-request-id" | "connection" | "keep-alive" | "date" => {
+                self.notes.push(directive.unknown());
+            }
+            name if !is_plain(value)
+                && (name.contains("cache") || name.starts_with("access-control-")) =>
+            {
+                self.notes.push(directive.told("fields with variables have no counterpart"));
+            }
+            _ if !is_plain(value) => {
+                self.close(directive, "fields with variables have no counterpart")
+            }
+            "cache-control" => self.cache_control.push(value.to_owned()),
+            "content-type" => self.content_type = Some(value.to_owned()),
+            "location" | "content-encoding" | "content-length" | "transfer-encoding"
+            | "set-cookie2" => {
+                self.close(directive, "this field cannot be added");
+            }
+            _ => self.headers.push((name.to_owned(), value.to_owned())),
         }
     }
 
     fn expires(&mut self, directive: &Directive) {
-        self.cache_control = match directive.argument(0) {
+        let value = directive.arguments().last().map_or("", String::as_str);
+        self.expires = match value {
             "off" => None,
             "epoch" => Some("no-cache".to_owned()),
             "max" => Some("max-age=315360000".to_owned()),
             value if value.starts_with('-') => Some("no-cache".to_owned()),
             value => match seconds(value) {
-                Some(seconds) => Some(format!("max-age={seconds}")),
-                None => {
-                    self.notes.push(directive.told("no counterpart"));
-                    return;
+                Some(seconds) if directive.arguments().len() == 1 => {
+                    Some(format!("max-age={seconds}"))
                 }
+                _ => return self.notes.push(directive.unknown()),
             },
         };
     }
 
-    fn request_header(&mut self, directive: &Directive, own: &mut Own) {
-        begin(&mut self.request_headers, &mut own.request_headers);
+    fn field(&mut self, directive: &Directive) {
+        self.begin("proxy_set_header", |settings| settings.fields.clear());
         let (name, value) = (directive.argument(0), directive.argument(1));
-        self.sets_host |= name.eq_ignore_ascii_case("host");
-        let sets_itself = |known: &str| name.eq_ignore_ascii_case(known);
-        // The proxy sets these, or passes them on, by itself.
-        let own_fields = [
-            "Host",
-            "X-Real-IP",
-            "X-Forwarded-For",
-            "X-Forwarded-Proto",
-            "X-Forwarded-Host",
-            "Connection",
-            "Upgrade",
-            "X-Forwarded-Port",
-        ];
-        if own_fields.iter().any(|known| sets_itself(known)) && !is_plain(value)
-            || value == "upgrade"
-        {
-            return;
-        }
-        if is_plain(value) && !own_fields.iter().skip(1).any(|known| sets_itself(known)) {
-            self.request_headers.push((name.to_owned(), value.to_owned()));
-        } else {
-            self.notes.push(directive.told("fields with variables have no counterpart"));
+        let lower = name.to_ascii_lowercase();
+        match lower.as_str() {
+            "host" if matches!(value, "$host" | "$http_host") => {
+                self.fields.push(Field::ClientHost)
+            }
+            // The proxy says these itself, whatever a client says.
+            "x-forwarded-for" | "x-forwarded-proto" | "x-forwarded-host" | "x-forwarded-port"
+            | "x-forwarded-ssl" | "forwarded" | "x-forwarded-server" | "via"
+                if !is_plain(value) => {}
+            "x-real-ip" if value == "$remote_addr" || value == "$realip_remote_addr" => {
+                self.notes.push(
+                    directive.told(
+                        "not sent: servers get X-Forwarded-For, and no X-Real-IP of a client",
+                    ),
+                );
+            }
+            "x-forwarded-scheme" | "x-scheme" | "x-url-scheme" if value == "$scheme" => {
+                self.notes.push(directive.told("not sent: servers get X-Forwarded-Proto"));
+                self.fields.push(Field::Remove(name.to_owned()));
+            }
+            "x-request-id" if value == "$request_id" => {
+                self.notes.push(directive.unknown());
+                self.fields.push(Field::Remove(name.to_owned()));
+            }
+            "connection" | "upgrade" | "te" | "transfer-encoding" | "content-length" => {}
+            _ if value.is_empty() => self.fields.push(Field::Remove(name.to_owned())),
+            _ if is_plain(value) => self.fields.push(Field::Set(name.to_owned(), value.to_owned())),
+            // A server may trust it, and without it a client could send its own.
+            _ => self.close(directive, "fields with variables have no counterpart"),
         }
     }
 
     fn error_page(&mut self, directive: &Directive) {
-        let Some((path, codes)) = directive.arguments.split_last() else { return };
+        let is_inner = !self.error_pages.is_empty() && !self.begun.contains(&"error_page");
+        self.begin("error_page", |settings| settings.error_pages.clear());
+        let Some((path, codes)) = directive.arguments().split_last() else { return };
         let statuses: Vec<u16> = codes.iter().filter_map(|code| code.parse().ok()).collect();
         if statuses.len() != codes.len() || !path.starts_with('/') || !is_plain(path) {
-            self.notes.push(directive.told("only a file for the same status has a counterpart"));
-            return;
+            return self.close(directive, "only a file for the same status has a counterpart");
+        }
+        if is_inner {
+            self.notes.push(directive.told("error pages are those of the server"));
         }
         for status in statuses {
             self.error_pages.retain(|(known, _)| *known != status);
@@ -138,51 +263,121 @@ impl Known {
         self.error_pages.sort_by_key(|(status, _)| *status);
     }
 
-    /// The settings of `files` that differ from ours, as printed.
+    fn time(&mut self, directive: &Directive, key: &'static str) {
+        match seconds(directive.argument(0)).filter(|seconds| *seconds > 0) {
+            Some(seconds) => self.of_upstream(key, &format!("{seconds}s")),
+            None => self.notes.push(directive.unknown()),
+        }
+    }
+
+    fn of_upstream(&mut self, key: &'static str, value: &str) {
+        self.upstream.retain(|(known, _)| *known != key);
+        self.upstream.push((key, quoted(value)));
+    }
+
+    /// The settings of an upstream, as printed.
+    pub(super) fn upstream(&self) -> &[(&'static str, String)] {
+        &self.upstream
+    }
+
+    pub(super) fn root(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
+    pub(super) fn error_pages(&self) -> &[(u16, String)] {
+        &self.error_pages
+    }
+
+    /// The names of the files of a directory.
+    pub(super) fn index_names(&self) -> Vec<String> {
+        self.index.clone().unwrap_or_else(|| vec!["index.html".to_owned()])
+    }
+
+    /// The media type of a text.
+    pub(super) fn text_type(&self) -> Option<String> {
+        self.content_type.clone().or_else(|| self.default_type.clone())
+    }
+
+    /// The settings of `files`, as printed.
     pub(super) fn files(&self) -> Vec<(String, String)> {
         let mut settings = Vec::new();
         if let Some(index) = self.index.as_ref().filter(|index| **index != ["index.html"]) {
             settings.push(("index".to_owned(), list(index)));
         }
-        if self.listing == Some(true) {
+        if self.listing {
             settings.push(("listing".to_owned(), "true".to_owned()));
         }
         settings
     }
 
-    /// The rules of access as printed; `None` for all clients.
-    pub(super) fn access_rules(&self) -> Option<String> {
-        let mut rules = self.access.clone();
-        if let Some(users) = &self.users {
-            // Both have to be met, as with `satisfy all`.
-            let mut admitted = vec![("users", quoted(users))];
-            admitted.extend(self.realm.as_ref().map(|realm| ("realm", quoted(realm))));
-            rules.retain(|rule| rule.contains("deny"));
-            let allowed = self.access.iter().filter(|rule| rule.contains("allow"));
-            let networks: Vec<&str> = allowed
-                .filter_map(|rule| rule.split('"').nth(1))
-                .filter(|one| *one != "all")
-                .collect();
-            if !networks.is_empty() {
-                admitted.insert(0, ("allow", list(networks)));
-                rules.clear();
-            }
-            rules.retain(|rule| !rule.contains("\"all\""));
-            rules.push(table(admitted));
+    /// Who may send requests.
+    pub(super) fn access(&self) -> Access {
+        let users = self.users.as_ref().zip(self.realm.as_ref());
+        let users = users.map(|(file, realm)| Users::new(file, realm));
+        let access = Access::of(&self.said, users.as_ref(), self.satisfy);
+        if self.has_certificate { access.with_certificate() } else { access }
+    }
+
+    /// Whether files of both are the same for the same clients.
+    pub(super) fn serves_as(&self, other: &Self) -> bool {
+        self.closing().is_none()
+            && other.closing().is_none()
+            && self.root == other.root
+            && self.access() == other.access()
+            && self.listing == other.listing
+    }
+
+    /// A route that nginx answers before it looks who asks; a certificate is demanded before.
+    pub(super) fn early(&self, route: Route) -> Route {
+        let route = route.with_headers(&self.headers).with_notes(&self.notes);
+        if self.has_certificate { route.with_certificate() } else { route }
+    }
+
+    /// A route with all of this.
+    pub(super) fn dress(&self, route: Route) -> Route {
+        let mut route =
+            route.with_headers(&self.headers).with_notes(&self.notes).with_access(self.access());
+        let cache: Vec<&str> =
+            self.expires.iter().chain(&self.cache_control).map(String::as_str).collect();
+        if !cache.is_empty() {
+            route = route.with_key("cache_control", quoted(&cache.join(", ")));
         }
-        (!rules.is_empty()).then(|| format!("[{}]", rules.join(", ")))
+        if let Some(size) = &self.body_size {
+            route = route.with_key("body_size", size.clone());
+        }
+        route
     }
-}
 
-/// Begins a list anew with the first entry of a block.
-fn begin<T>(entries: &mut Vec<T>, has_begun: &mut bool) {
-    if !std::mem::replace(has_begun, true) {
-        entries.clear();
+    /// The settings of a proxy to this authority, as printed.
+    pub(super) fn proxy(&self, authority: &str) -> Vec<(String, String)> {
+        let mut set: Vec<(&str, String)> = Vec::new();
+        let mut removed = Vec::new();
+        let mut has_host = false;
+        for field in &self.fields {
+            match field {
+                Field::ClientHost => has_host = true,
+                Field::Remove(name) => removed.push(name),
+                Field::Set(name, value) => {
+                    has_host |= name.eq_ignore_ascii_case("host");
+                    set.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+                    set.push((name, quoted(value)));
+                }
+            }
+        }
+        if !has_host {
+            let host = if authority.starts_with("unix:") { "localhost" } else { authority };
+            set.push(("Host", quoted(host)));
+        }
+        let mut settings = Vec::new();
+        if !set.is_empty() {
+            settings.push(("request_headers".to_owned(), table(set)));
+        }
+        if !removed.is_empty() {
+            settings.push(("remove_request_headers".to_owned(), list(removed)));
+        }
+        if !self.hidden_headers.is_empty() {
+            settings.push(("remove_response_headers".to_owned(), list(&self.hidden_headers)));
+        }
+        settings
     }
-}
-
-/// Names of files that we can look for in a directory.
-fn names(arguments: &[String]) -> Vec<String> {
-    let is_name = |name: &&String| !name.contains(['/', '$']) && !name.ends_with(".php");
-    arguments.iter().filter(is_name).cloned().collect()
 }

@@ -2,40 +2,95 @@
 //!
 //! Owns which variables have a counterpart. Never decides where a text is used.
 
-/// A target of ours for a redirect; `None` if a variable has no counterpart. `captures` is how many of `$1` to `$9`
-/// there are.
-pub(super) fn target(text: &str, name: Option<&str>, captures: usize) -> Option<String> {
+/// What is known of all requests of a place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Context {
+    /// The first name of the server.
+    server_name: Option<String>,
+    /// The name that a client must have asked for.
+    host: Option<String>,
+    /// `http` or `https`, if the listeners are all of one kind.
+    scheme: Option<&'static str>,
+    /// Whether clients reach it at the ports 80 and 443 only, so that `$http_host` has no port.
+    has_usual_ports: bool,
+}
+
+impl Context {
+    pub(super) fn new(
+        server_name: Option<&str>,
+        scheme: Option<&'static str>,
+        ports: Ports,
+    ) -> Self {
+        let has_usual_ports = ports == Ports::Usual;
+        Self { server_name: server_name.map(str::to_owned), host: None, scheme, has_usual_ports }
+    }
+
+    /// The same for requests with this name.
+    pub(super) fn for_host(&self, host: Option<&str>) -> Self {
+        Self { host: host.map(str::to_owned), ..self.clone() }
+    }
+
+    pub(super) fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
+    pub(super) fn scheme(&self) -> Option<&'static str> {
+        self.scheme
+    }
+}
+
+/// The ports of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ports {
+    /// 80 and 443 only.
+    Usual,
+    Others,
+}
+
+/// A target of a redirect; `None` if a variable has no counterpart. `groups` are `$1` to `$9`, as targets.
+pub(super) fn target(text: &str, context: &Context, groups: &[Option<String>]) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
         let (variable, after) = variable(after)?;
         match variable {
-            "scheme" => out.push_str("$scheme"),
-            "host" | "http_host" => out.push_str("$host"),
-            "server_name" => out.push_str(name.unwrap_or("$host")),
+            "scheme" => out.push_str(context.scheme.unwrap_or("$scheme")),
+            "host" => out.push_str("$host"),
+            "http_host" if context.has_usual_ports => out.push_str("$host"),
+            "server_name" => out.push_str(context.server_name.as_deref()?),
             "request_uri" => out.push_str("$path$query"),
             "uri" | "document_uri" => out.push_str("$path"),
             "args" | "query_string" if out.ends_with('?') => {
                 out.pop();
                 out.push_str("$query");
             }
-            "args" | "query_string" if out.ends_with("$is_args") => {
-                out.truncate(out.len() - "$is_args".len());
+            "is_args" => {
+                rest =
+                    after.strip_prefix("$args").or_else(|| after.strip_prefix("$query_string"))?;
                 out.push_str("$query");
+                continue;
             }
-            // Its partner follows.
-            "is_args" => out.push_str("$is_args"),
             digit => {
                 let number: usize = digit.parse().ok()?;
-                (1..=captures.min(9)).contains(&number).then_some(())?;
-                out.push_str(&format!("${number}"));
+                out.push_str(groups.get(number.checked_sub(1)?)?.as_deref()?);
             }
         }
         rest = after;
     }
     out.push_str(rest);
-    (!out.contains("$is_args")).then_some(out)
+    Some(out)
+}
+
+/// The path that a `rewrite` makes; `None` if it has no counterpart: the query is always that of the request.
+pub(super) fn path(text: &str, groups: &[Option<String>]) -> Option<String> {
+    let path = target(text, &Context::default(), groups)?;
+    (path.starts_with('/')
+        && !path.contains('?')
+        && !path.contains("$query")
+        && !path.contains("$host")
+        && !path.contains("$scheme"))
+    .then_some(path)
 }
 
 /// The variable at the beginning, without its `$`, and what follows.

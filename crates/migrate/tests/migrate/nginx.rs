@@ -1,173 +1,294 @@
-//! The directives of nginx, and the configuration that they become.
+//! The directives of nginx, and what answers with the configuration that they become.
 
-use migrate::{Files, NoFiles, from_nginx};
+use migrate::{NoFiles, from_nginx};
 
-use super::{has_section, result, table};
+use super::{judge, table};
 
 const SITE: &str = include_str!("samples/site.conf");
 
-fn made(text: &str) -> String {
+pub(super) fn made(text: &str) -> String {
     from_nginx(text, "nginx.conf", &NoFiles).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// One server with these lines.
-fn server(lines: &str) -> String {
-    made(&format!("server {{\n{lines}\n}}\n"))
+/// One server with these lines and a root.
+pub(super) fn server(lines: &str) -> String {
+    made(&format!("server {{\n listen 80; server_name a.example; root /srv;\n{lines}\n}}\n"))
+}
+
+/// What one server with these lines answers.
+pub(super) fn serves(lines: &str, cases: &[(&str, &str)]) {
+    judge(&server(lines), cases);
 }
 
 #[test]
 fn a_site_of_nginx_becomes_a_configuration_that_does_the_same() {
     let text = made(SITE);
-    let (config, table) = table(&text);
-    let of = |path: &str| result(&table, "example.org", path);
-    for (path, expected) in [
-        ("/health", "200, a fixed answer of 2 bytes"),
-        ("/a/b", "the file `/a/b` below /srv/site"),
-        ("/assets/x.css", "the file `/assets/x.css` below /srv/site"),
-        ("/downloads/a", "the file `/a` below /srv/downloads"),
-        ("/x.php", "501, a fixed answer of 0 bytes"),
-        ("/private/x", "403, a fixed answer of 0 bytes"),
-        ("/old", "301, redirected to `/new`"),
-        ("/gone", "the connection is closed without an answer"),
-        ("/blog/a", "301, redirected to `/articles/a?q=1`"),
-        ("/pictures/a.txt", "the file `/img/a.txt` below /srv/site"),
-    ] {
-        assert_eq!(of(path), expected, "{path}\n{text}");
-    }
-    let api = of("/api/x");
-    assert!(has_section("[[upstream]]") != api.starts_with("501"), "{api}");
-    // A location that asked for a password, or another server, never becomes open.
-    let files = result(&table, "files.example.org", "/secret");
-    assert!(has_section("[[access]]") != files.starts_with("501"), "{files}");
-    assert_eq!(result(&table, "old.example.org", "/x"), "501, a fixed answer of 0 bytes");
+    let (config, _) = table(&text);
+    judge(
+        &text,
+        &[
+            ("0.0.0.0:443 example.org/health", "200"),
+            ("0.0.0.0:443 example.org/a/b", "/srv/site/a/b"),
+            ("0.0.0.0:443 example.org/assets/x.css", "501"),
+            ("0.0.0.0:443 example.org/downloads/a", "/srv/downloads/a"),
+            ("0.0.0.0:443 example.org/x.php", "501"),
+            ("0.0.0.0:443 example.org/private", "403"),
+            ("0.0.0.0:443 example.org/private-too", "403"),
+            ("0.0.0.0:443 example.org/old", "301 /new"),
+            ("0.0.0.0:443 example.org/gone", "drop"),
+            ("0.0.0.0:443 example.org/blog/a", "301 /articles/a"),
+            ("0.0.0.0:443 example.org/api/x", "app /api/x"),
+            ("0.0.0.0:443 example.org/users/7", "501"),
+            ("0.0.0.0:443 files.example.org/secret", "/srv/files/secret for password"),
+            ("0.0.0.0:443 old.example.org/x", "301 https://old.example.org/x"),
+            ("0.0.0.0:80 example.org/a", "301 https://example.org/a"),
+        ],
+    );
     assert_eq!(config.limits.body_size, 20 << 20);
     assert_eq!(config.user.as_deref(), Some("www-data"));
-    assert!(config.default_host.https.redirect && config.default_host.https.strict_for.is_some());
+    assert_eq!(config.upstreams.len(), 1);
     let addresses: Vec<String> =
         config.listeners.iter().map(|listener| listener.address.to_string()).collect();
-    assert_eq!(addresses, ["0.0.0.0:443", "0.0.0.0:80"]);
+    assert_eq!(addresses, ["0.0.0.0:80", "0.0.0.0:443"]);
     for note in [
         "nginx.conf:18: `log_format main $remote_addr \"$request\" $status`: no counterpart",
         "nginx.conf:28: `map $http_upgrade $connection_upgrade`: no counterpart",
-        "nginx.conf:61: `fastcgi_pass 127.0.0.1:9070`: no counterpart",
-        "nginx.conf:62: `location ~ /\\.ht`: not needed: names that begin with a dot are hidden",
-        "nginx.conf:72: `location ~ ^/users/(?<id>\\d+)$`: this expression has no counterpart",
-        "`auth_request /auth`: no counterpart",
+        "closed: nginx.conf:61: `fastcgi_pass 127.0.0.1:9070`: no counterpart",
+        "closed: nginx.conf:72: `location ~ ^/users/(?<id>\\d+)$`: this expression has no counterpart",
+        "enabled = false",
     ] {
         assert!(text.contains(note), "{note}\n{text}");
     }
-    for quiet in ["gzip", "sendfile", "X-Real-IP", "server_tokens"] {
+    for quiet in ["gzip", "sendfile", "server_tokens"] {
         assert!(!text.contains(quiet), "{quiet} needs nothing\n{text}");
     }
 }
 
 #[test]
 fn nginx_chooses_the_exact_the_preferred_an_expression_and_the_longest_prefix() {
-    let text = server(
-        "location / { return 200 root; } location /a { return 200 a; } location /a/b { return 200 ab; }\n\
-         location ^~ /p { return 200 p; } location ~ \\.css$ { return 200 css; } location = /a/x.css { return 200 x; }",
+    serves(
+        "location / { return 200; } location /a { return 201; } location /a/b { return 202; }\n\
+         location ^~ /p { return 203; } location ~ \\.css$ { return 404; } location = /a/x.css { return 410; }\n\
+         location ~ ^/a/y { return 405; } location ^~ /c/ { return 406; } location /c/old/ { return 407; }",
+        &[
+            ("x/a/x.css", "410"),
+            ("x/a/y.css", "404"),
+            ("x/a/y", "405"),
+            ("x/p/y.css", "203"),
+            ("x/px", "203"),
+            ("x/a/b/c", "202"),
+            ("x/a/c", "201"),
+            ("x/ab", "201"),
+            ("x/c", "200"),
+            ("x/c/x.css", "406"),
+            ("x/c/old/x", "407"),
+            ("x/c/old/x.css", "404"),
+        ],
     );
-    let (_, table) = table(&text);
-    for (path, length) in
-        [("/a/x.css", 1), ("/a/y.css", 3), ("/p/y.css", 1), ("/a/b/c", 2), ("/a/c", 1), ("/c", 4)]
-    {
-        let expected = format!("200, a fixed answer of {length} bytes");
-        assert_eq!(result(&table, "x", path), expected, "{path}\n{text}");
+    // A location in another one is chosen among those below it.
+    serves(
+        "location /a/ { return 200; location /a/b/ { return 201; } location ~ x$ { return 404; } }\n\
+         location ~ y$ { return 405; } location / { return 202; }",
+        &[
+            ("x/a/b/c", "201"),
+            ("x/a/b/x", "404"),
+            ("x/a/b/y", "405"),
+            ("x/a/c", "200"),
+            ("x/x", "202"),
+            ("x/y", "405"),
+        ],
+    );
+}
+
+#[test]
+fn an_expression_is_never_wider_than_it_was() {
+    for (expression, path) in [
+        ("~ ^/u/(\\d+)$", "x/u/ann"),
+        ("~ ^/u/[0-9]+/x", "x/u/ann/x"),
+        ("~ ^/u/.+$", "x/u/"),
+        ("~ ^/u/[^/]+$", "x/u/"),
+        ("~ ^/u/(?!open)", "x/u/open"),
+    ] {
+        serves(
+            &format!("location {expression} {{ root /open; }} location / {{ deny all; }}"),
+            &[(path, "501")],
+        );
     }
+    serves(
+        "location ~ ^/u/([^/]+)/?$ { return 301 /user/$1; } location ~* \\.(sql|bak)$ { deny all; }",
+        &[
+            ("x/u/ann", "301 /user/ann"),
+            ("x/x.sql", "403"),
+            ("x/x.SqL", "403"),
+            ("x/x.sq", "/srv/x.sq"),
+        ],
+    );
+}
+
+#[test]
+fn a_server_gets_the_path_that_nginx_would_send() {
+    serves(
+        "location /v1/ { proxy_pass http://b/v2/; } location /s/ { proxy_pass http://b/; } location /n { \
+        proxy_pass http://b; }\n\
+         location /k/ { proxy_pass http://b/v2; } location /w { proxy_pass http://b/c; \
+         } location = /one { proxy_pass http://b/two; }\n\
+         location /var/ { proxy_pass http://b$request_uri; } location /r/ { rewrite ^/r/(.*)$ /$1 break; \
+         proxy_pass http://b; }\n\
+         location /q/ { rewrite ^/q/([0-9]+)$ /$1 break; proxy_pass http://b; }",
+        &[
+            ("x/v1/a", "b /v2/a"),
+            ("x/v2/a", "/srv/v2/a"),
+            ("x/s/a", "b /a"),
+            ("x/n/a", "b /n/a"),
+            ("x/nx", "b /nx"),
+            ("x/k/a", "b /v2a"),
+            ("x/w", "b /c"),
+            ("x/w/a", "b /c/a"),
+            ("x/wa", "b /ca"),
+            ("x/one", "b /two"),
+            ("x/var/a", "501"),
+            ("x/r/a", "b /a"),
+            ("x/q/a", "501"),
+            // Only the rewrites lead there.
+            ("x/.velodrome/1/secret", "404"),
+        ],
+    );
+    // A rewrite to wherever a client wants does not lead there either.
+    serves(
+        "rewrite ^/go/(.*)$ /$1; location /v1/ { proxy_pass http://b/secret/; }",
+        &[("x/go/.velodrome/1/secret/a", "404"), ("x/go/v1/a", "b /secret/a")],
+    );
+}
+
+#[test]
+fn rewrites_and_conditions_keep_their_order_or_close_their_place() {
+    serves(
+        "if ($request_method = POST) { return 405; } rewrite ^/old/(.*)$ /new/$1 last; rewrite ^/x/(.*)$ \
+        https://b.example/$1 permanent;\n\
+         location /new/ { return 204; } location /l/ { rewrite ^/l/(.*)$ /new/$1 last; \
+         } location /b/ { rewrite ^/b/(.*)$ /q.php last; }\n\
+         location ~ \\.php$ { deny all; } location /c/ { if ($http_x = yes) { return 403; } } location /d/ { if \
+         ($cookie_a) { return 403; } }",
+        &[
+            ("x/old/a", "204"),
+            ("x/x/a", "301 https://b.example/a"),
+            ("POST x/a", "405"),
+            ("x/l/a", "501"),
+            ("x/b/a", "501"),
+            ("x/c/a", "/srv/c/a"),
+            ("x/d/a", "501"),
+        ],
+    );
+    serves("if ($http_user_agent ~* bad) { return 403; } location / { }", &[("x/a", "501")]);
+    serves(
+        "if ($request_method !~ ^(GET|HEAD)$) { return 444; }",
+        &[("x/a", "/srv/a"), ("DELETE x/a", "drop")],
+    );
+    serves("location / { set $a b; proxy_pass http://$a; }", &[("x/a", "501")]);
 }
 
 #[test]
 fn redirects_keep_what_their_variables_mean() {
-    for (line, path, expected) in [
-        ("return 301 https://$host$request_uri;", "/a", "301, redirected to `https://x/a?q=1`"),
-        (
-            "return 302 $scheme://www.example.org$uri;",
-            "/a",
-            "302, redirected to `http://www.example.org/a`",
-        ),
-        ("return https://example.org;", "/a", "302, redirected to `https://example.org`"),
+    for (lines, request, wanted) in [
+        ("return 301 https://$host$request_uri;", "x/a", "301 https://x/a"),
+        ("return 302 $scheme://www.example.org$uri;", "x/a", "302 http://www.example.org/a"),
+        ("return https://example.org;", "x/a", "302 https://example.org"),
         (
             "rewrite ^/a/(.*)$ https://example.org/$1? permanent;",
-            "/a/b",
-            "301, redirected to `https://example.org/b`",
+            "x/a/b",
+            "301 https://example.org/b",
         ),
-        ("location /a { return 307 /b$is_args$args; }", "/a/x", "307, redirected to `/b?q=1`"),
-        (
-            "location ~ ^/u/([^/]+)/?$ { return 301 /user/$1; }",
-            "/u/ann",
-            "301, redirected to `/user/ann`",
-        ),
+        ("location /a { return 307 /b$is_args$args; }", "x/a/x", "307 /b"),
+        ("return 301 https://$server_name/;", "x/a", "301 https://a.example/"),
+        ("location ~ ^/u/(.*)$ { return 301 https://$1; }", "x/u/a", "501"),
+        ("location /u/ { return 301 https://$host.$cookie_x/; }", "x/u/a", "501"),
+        ("location /u/ { return 301 //evil.example; }", "x/u/a", "501"),
+        ("return 200 $cookie_x;", "x/a", "501"),
     ] {
-        let (_, table) = table(&server(line));
-        assert_eq!(result(&table, "x", path), expected, "{line}");
-    }
-    // A redirect to wherever a client wants, and one without counterpart, become closed routes.
-    for line in [
-        "location ~ ^/u/(.*)$ { return 301 https://$1; }",
-        "location /u/ { return 301 https://$host.$cookie_x/; }",
-        "location /u/ { return 301 //evil.example; }",
-        "root /srv; return 200 $cookie_x;",
-        "root /srv; auth_request /auth;",
-    ] {
-        let (_, table) = table(&server(line));
-        assert!(result(&table, "x", "/u/a").starts_with("501"), "{line}");
+        serves(lines, &[(request, wanted)]);
     }
 }
 
 #[test]
-fn values_cannot_leave_their_quotes() {
-    let text = server(
-        "add_header X-A 'a\"\n[[route]]\npath = \"/x\"\njson = 1\n#'; return 200 '\"]\n{x}';",
+fn addresses_tell_servers_apart() {
+    let text = made(
+        "server { listen 192.0.2.1:80; server_name a.example; root /public; }\n\
+         server { listen 127.0.0.1:80; server_name admin.example; root /admin; }\n\
+         server { listen 127.0.0.1:80; server_name a.example; return 204; }",
     );
-    let (config, table) = table(&text);
-    assert_eq!(config.default_host.routes.len(), 1, "{text}");
-    assert_eq!(result(&table, "x", "/x"), "200, a fixed answer of 6 bytes", "{text}");
-    // A comment is one line.
-    let text = made("unknown 'a\n[[route]]\npath = \"/x\"\njson = 1';\nserver { listen 80; }\n");
-    let (_, table) = super::table(&text);
-    assert!(result(&table, "x", "/x").starts_with("404"), "{text}");
-}
-
-/// Two files that include each other, and one that is there.
-struct Two;
-
-impl Files for Two {
-    fn matching(&self, pattern: &str) -> Result<Vec<(String, String)>, String> {
-        match pattern {
-            "a" => Ok(vec![("a".to_owned(), "include b;".to_owned())]),
-            "b" => Ok(vec![("b".to_owned(), "include a;".to_owned())]),
-            "sites/*" => Ok(vec![("sites/x".to_owned(), "\n server { return 404 }".to_owned())]),
-            "more/*" => {
-                Ok(vec![("more/x".to_owned(), "\nserver { return 404; odd on; }".to_owned())])
-            }
-            _ => Err("no such file".to_owned()),
-        }
-    }
+    judge(
+        &text,
+        &[
+            ("192.0.2.1:80 a.example/x", "/public/x"),
+            ("192.0.2.1:80 admin.example/x", "/public/x"),
+            ("192.0.2.1:80 other/x", "/public/x"),
+            ("127.0.0.1:80 admin.example/x", "/admin/x"),
+            ("127.0.0.1:80 other/x", "/admin/x"),
+            ("127.0.0.1:80 a.example/x", "204"),
+        ],
+    );
+    let addresses: Vec<String> =
+        table(&text).0.listeners.iter().map(|listener| listener.address.to_string()).collect();
+    assert_eq!(addresses, ["192.0.2.1:80", "127.0.0.1:80"], "none is of all addresses");
+    judge(
+        &made(
+            "server { listen 80; server_name a.example; return 200; } server { listen 80 default_server; return \
+            404; }\n\
+             server { listen 80; server_name *.a.example; return 201; } server { listen 80; \
+             server_name .b.example; return 202; }\n\
+             server { listen 80; server_name a.example; return 500; }",
+        ),
+        &[
+            ("0.0.0.0:80 a.example/", "200"),
+            ("0.0.0.0:80 x.a.example/", "201"),
+            ("0.0.0.0:80 b.example/", "202"),
+            ("0.0.0.0:80 x.b.example/", "202"),
+            ("0.0.0.0:80 other/", "404"),
+        ],
+    );
+    // Names that cannot be told from others may be any that no server has.
+    judge(
+        &made(
+            "server { listen 80; server_name ~^x; root /x; } server { listen 80 default_server; root /y; }",
+        ),
+        &[("0.0.0.0:80 x1/", "501")],
+    );
 }
 
 #[test]
-fn included_files_are_read_and_circles_end() {
-    let text = from_nginx("include a; include none; include more/*;", "n", &Two).unwrap();
-    assert!(text.contains("too many included files"), "{text}");
-    assert!(text.contains("n:1: `include none`: no such file"), "{text}");
-    assert!(text.contains("more/x:2: `odd on`: no counterpart"), "{text}");
-    let error = from_nginx("include sites/*;", "n", &Two).unwrap_err();
-    assert_eq!(error.to_string(), "sites/x:2: the directive does not end with `;`");
-}
-
-#[test]
-fn a_text_that_is_no_configuration_is_refused_with_its_line() {
-    for (text, expected) in [
-        ("http {\n server {\n}", "nginx.conf:3: a block does not end"),
-        ("http { }\n}", "nginx.conf:2: there is a `}` too many"),
-        ("a 'b", "nginx.conf:1: a quote does not end"),
-        ("a b", "nginx.conf:1: the directive does not end with `;`"),
-        ("\n;", "nginx.conf:2: there is no directive before `;` or `{`, or too many blocks"),
-        ("{ }", "nginx.conf:1: there is no directive before `;` or `{`, or too many blocks"),
-    ] {
-        let error = from_nginx(text, "nginx.conf", &NoFiles).unwrap_err();
-        assert_eq!(error.to_string(), expected, "{text}");
-    }
-    let deep = "a {".repeat(100) + &"}".repeat(100);
-    assert!(from_nginx(&deep, "nginx.conf", &NoFiles).is_err());
+fn the_two_servers_that_certbot_writes_become_a_redirect_and_the_site() {
+    let text = made(
+        "server { server_name a.example www.a.example; root /srv;\n\
+         location / { try_files $uri $uri/ =404; }\n\
+         listen 443 ssl; ssl_certificate /live/fullchain.pem; ssl_certificate_key /live/privkey.pem;\n\
+         include /etc/letsencrypt/options-ssl-nginx.conf; ssl_dhparam /etc/letsencrypt/ssl-dhparams.pem; }\n\
+         server { if ($host = www.a.example) { return 301 https://$host$request_uri; }\n\
+         if ($host = a.example) { return 301 https://$host$request_uri; }\n\
+         listen 80; server_name a.example www.a.example; return 404; }",
+    );
+    // What could not be included may have said anything.
+    judge(&text, &[("0.0.0.0:443 a.example/x", "501")]);
+    assert!(
+        text.contains(
+            "`include /etc/letsencrypt/options-ssl-nginx.conf`: no other file can be read here"
+        ),
+        "{text}"
+    );
+    let text = made(
+        "server { server_name a.example www.a.example; root /srv; location / { try_files $uri $uri/ =404; }\n\
+         listen 443 ssl; ssl_certificate /live/fullchain.pem; ssl_certificate_key /live/privkey.pem; }\n\
+         server { if ($host = www.a.example) { return 301 https://$host$request_uri; }\n\
+         if ($host = a.example) { return 301 https://$host$request_uri; }\n\
+         listen 80; server_name a.example www.a.example; return 404; }",
+    );
+    judge(
+        &text,
+        &[
+            ("0.0.0.0:443 a.example/x", "/srv/x"),
+            ("0.0.0.0:80 a.example/x", "301 https://a.example/x"),
+            ("0.0.0.0:80 www.a.example/x", "301 https://www.a.example/x"),
+            ("0.0.0.0:80 other/x", "404"),
+        ],
+    );
+    assert!(text.contains("certificate = \"/live/fullchain.pem\""), "{text}");
 }

@@ -1,39 +1,10 @@
 //! The syntax of nginx: words, quotes, comments, directives that end with `;` or have a block, and included files.
 //!
-//! Owns places: every directive knows its file and line. Never knows what a directive means.
+//! Owns what an include puts in its place. Never knows what a directive means.
 
-use crate::limits::{DEPTH_MAX, INCLUDES_MAX, TEXT_SIZE_MAX, WORDS_MAX};
+use crate::directive::{Directive, Inclusion};
+use crate::limits::{DEPTH_MAX, TEXT_SIZE_MAX};
 use crate::{Files, SyntaxError};
-
-/// A directive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Directive {
-    pub(super) name: String,
-    pub(super) arguments: Vec<String>,
-    /// `None`: it ends with `;`.
-    pub(super) block: Option<Vec<Directive>>,
-    /// `nginx.conf:12`.
-    pub(super) place: String,
-}
-
-impl Directive {
-    /// An argument; empty if it is not there.
-    pub(super) fn argument(&self, index: usize) -> &str {
-        self.arguments.get(index).map_or("", String::as_str)
-    }
-
-    /// The directives of its block.
-    pub(super) fn inner(&self) -> &[Directive] {
-        self.block.as_deref().unwrap_or_default()
-    }
-
-    /// Its name and arguments with its place, for a comment.
-    pub(super) fn told(&self, why: &str) -> String {
-        let words = [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ");
-        let words: String = words.chars().take(80).collect();
-        format!("{}: `{words}`: {why}", self.place)
-    }
-}
 
 /// A word or a sign of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +17,7 @@ enum Token {
 
 /// The directives of a text.
 pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxError> {
-    let error = |line, what| SyntaxError { file: file.to_owned(), line, what };
+    let error = |line, what| SyntaxError::new(file, line, what);
     if text.len() > TEXT_SIZE_MAX {
         return Err(error(1, "the file is too long"));
     }
@@ -65,13 +36,11 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxErro
                 words.push(word);
             }
             Token::Semicolon | Token::Open => {
-                let mut words = std::mem::take(&mut words).into_iter();
-                let name = words.next().filter(|_| open.len() <= DEPTH_MAX);
-                let name = name.ok_or_else(|| {
-                    error(line, "there is no directive before `;` or `{`, or too many blocks")
-                })?;
-                let place = format!("{file}:{first}");
-                let directive = Directive { name, arguments: words.collect(), block: None, place };
+                if words.is_empty() || open.len() > DEPTH_MAX {
+                    let what = "there is no directive before `;` or `{`, or too many blocks";
+                    return Err(error(line, what));
+                }
+                let directive = Directive::new(std::mem::take(&mut words), file, first);
                 if let Some(list) = open.last_mut() {
                     list.push(directive);
                 }
@@ -87,7 +56,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxErro
                 let Some(head) = open.last_mut().and_then(|list| list.last_mut()) else {
                     return Err(error(line, "there is a `}` too many"));
                 };
-                head.block = Some(inner);
+                head.set_block(inner);
             }
         }
     }
@@ -187,60 +156,69 @@ fn bare(text: &str) -> (String, &str) {
     (word, "")
 }
 
-/// Included files, each once in a chain.
+/// Files that say nothing that a configuration of ours would: media types, and what is for other protocols.
+const SPARE_FILES: [&str; 5] =
+    ["mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params"];
+
+/// Included files.
 pub(super) struct Includer<'f> {
     files: &'f dyn Files,
-    count: usize,
-    words: usize,
-    /// The includes that could not be read.
-    pub(super) notes: Vec<String>,
+    /// The main file, to which all names are relative.
+    main: &'f str,
+    inclusion: Inclusion,
 }
 
 impl<'f> Includer<'f> {
-    pub(super) fn new(files: &'f dyn Files) -> Self {
-        Self { files, count: 0, words: 0, notes: Vec::new() }
+    pub(super) fn new(files: &'f dyn Files, main: &'f str) -> Self {
+        Self { files, main, inclusion: Inclusion::default() }
     }
 
-    /// Puts the directives of included files in place of each `include`.
+    /// Puts the directives of included files in place of each `include`. One that cannot be read stays, with the
+    /// reason.
     pub(super) fn expand(
         &mut self,
         directives: Vec<Directive>,
-        depth: usize,
     ) -> Result<Vec<Directive>, SyntaxError> {
         let mut all = Vec::new();
         for mut directive in directives {
-            if let Some(block) = directive.block.take() {
-                directive.block = Some(self.expand(block, depth + 1)?);
-            }
-            if directive.name != "include" {
-                all.push(directive);
-                continue;
+            if let Some(block) = directive.take_block() {
+                let block = self.expand(block)?;
+                directive.set_block(block);
             }
             let pattern = directive.argument(0).to_owned();
-            // Our own list of media types, and what is for other programs.
-            if ["mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params"]
-                .iter()
-                .any(|known| pattern.rsplit('/').next() == Some(known))
-            {
-                continue;
-            }
-            self.count += 1;
-            let found = match self.count {
-                count if count > INCLUDES_MAX || depth > DEPTH_MAX || self.words > WORDS_MAX => {
-                    Err("there are too many included files".to_owned())
+            if directive.name() != "include" {
+                all.push(directive);
+            } else if !SPARE_FILES.contains(&pattern.rsplit('/').next().unwrap_or_default()) {
+                match self.include(&pattern)? {
+                    Ok(inner) => all.extend(inner),
+                    Err(why) => all.push(directive.failed(why)),
                 }
-                _ => self.files.matching(&pattern),
-            };
-            match found {
-                Ok(found) => {
-                    for (name, text) in found {
-                        self.words += text.len() / 8;
-                        all.extend(self.expand(parse(&text, &name)?, depth + 1)?);
-                    }
-                }
-                Err(why) => self.notes.push(directive.told(&why)),
             }
         }
         Ok(all)
+    }
+
+    /// The directives of the files of a pattern, or why there are none.
+    fn include(&mut self, pattern: &str) -> Result<Result<Vec<Directive>, String>, SyntaxError> {
+        if let Err(why) = self.inclusion.open(pattern) {
+            return Ok(Err(why));
+        }
+        let mut all = Vec::new();
+        let mut result = Ok(());
+        match self.files.matching(self.main, pattern) {
+            Ok(found) => {
+                for (name, text) in found {
+                    result = self.inclusion.add(text.len());
+                    if result.is_err() {
+                        break;
+                    }
+                    let inner = parse(&text, &name)?;
+                    all.extend(self.expand(inner)?);
+                }
+            }
+            Err(why) => result = Err(why),
+        }
+        self.inclusion.close();
+        Ok(result.map(|()| all))
     }
 }

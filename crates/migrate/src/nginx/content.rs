@@ -1,0 +1,232 @@
+//! What answers in a location: files, or another server.
+//!
+//! Owns the paths that these see. Never knows what happens before.
+
+use super::emitted::{Emitted, Leads};
+use super::location::{Content, Location};
+use super::place::Kind;
+use super::variables::is_plain;
+use crate::directive::Directive;
+use crate::jump;
+use crate::matcher::Matcher;
+use crate::route::{Action, Route};
+use crate::word::{list, quoted};
+
+impl Location {
+    /// What answers all paths, without its steps.
+    pub(super) fn rest(&self, server: &dyn Others, jumps: &mut usize, routes: &mut Vec<Emitted>) {
+        self.answer(&Matcher::all(), server, jumps, routes);
+    }
+
+    /// What answers these paths, without its steps.
+    pub(super) fn answer(
+        &self,
+        matcher: &Matcher,
+        server: &dyn Others,
+        jumps: &mut usize,
+        routes: &mut Vec<Emitted>,
+    ) {
+        let route = match self.content() {
+            Content::Internal => Route::new(matcher.clone(), Action::status(404)),
+            Content::Files => return self.files(matcher, server, routes),
+            Content::Proxy { upstream, authority, path } => {
+                let mut settings = self.settings().proxy(authority);
+                let strips = self.text().ends_with('/') && matches!(matcher, Matcher::Prefix(_));
+                match path.as_deref() {
+                    None => {}
+                    Some(path) if path == self.text() => {}
+                    Some("/") if strips => {
+                        settings.push(("strip_prefix".to_owned(), "true".to_owned()))
+                    }
+                    Some(path) => {
+                        let place = jump::place(jumps);
+                        let rest = if self.text().ends_with('/')
+                            || !matches!(matcher, Matcher::Prefix(_))
+                        {
+                            matcher.rest()
+                        } else {
+                            // What follows the location begins with a slash, or is nothing.
+                            return self.split(matcher, &place, path, routes);
+                        };
+                        self.lead(matcher.clone(), &format!("{place}{path}{rest}"), routes);
+                        routes.push(Emitted::plain(self.answer_behind(&place)));
+                        return;
+                    }
+                }
+                Route::new(matcher.clone(), Action::Proxy(upstream.clone(), settings))
+            }
+        };
+        routes.push(Emitted::plain(self.settings().dress(route)));
+    }
+
+    /// `location /a { proxy_pass http://b/c; }` makes `/c` of `/a`, and `/c/x` of `/a/x`.
+    fn split(&self, matcher: &Matcher, place: &str, path: &str, routes: &mut Vec<Emitted>) {
+        let exact = Matcher::Path(self.text().to_owned());
+        self.lead(exact, &format!("{place}{path}"), routes);
+        if path.ends_with('/') {
+            let why = self.head().told("its server would get a path with `//`");
+            routes.push(Emitted::plain(self.answer_behind(place)));
+            return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why)));
+        }
+        self.lead(matcher.clone(), &format!("{place}{path}/$1"), routes);
+        routes.push(Emitted::plain(self.answer_behind(place)));
+    }
+
+    fn lead(&self, matcher: Matcher, to: &str, routes: &mut Vec<Emitted>) {
+        if to.contains(['?', '%']) || to.contains("//") {
+            let why = self.head().told("the path of its server has no counterpart");
+            return routes.push(Emitted::plain(Route::closed(matcher, &why)));
+        }
+        let route = Route::new(matcher, Action::Rewrite { to: to.to_owned() });
+        routes.push(Emitted::new(route, Leads::Jump, String::new()));
+    }
+
+    /// The answer for a path that a rewrite has put behind a place of its own.
+    pub(super) fn answer_behind(&self, place: &str) -> Route {
+        let matcher = Matcher::Prefix(place.to_owned());
+        let action = match self.content() {
+            Content::Proxy { upstream, authority, .. } => {
+                let mut settings = self.settings().proxy(authority);
+                settings.push(("strip_prefix".to_owned(), "true".to_owned()));
+                Action::Proxy(upstream.clone(), settings)
+            }
+            Content::Files if self.alias().is_none() && self.tries().is_none() => {
+                match self.settings().root() {
+                    Some(root) => {
+                        let mut settings = vec![("root".to_owned(), quoted(root))];
+                        settings.extend(self.settings().files());
+                        Action::Files(settings)
+                    }
+                    None => return Route::closed(matcher, &self.head().told("it has no root")),
+                }
+            }
+            Content::Files | Content::Internal => {
+                return Route::closed(
+                    matcher,
+                    &self.head().told("what answers a rewritten path has no counterpart"),
+                );
+            }
+        };
+        self.settings().dress(Route::new(matcher, action))
+    }
+
+    /// The files of a location, below its root or alias.
+    fn files(&self, matcher: &Matcher, server: &dyn Others, routes: &mut Vec<Emitted>) {
+        let closed =
+            |matcher, why: &str| Emitted::plain(Route::closed(matcher, &self.head().told(why)));
+        let tries = match self.tries().map(|directive| self.tried(directive, server)).transpose() {
+            Ok(tries) => tries,
+            Err(why) => return routes.push(Emitted::plain(Route::closed(matcher.clone(), &why))),
+        };
+        let (taken, place) = match self.below(matcher) {
+            Ok(found) => found,
+            Err(why) => return routes.push(closed(matcher.clone(), why)),
+        };
+        let mut settings = vec![place];
+        // `try_files $uri` alone finds no directory.
+        let has_directories =
+            tries.as_ref().is_none_or(|tries| tries.iter().any(|path| path.ends_with('/')));
+        if has_directories {
+            for name in self.settings().index_names() {
+                let why = format!("another location answers `{name}` of a directory");
+                let directories = server.answer_index(self, matcher, &name).into_iter();
+                routes.extend(directories.map(|directory| closed(directory, &why)));
+            }
+            settings.extend(self.settings().files());
+        } else {
+            settings.push(("index".to_owned(), "[]".to_owned()));
+        }
+        settings.extend(tries.map(|tries| ("try".to_owned(), list(&tries))));
+        let is_part = matches!((&taken, matcher), (Matcher::Path(_), Matcher::Prefix(_)));
+        let route = Route::new(taken, Action::Files(settings));
+        routes.push(Emitted::plain(self.settings().dress(route)));
+        if is_part {
+            routes.push(closed(matcher.clone(), "only the first of these paths is a file"));
+        }
+    }
+
+    /// The paths of a route for the files of these paths, and where they are.
+    fn below(&self, matcher: &Matcher) -> Result<(Matcher, (String, String)), &'static str> {
+        let root = |root: &str| {
+            let root = root.trim_end_matches('/');
+            ("root".to_owned(), quoted(if root.is_empty() { "/" } else { root }))
+        };
+        let Some(alias) = self.alias() else {
+            let own = self.settings().root();
+            let own = own.ok_or("it has no root: nginx would take one of its own")?;
+            return Ok((matcher.whole(), root(own)));
+        };
+        let file = || ("alias".to_owned(), quoted(alias));
+        let is_directory = alias.starts_with('/')
+            && (alias.ends_with('/') || !self.text().ends_with('/'))
+            && *self.kind() != Kind::Exact;
+        match matcher {
+            Matcher::Path(_) if !alias.ends_with('/') => Ok((matcher.clone(), file())),
+            // `location /favicon.ico { alias /srv/favicon.ico; }`
+            Matcher::Prefix(text) if is_file(alias, text) => {
+                Ok((Matcher::Path(text.clone()), file()))
+            }
+            Matcher::Prefix(_) if is_directory => Ok((matcher.clone(), root(alias))),
+            _ => Err("such an alias has no counterpart"),
+        }
+    }
+
+    /// The paths of `try_files`.
+    fn tried(&self, directive: &Directive, server: &dyn Others) -> Result<Vec<String>, String> {
+        let Some((last, others)) = directive.arguments().split_last() else {
+            return Err(directive.unknown());
+        };
+        let mut tries = Vec::new();
+        for text in others {
+            let rest = text.strip_prefix("$uri").or_else(|| text.strip_prefix("${uri}"));
+            match rest {
+                Some(rest) if is_plain(rest) && !rest.contains('?') => {
+                    tries.push(format!("$path{rest}"))
+                }
+                _ => return Err(directive.unknown()),
+            }
+        }
+        match last.as_str() {
+            "=404" => {}
+            path if path.starts_with('/')
+                && is_plain(path)
+                && !path.contains('?')
+                && self.alias().is_none() =>
+            {
+                if !server.is_answered_as(self, path) {
+                    return Err(directive.told(&format!("another location answers `{path}`")));
+                }
+                tries.push(path.to_owned());
+            }
+            // Rails, Django, Node.
+            name if name.starts_with('@') => {
+                let why =
+                    "no counterpart: write a route for the files, and one with `proxy` behind it";
+                return Err(directive.told(why));
+            }
+            _ => {
+                return Err(directive.told("what answers when no file is there has no counterpart"));
+            }
+        }
+        tries.dedup();
+        Ok(tries)
+    }
+}
+
+/// Whether an alias is a file, as the path is.
+fn is_file(alias: &str, path: &str) -> bool {
+    let extension = |text: &str| {
+        let name = text.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').map(|(_, extension)| extension.to_owned())
+    };
+    extension(path).is_some_and(|own| extension(alias) == Some(own))
+}
+
+/// The other locations of a server.
+pub(super) trait Others {
+    /// Whether a path is answered by this location, or as if it were.
+    fn is_answered_as(&self, location: &Location, path: &str) -> bool;
+
+    /// The directories of a location whose index is answered by another one, in another way.
+    fn answer_index(&self, location: &Location, matcher: &Matcher, name: &str) -> Vec<Matcher>;
+}
