@@ -3,10 +3,6 @@
 //! Owns where included files are, and that nothing but ordinary files of a bounded size is read. Never reads their
 //! syntax: `migrate` does.
 
-#![expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
-
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use migrate::limits::{INCLUDES_MAX, TEXT_SIZE_MAX};
@@ -85,20 +81,9 @@ fn fits(pattern: &str, name: &str) -> bool {
     true
 }
 
-/// The name and the text of an ordinary file. What is none is not opened, because that could wait for ever.
+/// The name and the text of a regular file.
 fn read_file(path: &Path) -> Result<(String, String), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(format!("{}: it is no ordinary file", path.display()));
-    }
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    let size_max = u64::try_from(TEXT_SIZE_MAX).unwrap_or(u64::MAX);
-    file.take(size_max.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() > TEXT_SIZE_MAX {
-        return Err(format!("{}: it has more than {TEXT_SIZE_MAX} bytes", path.display()));
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| format!("{}: it is no text in UTF-8", path.display()))?;
+    let text = server::load::named_text(path, TEXT_SIZE_MAX);
+    let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
     Ok((path.display().to_string(), text))
 }

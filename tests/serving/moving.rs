@@ -82,8 +82,8 @@ fn only_ordinary_files_of_a_bounded_size_are_read() {
     plan.directory.write("velodrome.toml", configuration(""));
     plan.directory.write("long.conf", "#".repeat(2 * 1024 * 1024));
     for (include, why) in [
-        ("/dev/zero", "it is no ordinary file"),
-        (".", "it is no ordinary file"),
+        ("/dev/zero", "it is not a regular file"),
+        (".", "is a directory"),
         ("long.conf", "it has more than 1048576 bytes"),
         ("[a-z].conf", "only a `*` in the name of a file is read"),
         ("missing.conf", "No such file"),

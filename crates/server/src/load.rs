@@ -23,6 +23,8 @@ use pages::fetch::{Trust, TrustError};
 use pages::{Before, PagesError, ProcessPlan, Secret, SecretError, UnknownZone};
 use sys::regular_file;
 
+pub use sys::regular_file::text as named_text;
+
 use self::disk::Disk;
 use self::error_pages::look_at_error_pages;
 pub use self::error_pages::missing_error_pages;
