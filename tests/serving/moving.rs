@@ -84,7 +84,7 @@ fn only_ordinary_files_of_a_bounded_size_are_read() {
     for (include, why) in [
         ("/dev/zero", "it is not a regular file"),
         (".", "is a directory"),
-        ("long.conf", "it has more than 1048576 bytes"),
+        ("long.conf", "it is longer than 1048576 bytes"),
         ("[a-z].conf", "only a `*` in the name of a file is read"),
         ("missing.conf", "No such file"),
     ] {

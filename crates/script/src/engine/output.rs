@@ -65,7 +65,7 @@ impl Output {
         Some(PassedOn { upstream, path, fields })
     }
 
-    /// The operation on the WebSocket, after [`Wait::Say`].
+    /// The operation on the WebSocket, after [`Wait::Say`](super::Wait::Say).
     #[must_use]
     pub fn saying(&self) -> Saying {
         match self.status {
