@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::bench::contender::Proxy;
 use crate::bench::host::Cores;
-use crate::bench::site::{NGINX_CONNECTIONS, Site, shown};
+use crate::bench::site::{HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, shown};
 use crate::client;
 use crate::failure::Failure;
 use crate::process::{self, Guarded};
@@ -100,7 +100,7 @@ fn nginx(folder: &Path, address: SocketAddr, behind: SocketAddr) -> String {
 
 fn haproxy(address: SocketAddr, behind: SocketAddr) -> String {
     format!(
-        "global\n    nbthread 1\n    maxconn {NGINX_CONNECTIONS}\n\
+        "global\n    nbthread 1\n    maxconn {HAPROXY_CONNECTIONS}\n\
          defaults\n    mode http\n    timeout connect 5s\n    timeout client 60s\n    timeout server 60s\n\
          \x20   option http-keep-alive\n    http-reuse always\n    option forwardfor\n\
          frontend front\n    bind {address}\n    default_backend behind\n\

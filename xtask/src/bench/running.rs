@@ -38,15 +38,17 @@ impl Running {
         site: &Site,
         cores: &Cores,
     ) -> Result<Running, Failure> {
-        let address = server::free_address()?;
         if let Start::Proxied { proxy, body_bytes } = contender.start {
             let (behind, guarded) = start_behind(body_bytes, workload.path, site, cores)?;
+            // Chosen when the server behind has its own: otherwise both would get the same.
+            let address = server::free_address()?;
             let words = proxies::words(proxy, address, behind, site)?;
             let request = client::request(address, workload.path);
             let running =
                 Running::launch(contender.name, address, request.as_bytes(), &words, site, cores)?;
             return Ok(Running { _behind: Some(guarded), ..running });
         }
+        let address = server::free_address()?;
         let words = command_line(contender, workload, site, address)?;
         let request = match workload.load {
             // The client gets its own line back, so the answer equals the request.

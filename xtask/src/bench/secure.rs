@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::contender::SecureServer;
-use crate::bench::site::{NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown};
+use crate::bench::site::{
+    HAPROXY_CONNECTIONS, NGINX_CONNECTIONS, Site, nginx_spools, nginx_user, shown,
+};
 use crate::failure::Failure;
 use crate::process;
-
-/// Connections that HAProxy is configured for: it wants two descriptors for each, and has 20,000 on usual machines.
-const HAPROXY_CONNECTIONS: u32 = 9_900;
 
 /// Writes the files of a server and returns its command line.
 pub(crate) fn words(

@@ -14,6 +14,9 @@ use crate::workspace;
 /// Connections that nginx is configured for; more than any workload opens, fewer than the usual limit.
 pub(crate) const NGINX_CONNECTIONS: u32 = 19_000;
 
+/// Connections that HAProxy is configured for: it wants two descriptors for each, and has 20,000 on usual machines.
+pub(crate) const HAPROXY_CONNECTIONS: u32 = 9_900;
+
 /// The folder of a run and the folder of the programs.
 pub(crate) struct Site {
     folder: PathBuf,
