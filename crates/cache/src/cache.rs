@@ -75,8 +75,6 @@ pub struct Cache {
     purges: Purges,
     /// Distinguishes answers that were stored before a purge.
     number: u64,
-    /// The place that is compared with purges next.
-    swept_to: usize,
     /// Bytes that answers which are being received may use.
     arriving: usize,
     stats: CacheStats,
@@ -96,8 +94,6 @@ pub struct Asked<'a> {
     pub key: &'a Key,
     /// Its fields.
     pub fields: &'a Fields<'a, 'a>,
-    /// If it has waited for the fetch of another one: when it came.
-    pub waited_since_ms: Option<u64>,
     /// The time.
     pub now: Time,
 }
@@ -131,7 +127,6 @@ impl Cache {
             passes: Passes::default(),
             purges: Purges::default(),
             number: 1,
-            swept_to: 0,
             arriving: 0,
             stats: CacheStats::default(),
         }
@@ -155,7 +150,8 @@ impl Cache {
 
     /// Finds an answer.
     pub fn look(&mut self, asked: &Asked<'_>) -> Looked {
-        let (wishes, hash) = (wishes_of(asked.fields, &self.rules), asked.key.hash(&self.secret));
+        let (wishes, hash) =
+            (wishes_of(asked.fields, self.rules.directives), asked.key.hash(&self.secret));
         let (mut is_known, mut found) = (false, None);
         self.drop_purged_of(asked.key);
         for place in self.by_text.get(asked.key.text()).into_iter().flatten().rev() {
@@ -185,7 +181,7 @@ impl Cache {
             return Looked::Pass;
         }
         self.shelf.note_use(place);
-        match use_of(&object, &wishes, asked.waited_since_ms, asked.now) {
+        match use_of(object.freshness(), &wishes, asked.now) {
             Use::Fresh => {
                 self.stats.hits += 1;
                 Looked::Fresh(object)
@@ -297,10 +293,8 @@ impl Cache {
         if self.purges.is_empty() {
             return false;
         }
-        let places = self.shelf.places();
-        let count = places.min(SWEPT);
-        for step in 0..count {
-            let index = (self.swept_to + step) % places.max(1);
+        let compared = self.purges.next(SWEPT);
+        for index in compared.clone() {
             let Some((place, entry)) = self.shelf.at(index) else { continue };
             if self.purges.include(&entry.key, entry.number) {
                 let text = Rc::clone(entry.key.text());
@@ -308,8 +302,7 @@ impl Cache {
                 self.unlink(&text, place);
             }
         }
-        self.swept_to = (self.swept_to + count) % places.max(1);
-        self.purges.note_compared(count);
+        self.purges.note_compared(&compared);
         !self.purges.is_empty()
     }
 

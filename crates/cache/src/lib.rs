@@ -30,7 +30,7 @@ pub use decision::{Credentials, may_answer};
 pub use fetches::{FetchId, Fetched, Fetches, Join, Sharing, Worth};
 pub use freshness::{Basis, Freshness};
 pub use key::{Key, Uri};
-pub use object::{Mismatch, Object};
+pub use object::{Freshened, Mismatch, Object};
 pub use pattern::{Pattern, PatternError};
 pub use report::{Forwarded, Outcome, Report};
 pub use rules::{Guessing, KeyParts, RequestDirectives, Rules, SetCookie};

@@ -15,6 +15,8 @@ use super::desk::{Caches, Role};
 pub(in crate::site) enum Verdict {
     /// This stored answer has not changed.
     Unchanged(Rc<Object>),
+    /// A stored answer has not changed, but with its new fields it is for the client alone whose request has validated it.
+    ForOne(Rc<Object>),
     /// It is about another answer than the stored one.
     Mismatch,
     /// The server fails, and this stale answer may be used instead.
@@ -79,13 +81,24 @@ impl Caches {
                 cache.forget(key, &request);
                 return Verdict::Mismatch;
             };
-            let fresh = Rc::new(fresh);
-            if fetched.worth == Worth::Spoilt || !fresh.may_stay() {
-                cache.forget(key, &request);
-            } else {
-                cache.store(key, Rc::clone(&fresh), &request);
-            }
-            return Verdict::Unchanged(fresh);
+            let object = Rc::new(fresh.object);
+            return match fresh.refused {
+                None if fetched.worth == Worth::Storing => {
+                    cache.store(key, Rc::clone(&object), &request);
+                    Verdict::Unchanged(object)
+                }
+                None => {
+                    cache.forget(key, &request);
+                    Verdict::ForOne(object)
+                }
+                Some(refusal) => {
+                    if refusal.is_of_uri() {
+                        cache.forget(key, &request);
+                        cache.note_unstorable(key, now);
+                    }
+                    Verdict::ForOne(object)
+                }
+            };
         }
         let answer = cache::Answer { status: head.status, fields };
         let judged = judge(&answer, &request, cache.rules(), times);
