@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::server::caches::{FRESH, ask, body, cached, clients, count, counted, counting, field};
 use crate::server::other::other;
-use crate::server::upstreams::{by_hand, exchange, get, next, read_to, rest};
+use crate::server::upstreams::{all_to, by_hand, exchange, get, next, read_to, rest};
 
 #[test]
 fn the_fields_of_a_304_to_one_client_do_not_reach_others() {
@@ -36,6 +36,23 @@ fn the_fields_of_a_304_to_one_client_do_not_reach_others() {
             let third = exchange(&server, &get("/", ""));
             assert!(body(&third) == "ok" && !third.contains("bob"), "{third}");
         }
+    }
+}
+
+#[test]
+fn a_route_that_replaces_an_error_does_so_with_a_stored_one() {
+    let (address, _heard) = other(|_, _, _| {
+        format!("HTTP/1.1 404 No\r\n{FRESH}Content-Length: 4\r\n\r\nbare").into_bytes()
+    });
+    let server = cached(address, "");
+    assert_eq!(ask(&server, "/", "").0, "bare");
+    let config = all_to(&[address], "cache = {}")
+        .replace("proxy = \"a\"", "proxy = { upstream = \"a\", intercept_errors = [404] }");
+    server.directory().write("velodrome.toml", crate::server::configuration(&config));
+    assert!(server.ctl(&["reload"]).status.success());
+    for _ in 0..2 {
+        let answer = exchange(&server, &get("/", ""));
+        assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("bare"), "{answer}");
     }
 }
 

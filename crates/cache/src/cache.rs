@@ -8,6 +8,7 @@ use std::rc::Rc;
 use ahash::{HashMap, RandomState};
 use wire::http::head::Fields;
 
+use crate::body::{Outside, Reservation};
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
 use crate::key::Key;
 use crate::limits::{ARRIVING_PART, FAILED_MS, PASSED_MS, SWEPT, VARIANTS};
@@ -75,8 +76,8 @@ pub struct Cache {
     purges: Purges,
     /// Distinguishes answers that were stored before a purge.
     number: u64,
-    /// Bytes that answers which are being received may use.
-    arriving: usize,
+    /// Bytes of answers that are being received, and of those that clients still read though they were forgotten.
+    outside: Outside,
     stats: CacheStats,
 }
 
@@ -127,7 +128,7 @@ impl Cache {
             passes: Passes::default(),
             purges: Purges::default(),
             number: 1,
-            arriving: 0,
+            outside: Outside::default(),
             stats: CacheStats::default(),
         }
     }
@@ -232,6 +233,7 @@ impl Cache {
         }
         self.drop_purged_of(key);
         let hash = key.hash(&self.secret);
+        let body = Rc::clone(object.body());
         let entry = Entry { key: key.clone(), object, number: self.number };
         let places = self.by_text.entry(Rc::clone(key.text())).or_default();
         let shelf = &mut self.shelf;
@@ -244,15 +246,18 @@ impl Cache {
                 // The youngest is last.
                 let place = places.remove(at);
                 places.push(place);
-                shelf.replace(place, cost, entry);
+                if let Some(gone) = shelf.replace(place, cost, entry) {
+                    gone.object.body().leave(&self.outside);
+                }
             }
             None => {
                 if places.len() == VARIANTS {
-                    shelf.remove(places.remove(0));
+                    take_away(shelf, places.remove(0), &self.outside);
                 }
                 places.push(shelf.put(hash, cost, entry));
             }
         }
+        body.enter();
         self.passes.forget(hash);
         self.stats.stored += 1;
         self.make_room();
@@ -298,7 +303,7 @@ impl Cache {
             let Some((place, entry)) = self.shelf.at(index) else { continue };
             if self.purges.include(&entry.key, entry.number) {
                 let text = Rc::clone(entry.key.text());
-                self.shelf.remove(place);
+                take_away(&mut self.shelf, place, &self.outside);
                 self.unlink(&text, place);
             }
         }
@@ -306,20 +311,32 @@ impl Cache {
         !self.purges.is_empty()
     }
 
-    /// Takes this much more memory for an answer that is being received. `false`: there is too much.
-    pub fn reserve(&mut self, bytes: usize) -> bool {
-        let after = self.arriving.saturating_add(bytes);
-        if after > self.rules.memory / ARRIVING_PART {
-            return false;
-        }
-        self.arriving = after;
-        self.make_room();
-        true
+    /// Nothing yet, for an answer that is being received.
+    #[must_use]
+    pub fn reservation(&self) -> Reservation {
+        Reservation::new(&self.outside)
     }
 
-    /// Gives it back.
-    pub fn give_back(&mut self, bytes: usize) {
-        self.arriving = self.arriving.saturating_sub(bytes);
+    /// Whether so many bytes more of an answer can be received.
+    #[must_use]
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        self.outside.bytes().saturating_add(bytes) <= self.rules.memory / ARRIVING_PART
+    }
+
+    /// Takes this much more memory for an answer that is being received. `false`: there is too much.
+    pub fn reserve(&mut self, held: &mut Reservation, bytes: usize) -> bool {
+        let has_room = self.has_room_for(bytes);
+        if has_room {
+            held.grow(bytes);
+            self.make_room();
+        }
+        has_room
+    }
+
+    /// Bytes of answers that are being received, and of those that clients still read though they were forgotten.
+    #[must_use]
+    pub fn outside(&self) -> usize {
+        self.outside.bytes()
     }
 
     /// Its counters.
@@ -329,7 +346,8 @@ impl Cache {
     }
 
     fn make_room(&mut self) {
-        while let Some(entry) = self.shelf.evict(self.arriving) {
+        while let Some(entry) = self.shelf.evict(self.outside.bytes()) {
+            entry.object.body().leave(&self.outside);
             self.stats.evictions += 1;
             let shelf = &self.shelf;
             let text = entry.key.text();
@@ -364,12 +382,19 @@ impl Cache {
         places.retain(|place| {
             let gone = shelf.get(*place).is_none_or(&is_gone);
             if gone {
-                shelf.remove(*place);
+                take_away(shelf, *place, &self.outside);
             }
             !gone
         });
         if places.is_empty() {
             self.by_text.remove(text);
         }
+    }
+}
+
+/// Takes an answer away. Its body counts as long as clients read it.
+fn take_away(shelf: &mut Shelf<Entry>, place: Place, outside: &Outside) {
+    if let Some(gone) = shelf.remove(place) {
+        gone.object.body().leave(outside);
     }
 }

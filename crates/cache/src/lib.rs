@@ -5,6 +5,7 @@
 //!
 //! [`Cache::look`] finds an answer, [`judge`] says whether one is stored, [`Fetches`] has requests wait for each other.
 
+mod body;
 mod cache;
 mod control;
 mod decision;
@@ -24,6 +25,7 @@ mod storing;
 mod time;
 mod vary;
 
+pub use body::{Body, Reservation};
 pub use cache::{Asked, Cache, CacheStats, Looked};
 pub use control::{Control, Wishes};
 pub use decision::{Credentials, may_answer};

@@ -9,6 +9,7 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
+use crate::body::{Body, Reservation};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
@@ -29,7 +30,7 @@ const OF_BODY: [&str; 4] = ["content-encoding", "content-length", "content-range
 pub struct Object {
     status: u16,
     fields: FieldList,
-    body: Rc<Vec<u8>>,
+    body: Rc<Body>,
     terms: Terms,
 }
 
@@ -66,16 +67,13 @@ impl Object {
             let _fits = fields.add("Date", &date::format(heard.unix_s));
         }
         fields.shrink();
-        let mut body = body;
-        body.shrink_to_fit();
-        Self { status: answer.status, fields, body: Rc::new(body), terms }
+        Self { status: answer.status, fields, body: Rc::new(Body::of(body)), terms }
     }
 
-    /// The same answer with a body, which was received meanwhile.
+    /// The same answer with a body, which was received meanwhile, and for which this was reserved.
     #[must_use]
-    pub fn with_body(&self, mut body: Vec<u8>) -> Self {
-        body.shrink_to_fit();
-        Self { body: Rc::new(body), ..self.clone() }
+    pub fn with_body(&self, body: Vec<u8>, reserved: &mut Reservation) -> Self {
+        Self { body: Rc::new(Body::received(body, reserved)), ..self.clone() }
     }
 
     /// Its status.
@@ -92,7 +90,7 @@ impl Object {
 
     /// Its body.
     #[must_use]
-    pub fn body(&self) -> &Rc<Vec<u8>> {
+    pub fn body(&self) -> &Rc<Body> {
         &self.body
     }
 

@@ -61,7 +61,7 @@ fn a_304_replaces_fields_but_not_those_of_the_body() {
     );
     assert_eq!(freshened.freshness().age_s(at(21)), 5);
     assert_eq!(freshened.freshness().lifetime_s, 50);
-    assert_eq!(&**freshened.body(), b"ok");
+    assert_eq!(***freshened.body(), *b"ok");
 }
 
 #[test]

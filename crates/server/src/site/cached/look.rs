@@ -144,6 +144,14 @@ impl Site {
         let has_come = |object: &Object| {
             waited.is_some_and(|(since_ms, _)| object.freshness().since_ms >= since_ms)
         };
+        if let Looked::Fresh(object) | Looked::WhileValidated(object) | Looked::Validated(object) =
+            &looked
+            && route.intercept_errors.contains(&object.status())
+        {
+            // Another route may show it; here the site's page takes its place once a server has said it.
+            self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+            return None;
+        }
         match looked {
             Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(&object) => {
                 kept.cache.note_collapsed();
@@ -195,6 +203,14 @@ impl Site {
         match self.caches.fetches.join(&Asked { key: &key, fields, now }, directives, process) {
             Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
             Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
+            Join::Read(fetch)
+                if self.caches.filling(fetch).is_some_and(|(fill, _)| {
+                    route.intercept_errors.contains(&fill.object().status())
+                }) =>
+            {
+                self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+                None
+            }
             Join::Read(fetch) => {
                 exchange.place.pass_on();
                 if let Some((_, kept)) = self.caches.of(&upstream) {

@@ -4,12 +4,14 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Object, Refusal, Terms, Worth, judge};
+use cache::{Cache, FetchId, Object, Refusal, Terms, Worth, judge};
 use client::Head;
 use http::FieldList;
 use runtime::slots::ProcessId;
 
 use super::desk::{Caches, Role};
+use crate::limits::CACHE_RESERVE_STEP;
+use crate::site::proxy::answer_head::length_of;
 
 /// What the head of an answer to a fetch means.
 pub(in crate::site) enum Verdict {
@@ -103,7 +105,9 @@ impl Caches {
         let answer = cache::Answer { status: head.status, fields };
         let judged = judge(&answer, &request, cache.rules(), times);
         match judged {
-            Ok(terms) if fetched.worth == Worth::Storing => Verdict::Stored(Box::new(terms)),
+            Ok(terms) if fetched.worth == Worth::Storing && has_room(cache, head) => {
+                Verdict::Stored(Box::new(terms))
+            }
             refused => {
                 // What a user or a cookie gets says nothing of the answer to others.
                 if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
@@ -116,4 +120,11 @@ impl Caches {
             }
         }
     }
+}
+
+/// Whether an answer can be received whatever its readers do. If its length is unknown, whether that can begin.
+fn has_room(cache: &Cache, head: &Head) -> bool {
+    let least = CACHE_RESERVE_STEP.min(cache.rules().object);
+    let length = length_of(head).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    cache.has_room_for(length.unwrap_or(least))
 }
