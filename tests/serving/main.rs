@@ -57,6 +57,7 @@ mod proxy_access;
 mod proxy_bodies;
 mod proxy_cache;
 mod proxy_cache_fetches;
+mod proxy_cache_private;
 mod proxy_cache_stale;
 mod proxy_failures;
 mod proxy_headers;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use ahash::{HashMap, RandomState};
 use wire::http::head::Fields;
 
+use crate::body::{Outside, Reservation};
 use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
 use crate::key::Key;
 use crate::limits::{ARRIVING_PART, FAILED_MS, PASSED_MS, SWEPT, VARIANTS};
@@ -75,10 +76,8 @@ pub struct Cache {
     purges: Purges,
     /// Distinguishes answers that were stored before a purge.
     number: u64,
-    /// The place that is compared with purges next.
-    swept_to: usize,
-    /// Bytes that answers which are being received may use.
-    arriving: usize,
+    /// Bytes of answers that are being received, and of those that clients still read though they were forgotten.
+    outside: Outside,
     stats: CacheStats,
 }
 
@@ -96,8 +95,6 @@ pub struct Asked<'a> {
     pub key: &'a Key,
     /// Its fields.
     pub fields: &'a Fields<'a, 'a>,
-    /// If it has waited for the fetch of another one: when it came.
-    pub waited_since_ms: Option<u64>,
     /// The time.
     pub now: Time,
 }
@@ -131,8 +128,7 @@ impl Cache {
             passes: Passes::default(),
             purges: Purges::default(),
             number: 1,
-            swept_to: 0,
-            arriving: 0,
+            outside: Outside::default(),
             stats: CacheStats::default(),
         }
     }
@@ -155,7 +151,8 @@ impl Cache {
 
     /// Finds an answer.
     pub fn look(&mut self, asked: &Asked<'_>) -> Looked {
-        let (wishes, hash) = (wishes_of(asked.fields, &self.rules), asked.key.hash(&self.secret));
+        let (wishes, hash) =
+            (wishes_of(asked.fields, self.rules.directives), asked.key.hash(&self.secret));
         let (mut is_known, mut found) = (false, None);
         self.drop_purged_of(asked.key);
         for place in self.by_text.get(asked.key.text()).into_iter().flatten().rev() {
@@ -185,7 +182,7 @@ impl Cache {
             return Looked::Pass;
         }
         self.shelf.note_use(place);
-        match use_of(&object, &wishes, asked.waited_since_ms, asked.now) {
+        match use_of(object.freshness(), &wishes, asked.now) {
             Use::Fresh => {
                 self.stats.hits += 1;
                 Looked::Fresh(object)
@@ -236,6 +233,7 @@ impl Cache {
         }
         self.drop_purged_of(key);
         let hash = key.hash(&self.secret);
+        let body = Rc::clone(object.body());
         let entry = Entry { key: key.clone(), object, number: self.number };
         let places = self.by_text.entry(Rc::clone(key.text())).or_default();
         let shelf = &mut self.shelf;
@@ -248,15 +246,18 @@ impl Cache {
                 // The youngest is last.
                 let place = places.remove(at);
                 places.push(place);
-                shelf.replace(place, cost, entry);
+                if let Some(gone) = shelf.replace(place, cost, entry) {
+                    gone.object.body().leave(&self.outside);
+                }
             }
             None => {
                 if places.len() == VARIANTS {
-                    shelf.remove(places.remove(0));
+                    take_away(shelf, places.remove(0), &self.outside);
                 }
                 places.push(shelf.put(hash, cost, entry));
             }
         }
+        body.enter();
         self.passes.forget(hash);
         self.stats.stored += 1;
         self.make_room();
@@ -297,36 +298,45 @@ impl Cache {
         if self.purges.is_empty() {
             return false;
         }
-        let places = self.shelf.places();
-        let count = places.min(SWEPT);
-        for step in 0..count {
-            let index = (self.swept_to + step) % places.max(1);
+        let compared = self.purges.next(SWEPT);
+        for index in compared.clone() {
             let Some((place, entry)) = self.shelf.at(index) else { continue };
             if self.purges.include(&entry.key, entry.number) {
                 let text = Rc::clone(entry.key.text());
-                self.shelf.remove(place);
+                take_away(&mut self.shelf, place, &self.outside);
                 self.unlink(&text, place);
             }
         }
-        self.swept_to = (self.swept_to + count) % places.max(1);
-        self.purges.note_compared(count);
+        self.purges.note_compared(&compared);
         !self.purges.is_empty()
     }
 
-    /// Takes this much more memory for an answer that is being received. `false`: there is too much.
-    pub fn reserve(&mut self, bytes: usize) -> bool {
-        let after = self.arriving.saturating_add(bytes);
-        if after > self.rules.memory / ARRIVING_PART {
-            return false;
-        }
-        self.arriving = after;
-        self.make_room();
-        true
+    /// Nothing yet, for an answer that is being received.
+    #[must_use]
+    pub fn reservation(&self) -> Reservation {
+        Reservation::new(&self.outside)
     }
 
-    /// Gives it back.
-    pub fn give_back(&mut self, bytes: usize) {
-        self.arriving = self.arriving.saturating_sub(bytes);
+    /// Whether so many bytes more of an answer can be received.
+    #[must_use]
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        self.outside.bytes().saturating_add(bytes) <= self.rules.memory / ARRIVING_PART
+    }
+
+    /// Takes this much more memory for an answer that is being received. `false`: there is too much.
+    pub fn reserve(&mut self, held: &mut Reservation, bytes: usize) -> bool {
+        let has_room = self.has_room_for(bytes);
+        if has_room {
+            held.grow(bytes);
+            self.make_room();
+        }
+        has_room
+    }
+
+    /// Bytes of answers that are being received, and of those that clients still read though they were forgotten.
+    #[must_use]
+    pub fn outside(&self) -> usize {
+        self.outside.bytes()
     }
 
     /// Its counters.
@@ -336,7 +346,8 @@ impl Cache {
     }
 
     fn make_room(&mut self) {
-        while let Some(entry) = self.shelf.evict(self.arriving) {
+        while let Some(entry) = self.shelf.evict(self.outside.bytes()) {
+            entry.object.body().leave(&self.outside);
             self.stats.evictions += 1;
             let shelf = &self.shelf;
             let text = entry.key.text();
@@ -371,12 +382,19 @@ impl Cache {
         places.retain(|place| {
             let gone = shelf.get(*place).is_none_or(&is_gone);
             if gone {
-                shelf.remove(*place);
+                take_away(shelf, *place, &self.outside);
             }
             !gone
         });
         if places.is_empty() {
             self.by_text.remove(text);
         }
+    }
+}
+
+/// Takes an answer away. Its body counts as long as clients read it.
+fn take_away(shelf: &mut Shelf<Entry>, place: Place, outside: &Outside) {
+    if let Some(gone) = shelf.remove(place) {
+        gone.object.body().leave(outside);
     }
 }

@@ -5,9 +5,8 @@
 use wire::http::head::Fields;
 
 use crate::control::Wishes;
-use crate::freshness::Basis;
-use crate::object::Object;
-use crate::rules::{RequestDirectives, Rules};
+use crate::freshness::{Basis, Freshness};
+use crate::rules::RequestDirectives;
 use crate::storing::Terms;
 use crate::time::Time;
 
@@ -22,18 +21,9 @@ pub(crate) enum Use {
     Validated,
 }
 
-/// How it is used for a request, which has perhaps waited for the fetch of another one.
-pub(crate) fn use_of(
-    object: &Object,
-    wishes: &Wishes,
-    waited_since_ms: Option<u64>,
-    now: Time,
-) -> Use {
-    let freshness = object.freshness();
-    if waited_since_ms.is_some_and(|since_ms| freshness.since_ms >= since_ms) {
-        // It came while the request waited for it, so the request was forwarded, together with others.
-        return Use::Fresh;
-    }
+/// How an answer of this freshness is used for a request. One that has waited for the fetch of another request is no
+/// exception: what has to be validated for each request (RFC 9111 section 5.2.2.4) was perhaps made for that one.
+pub(crate) fn use_of(freshness: &Freshness, wishes: &Wishes, now: Time) -> Use {
     let age_s = freshness.age_s(now);
     let is_too_old = wishes.max_age.is_some_and(|most| age_s > most);
     if freshness.is_checked_always || wishes.no_cache || is_too_old {
@@ -52,8 +42,8 @@ pub(crate) fn use_of(
 }
 
 /// The directives of a request that count.
-pub(crate) fn wishes_of(request: &Fields<'_, '_>, rules: &Rules) -> Wishes {
-    match rules.directives {
+pub(crate) fn wishes_of(request: &Fields<'_, '_>, directives: RequestDirectives) -> Wishes {
+    match directives {
         RequestDirectives::Obeyed => Wishes::of(request),
         RequestDirectives::Ignored => Wishes::default(),
     }

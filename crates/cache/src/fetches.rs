@@ -7,12 +7,13 @@ use std::rc::Rc;
 
 use ahash::HashMap;
 use wire::http::fields::FieldList;
-use wire::http::head::Fields;
 
-use crate::decision::{Credentials, may_answer};
+use crate::cache::Asked;
+use crate::decision::{Credentials, Use, may_answer, use_of, wishes_of};
 use crate::key::Key;
 use crate::limits::{FETCHES_OF_URI, WAITERS};
 use crate::object::Object;
+use crate::rules::RequestDirectives;
 use crate::storing::Terms;
 use crate::time::Time;
 
@@ -37,6 +38,13 @@ pub struct Fetched<P> {
     pub waiters: Vec<P>,
     /// The terms of its answer, once its head is there.
     terms: Option<Terms>,
+}
+
+impl<P> Fetched<P> {
+    /// Whether its answer is probably for nobody else, as the one that it validates is to be validated for each request.
+    fn is_for_one(&self) -> bool {
+        self.validated.as_ref().is_some_and(|object| !object.freshness().is_ever_fresh())
+    }
 }
 
 /// Whether an answer may be stored.
@@ -85,8 +93,10 @@ impl<P> Default for Fetches<P> {
 }
 
 impl<P: Copy + Eq> Fetches<P> {
-    /// What a request with these fields does.
-    pub fn join(&mut self, key: &Key, fields: &Fields<'_, '_>, who: P) -> Join {
+    /// What a request does. It reads an answer only that is fresh for it; what is to be validated for each request it
+    /// has by itself. `directives`: whether its own count.
+    pub fn join(&mut self, asked: &Asked<'_>, directives: RequestDirectives, who: P) -> Join {
+        let Asked { key, fields, now } = *asked;
         let Some(ids) = self.by_text.get(key.text()) else { return Join::Lead };
         let shown = Credentials::of(fields);
         for id in ids {
@@ -98,13 +108,15 @@ impl<P: Copy + Eq> Fetches<P> {
             }
             match &fetch.terms {
                 Some(terms) if terms.variant.matches(fields) => {
-                    let may_read = may_answer(terms, shown);
+                    let wishes = wishes_of(fields, directives);
+                    let may_read = may_answer(terms, shown)
+                        && use_of(&terms.freshness, &wishes, now) == Use::Fresh;
                     return if may_read { Join::Read(*id) } else { Join::Alone };
                 }
                 Some(_) => {}
                 // The answer to a request of a user is perhaps for nobody else.
                 None if Credentials::of(&fetch.request.fields()).exceed(shown) => {}
-                None if fetch.waiters.len() >= WAITERS => return Join::Alone,
+                None if fetch.is_for_one() || fetch.waiters.len() >= WAITERS => return Join::Alone,
                 None => {
                     fetch.waiters.push(who);
                     return Join::Wait(*id);

@@ -97,6 +97,11 @@ impl Freshness {
         self.lifetime_s > self.age_s(now)
     }
 
+    /// Whether it is fresh for any time, without a validation for each request.
+    pub(crate) fn is_ever_fresh(&self) -> bool {
+        self.lifetime_s > self.initial_age_s && !self.is_checked_always
+    }
+
     /// Seconds since it was fresh; 0 if it is.
     #[must_use]
     pub fn staleness_s(&self, now: Time) -> u64 {

@@ -5,6 +5,7 @@
 //!
 //! [`Cache::look`] finds an answer, [`judge`] says whether one is stored, [`Fetches`] has requests wait for each other.
 
+mod body;
 mod cache;
 mod control;
 mod decision;
@@ -24,13 +25,14 @@ mod storing;
 mod time;
 mod vary;
 
+pub use body::{Body, Reservation};
 pub use cache::{Asked, Cache, CacheStats, Looked};
 pub use control::{Control, Wishes};
 pub use decision::{Credentials, may_answer};
 pub use fetches::{FetchId, Fetched, Fetches, Join, Sharing, Worth};
 pub use freshness::{Basis, Freshness};
 pub use key::{Key, Uri};
-pub use object::{Mismatch, Object};
+pub use object::{Freshened, Mismatch, Object};
 pub use pattern::{Pattern, PatternError};
 pub use report::{Forwarded, Outcome, Report};
 pub use rules::{Guessing, KeyParts, RequestDirectives, Rules, SetCookie};

@@ -20,7 +20,8 @@ pub const SMALL_PART: usize = 10;
 pub const USES_MAX: u8 = 3;
 /// 64 keys that were forgotten are remembered even if less is stored. Fewer: an answer that comes back counts as new.
 pub const GHOSTS_MIN: usize = 64;
-/// Half of the memory may be of answers that are being received. Beyond: an answer is passed on and not stored.
+/// Half of the memory may be of answers that are being received, with those that clients still read though they were
+/// forgotten. Beyond: an answer is passed on and not stored.
 pub const ARRIVING_PART: usize = 2;
 /// 64 purges may be at work, until each stored answer was looked at. Beyond: everything is purged.
 pub const PURGES: usize = 64;

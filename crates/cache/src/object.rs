@@ -9,13 +9,14 @@ use wire::http::date;
 use wire::http::fields::{FRAMING, FieldList};
 use wire::http::head::Fields;
 
+use crate::body::{Body, Reservation};
 use crate::control::Control;
 use crate::freshness::Freshness;
 use crate::limits::ENTRY_COST;
 use crate::rules::{Rules, SetCookie};
-use crate::storing::{Answer, Terms};
+use crate::storing::{Answer, Refusal, Terms, judge};
 use crate::time::Time;
-use crate::vary::{Variant, Vary};
+use crate::vary::Variant;
 
 /// Fields that are for a proxy, or that this cache says anew.
 const OWN: [&str; 5] =
@@ -29,13 +30,22 @@ const OF_BODY: [&str; 4] = ["content-encoding", "content-length", "content-range
 pub struct Object {
     status: u16,
     fields: FieldList,
-    body: Rc<Vec<u8>>,
+    body: Rc<Body>,
     terms: Terms,
 }
 
 /// A 304 that is about another answer than the stored one (section 4.3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch;
+
+/// An answer after a validation.
+#[derive(Clone, Debug)]
+pub struct Freshened {
+    /// What the client gets whose request has validated it.
+    pub object: Object,
+    /// Why no other one gets it, if so: it is not stored.
+    pub refused: Option<Refusal>,
+}
 
 impl Object {
     /// An answer that is stored on these terms.
@@ -57,16 +67,13 @@ impl Object {
             let _fits = fields.add("Date", &date::format(heard.unix_s));
         }
         fields.shrink();
-        let mut body = body;
-        body.shrink_to_fit();
-        Self { status: answer.status, fields, body: Rc::new(body), terms }
+        Self { status: answer.status, fields, body: Rc::new(Body::of(body)), terms }
     }
 
-    /// The same answer with a body, which was received meanwhile.
+    /// The same answer with a body, which was received meanwhile, and for which this was reserved.
     #[must_use]
-    pub fn with_body(&self, mut body: Vec<u8>) -> Self {
-        body.shrink_to_fit();
-        Self { body: Rc::new(body), ..self.clone() }
+    pub fn with_body(&self, body: Vec<u8>, reserved: &mut Reservation) -> Self {
+        Self { body: Rc::new(Body::received(body, reserved)), ..self.clone() }
     }
 
     /// Its status.
@@ -83,7 +90,7 @@ impl Object {
 
     /// Its body.
     #[must_use]
-    pub fn body(&self) -> &Rc<Vec<u8>> {
+    pub fn body(&self) -> &Rc<Body> {
         &self.body
     }
 
@@ -127,7 +134,7 @@ impl Object {
     }
 
     /// The same answer after a validation: with the fields of the 304, in place of those of the same name (sections 3.2
-    /// and 4.3.4).
+    /// and 4.3.4). They are judged as those of any answer to this request are.
     ///
     /// # Errors
     /// If the 304 is about another answer.
@@ -137,48 +144,57 @@ impl Object {
         request: &Fields<'_, '_>,
         rules: &Rules,
         times: (Time, Time),
-    ) -> Result<Self, Mismatch> {
+    ) -> Result<Freshened, Mismatch> {
         let known = self.fields();
         if let (Some(theirs), Some(ours)) = (fresh.first("etag"), known.first("etag"))
             && opaque(theirs) != opaque(ours)
         {
             return Err(Mismatch);
         }
-        let is_new = |name: &str| fresh.has(name) && !is_one(&OF_BODY, name);
-        let mut fields = FieldList::new();
-        for (name, value) in known.iter().filter(|(name, _)| !is_new(name)) {
-            let _fits = fields.add_as_spelt(name, value);
-        }
-        for (name, value) in kept(fresh, rules).filter(|(name, _)| !is_one(&OF_BODY, name)) {
-            // What does not fit any more is left out.
-            let _fits = fields.add_as_spelt(name, value);
-        }
-        if !fresh.has("date") {
-            fields = with_date(&fields, times.1);
-        }
-        fields.shrink();
-        let control = Control::of(&fields.fields());
-        // `Age` is of this answer and not among the fields that are kept.
-        let mut timed = fields.clone();
+        let (fields, fits) = self.merged(fresh, rules, times.1);
+        // The length is that of the stored body. `Age` is of this answer and not among the fields that are kept.
+        let mut judged = fields.clone();
+        let length = self.body.len().to_string();
+        let is_measured = judged.add("Content-Length", length.as_bytes()).is_ok();
         if let Some(age) = fresh.first("age") {
-            let _fits = timed.add("Age", age);
+            let _fits = judged.add("Age", age);
         }
-        let freshness = Freshness::of(&timed.fields(), &control, rules, times);
-        let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
-        let variant = match Vary::of(&fields.fields()) {
-            Vary::By(names) => Variant::of(names, request),
-            Vary::Nobody => self.variant().clone(),
+        let answer = Answer { status: self.status, fields: judged.fields() };
+        // An older answer that was for all says nothing of the fields that a user gets now.
+        let is_of_user = request.has("authorization") && !Control::of(fresh).is_for_all();
+        let terms = match judge(&answer, request, rules, times) {
+            Ok(_) if is_of_user => Err(Refusal::Authorization),
+            Ok(_) if !fits || !is_measured => Err(Refusal::Length),
+            judged => judged,
         };
-        let terms = Terms { freshness, variant, is_for_all: control.is_for_all() };
-        Ok(Self { status: self.status, fields, body: Rc::clone(&self.body), terms })
+        let (terms, refused) = match terms {
+            Ok(terms) => (terms, None),
+            Err(refusal) => {
+                let control = Control::of(&answer.fields);
+                let freshness = Freshness::of(&answer.fields, &control, rules, times);
+                let freshness = freshness.unwrap_or_else(|| self.freshness().again(times.1));
+                (Terms { freshness, ..self.terms.clone() }, Some(refusal))
+            }
+        };
+        let object = Self { status: self.status, fields, body: Rc::clone(&self.body), terms };
+        Ok(Freshened { object, refused })
     }
 
-    /// Whether it may stay stored after a validation has changed its fields.
-    #[must_use]
-    pub fn may_stay(&self) -> bool {
-        let control = Control::of(&self.fields());
-        let is_for_anybody = matches!(Vary::of(&self.fields()), Vary::By(_));
-        !control.no_store && !control.private && is_for_anybody
+    /// Its fields with those of a 304 that came at `heard`, and whether all had room.
+    fn merged(&self, fresh: &Fields<'_, '_>, rules: &Rules, heard: Time) -> (FieldList, bool) {
+        let (known, mut fields, mut fits) = (self.fields(), FieldList::new(), true);
+        let is_new = |name: &str| fresh.has(name) && !is_one(&OF_BODY, name);
+        for (name, value) in known.iter().filter(|(name, _)| !is_new(name)) {
+            fits &= fields.add_as_spelt(name, value).is_ok();
+        }
+        for (name, value) in kept(fresh, rules).filter(|(name, _)| !is_one(&OF_BODY, name)) {
+            fits &= fields.add_as_spelt(name, value).is_ok();
+        }
+        if !fresh.has("date") {
+            fields = with_date(&fields, heard);
+        }
+        fields.shrink();
+        (fields, fits)
     }
 
     /// Bytes that it uses.

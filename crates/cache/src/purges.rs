@@ -1,9 +1,10 @@
 //! Purges that are at work.
 //!
 //! Owns which stored answers a purge is about: those that were stored before it. A purge is in force at once, and stays
-//! in the list until every answer was compared with it. Never removes an answer itself.
+//! in the list until every place was compared with it that there was when it began. Never removes an answer itself.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::key::Key;
 use crate::limits::PURGES;
@@ -13,6 +14,8 @@ use crate::pattern::Pattern;
 #[derive(Debug, Default)]
 pub(crate) struct Purges {
     list: VecDeque<Purge>,
+    /// The place that is compared next, with all of them.
+    next: usize,
 }
 
 #[derive(Debug)]
@@ -20,8 +23,20 @@ struct Purge {
     pattern: Pattern,
     /// Answers with a smaller number are meant.
     before: u64,
-    /// Places of the table that still have to be looked at.
-    left: usize,
+    /// The first place that was compared with it.
+    start: usize,
+    /// Places of the table when it began: what was stored before is in one of them.
+    places: usize,
+    round: Round,
+}
+
+/// How far the places are compared with a purge, which begins in the midst of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// Those from its start on are not all compared.
+    Rest,
+    /// Those are, and the ones before its start are next.
+    Beginning,
 }
 
 impl Purges {
@@ -34,7 +49,13 @@ impl Purges {
             Pattern::everything()
         };
         if places > 0 {
-            self.list.push_back(Purge { pattern, before, left: places });
+            self.list.push_back(Purge {
+                pattern,
+                before,
+                start: self.next,
+                places,
+                round: Round::Rest,
+            });
         }
     }
 
@@ -47,11 +68,31 @@ impl Purges {
         self.list.iter().any(|purge| number < purge.before && purge.pattern.includes(key))
     }
 
-    /// So many more places were compared with all of them.
-    pub(crate) fn note_compared(&mut self, places: usize) {
-        for purge in &mut self.list {
-            purge.left = purge.left.saturating_sub(places);
+    /// The places that are compared next, at most so many.
+    pub(crate) fn next(&self, most: usize) -> Range<usize> {
+        self.next..self.end().min(self.next.saturating_add(most))
+    }
+
+    /// These places were compared with all of them.
+    pub(crate) fn note_compared(&mut self, compared: &Range<usize>) {
+        self.next = compared.end.max(compared.start);
+        let is_round = self.next >= self.end();
+        if is_round {
+            self.next = 0;
         }
-        self.list.retain(|purge| purge.left > 0);
+        let next = self.next;
+        self.list.retain_mut(|purge| {
+            // A start behind all places is met by a whole round more.
+            let is_again = is_round && purge.round == Round::Beginning;
+            if is_round {
+                purge.round = Round::Beginning;
+            }
+            !is_again && (purge.round == Round::Rest || next < purge.start)
+        });
+    }
+
+    /// The place behind all that there were when one of them began. What is stored behind it is younger than all.
+    fn end(&self) -> usize {
+        self.list.iter().map(|purge| purge.places).max().unwrap_or(0)
     }
 }

@@ -109,7 +109,7 @@ pub fn judge(
         return Err(Refusal::SetCookie);
     }
     check_length(answer, rules)?;
-    let Vary::By(names) = Vary::of(&answer.fields) else { return Err(Refusal::Vary) };
+    let Vary::By(names) = Vary::of(&answer.fields, rules.key) else { return Err(Refusal::Vary) };
     let freshness =
         Freshness::of(&answer.fields, &control, rules, (asked, heard)).ok_or(Refusal::Unsaid)?;
     if freshness.basis == Basis::Assumed {

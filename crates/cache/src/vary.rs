@@ -1,33 +1,48 @@
 //! `Vary`: the fields of a request by which the answers of one URI differ (RFC 9111 section 4.1).
 //!
-//! Owns how values are compared. Never decides what is stored.
+//! Owns how values are compared: those that the server got, which are not always those that the client sent. Never
+//! decides what is stored.
 
 use wire::http::head::Fields;
 
 use crate::limits::VARY_NAMES;
+use crate::rules::KeyParts;
+
+/// Fields with which the proxy tells the server who the client is, besides those that begin with `x-forwarded-`. What a
+/// client sends of them reaches no server, and what the server gets is no field of the client.
+const TOLD: [&str; 5] = ["forwarded", "via", "x-real-ip", "x-request-id", "proxy"];
 
 /// What an answer says of the requests that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vary {
-    /// For no other one (`*`), or it names too many fields.
+    /// For no other one: `*`, too many fields, or one that the server gets of the proxy and that is not in the key.
     Nobody,
-    /// For those with the same values in these fields, in lower case.
+    /// For those with the same values in these fields, in lower case and with `-` for `_`.
     By(Vec<Box<str>>),
 }
 
 impl Vary {
     /// What an answer with these fields says.
     #[must_use]
-    pub fn of(fields: &Fields<'_, '_>) -> Self {
+    pub fn of(fields: &Fields<'_, '_>, key: KeyParts) -> Self {
         let mut names: Vec<Box<str>> = Vec::new();
         for name in fields.all("vary").flat_map(members) {
             let Ok(name) = str::from_utf8(name) else { return Self::Nobody };
             if name == "*" {
                 return Self::Nobody;
             }
-            let name = name.to_ascii_lowercase().into_boxed_str();
-            if names.contains(&name) {
+            let name = uniform_name(name).into_boxed_str();
+            let is_in_key = match &*name {
+                "host" | "x-forwarded-host" => key.host,
+                "x-forwarded-proto" => key.scheme,
+                _ => false,
+            };
+            if is_in_key || names.contains(&name) {
                 continue;
+            }
+            let is_told = TOLD.contains(&&*name) || name.starts_with("x-forwarded-");
+            if is_told || &*name == "host" {
+                return Self::Nobody;
             }
             if names.len() == VARY_NAMES {
                 return Self::Nobody;
@@ -55,7 +70,7 @@ impl Variant {
     pub fn of(names: Vec<Box<str>>, request: &Fields<'_, '_>) -> Self {
         let value = |name: &str| {
             let value: Vec<u8> = uniform(request, name).collect();
-            request.has(name).then(|| value.into_boxed_slice())
+            has(request, name).then(|| value.into_boxed_slice())
         };
         let pairs = names.into_iter().map(|name| {
             let value = value(&name);
@@ -68,8 +83,8 @@ impl Variant {
     #[must_use]
     pub fn matches(&self, request: &Fields<'_, '_>) -> bool {
         self.0.iter().all(|Value { name, value }| match value {
-            Some(value) => request.has(name) && uniform(request, name).eq(value.iter().copied()),
-            None => !request.has(name),
+            Some(value) => has(request, name) && uniform(request, name).eq(value.iter().copied()),
+            None => !has(request, name),
         })
     }
 
@@ -87,12 +102,37 @@ fn members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b',').map(|one| one.trim_ascii()).filter(|one| !one.is_empty())
 }
 
-/// All values of a field as one, without the space around commas, which means nothing.
+/// A name in lower case and with `-` for `_`: programs that get fields as variables take both for the same.
+fn uniform_name(name: &str) -> String {
+    name.bytes().map(|byte| char::from(uniform_byte(byte))).collect()
+}
+
+fn uniform_byte(byte: u8) -> u8 {
+    if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() }
+}
+
+/// Whether a server may take this field for the one with that uniform name.
+fn is_like(field: &str, name: &str) -> bool {
+    field.len() == name.len() && field.bytes().map(uniform_byte).eq(name.bytes())
+}
+
+fn has(request: &Fields<'_, '_>, name: &str) -> bool {
+    request.iter().any(|(field, _)| is_like(field, name))
+}
+
+/// All values of a field as one, without the space around commas, which means nothing. Another server may know the
+/// spelling with `_` for another field, so its values have a mark that no value has.
 fn uniform<'b>(request: &Fields<'b, '_>, name: &str) -> impl Iterator<Item = u8> + use<'b> {
-    let lines: Vec<&'b [u8]> = request.all(name).collect();
+    let is_named = |(field, _): &(&str, &[u8])| is_like(field, name);
+    let lines: Vec<(&'b str, &'b [u8])> = request.iter().filter(is_named).collect();
     let mut is_first = true;
-    lines.into_iter().flat_map(members).flat_map(move |member| {
-        let comma = (!std::mem::take(&mut is_first)).then_some(b',');
-        comma.into_iter().chain(member.iter().copied())
+    lines.into_iter().flat_map(move |(field, line)| {
+        let mark = field.contains('_').then_some(0);
+        let mut values = Vec::from_iter(mark);
+        for member in members(line) {
+            values.extend((!std::mem::take(&mut is_first)).then_some(b','));
+            values.extend_from_slice(member);
+        }
+        values
     })
 }

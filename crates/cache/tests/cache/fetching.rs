@@ -1,12 +1,16 @@
 //! Requests that wait for the answer to another one.
 
 use cache::limits::{FETCHES_OF_URI, WAITERS};
-use cache::{Answer, FetchId, Fetches, Join, Rules, Sharing, Terms, Worth, judge};
+use cache::{
+    Answer, Asked, FetchId, Fetches, Join, RequestDirectives, Rules, Sharing, Terms, Time, Worth,
+    judge,
+};
 
-use crate::{at, fields, key};
+use crate::{at, fields, key, object};
 
 fn terms(lines: &str, request: &str) -> Terms {
-    let head = fields(&format!("Content-Length: 0\nCache-Control: max-age=9\n{lines}"));
+    let said = if lines.contains("Cache-Control") { "" } else { "Cache-Control: max-age=9" };
+    let head = fields(&format!("Content-Length: 0\n{said}\n{lines}"));
     let answer = Answer { status: 200, fields: head.fields() };
     judge(&answer, &fields(request).fields(), &Rules::default(), (at(0), at(0))).unwrap()
 }
@@ -16,7 +20,18 @@ fn begin(fetches: &mut Fetches<u32>, request: &str) -> FetchId {
 }
 
 fn join(fetches: &mut Fetches<u32>, request: &str, who: u32) -> Join {
-    fetches.join(&key("/"), &fields(request).fields(), who)
+    join_at(fetches, "/", (request, at(0)), who)
+}
+
+fn join_at(
+    fetches: &mut Fetches<u32>,
+    target: &str,
+    (request, now): (&str, Time),
+    who: u32,
+) -> Join {
+    let (key, request) = (key(target), fields(request));
+    let asked = Asked { key: &key, fields: &request.fields(), now };
+    fetches.join(&asked, RequestDirectives::Obeyed, who)
 }
 
 #[test]
@@ -26,7 +41,7 @@ fn requests_wait_for_the_head_of_one_fetch_and_then_read_its_answer() {
     let id = begin(&mut fetches, "");
     assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
     assert_eq!(join(&mut fetches, "", 3), Join::Wait(id));
-    assert_eq!(fetches.join(&key("/other"), &fields("").fields(), 4), Join::Lead);
+    assert_eq!(join_at(&mut fetches, "/other", ("", at(0)), 4), Join::Lead);
     fetches.leave(id, 2);
     assert_eq!(fetches.know(id, terms("", "")), [3]);
     assert_eq!(join(&mut fetches, "", 3), Join::Read(id));
@@ -50,6 +65,48 @@ fn a_request_for_another_variant_or_of_a_user_fetches_by_itself() {
     }
     fetches.know(other, terms("Vary: X", "X: 2"));
     assert_eq!(join(&mut fetches, "X: 3", 1), Join::Alone);
+}
+
+/// RFC 9111 section 5.2.2.4: what is to be validated for each request was perhaps made for the one that fetches.
+#[test]
+fn only_what_is_fresh_is_read_while_it_arrives() {
+    for (lines, request, seconds, reads) in [
+        ("Cache-Control: max-age=9", "", 0, true),
+        ("Cache-Control: max-age=9", "", 8, true),
+        ("Cache-Control: max-age=9", "", 9, false),
+        ("Cache-Control: max-age=9\nAge: 9\nETag: \"e\"", "", 0, false),
+        ("Cache-Control: max-age=9, no-cache\nETag: \"e\"", "", 0, false),
+        ("Cache-Control: no-cache\nETag: \"e\"", "", 0, false),
+        ("Cache-Control: max-age=0, must-revalidate\nETag: \"e\"", "", 0, false),
+        ("Cache-Control: max-age=0, stale-while-revalidate=9", "", 0, false),
+        ("Cache-Control: max-age=9", "Cache-Control: no-cache", 0, false),
+        ("Cache-Control: max-age=9", "Cache-Control: min-fresh=10", 0, false),
+    ] {
+        let mut fetches = Fetches::default();
+        let id = begin(&mut fetches, "");
+        assert_eq!(
+            join_at(&mut fetches, "/", (request, at(seconds)), 2),
+            Join::Wait(id),
+            "{lines}"
+        );
+        assert_eq!(fetches.know(id, terms(lines, "")), [2], "{lines}");
+        let expected = if reads { Join::Read(id) } else { Join::Alone };
+        let joined = join_at(&mut fetches, "/", (request, at(seconds)), 2);
+        assert_eq!(joined, expected, "{lines} {request} {seconds}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_the_validation_of_what_is_validated_for_each_request() {
+    for (control, waits) in [("max-age=9", true), ("no-cache", false), ("max-age=0", false)] {
+        let lines = format!("Cache-Control: {control}\nETag: \"e\"");
+        let validated = object((200, &lines), "", &Rules::default(), at(0)).unwrap();
+        let mut fetches = Fetches::default();
+        let shared = (Sharing::Shared, at(99));
+        let id = fetches.begin(key("/"), fields(""), Some(validated), shared);
+        let expected = if waits { Join::Wait(id) } else { Join::Alone };
+        assert_eq!(join(&mut fetches, "", 2), expected, "{control}");
+    }
 }
 
 #[test]

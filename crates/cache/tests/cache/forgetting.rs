@@ -1,7 +1,9 @@
 //! Answers that leave: changed resources (RFC 9111 section 4.4), purges, and want of room.
 
+use std::rc::Rc;
+
 use cache::limits::{ENTRY_COST, SWEPT};
-use cache::{Answer, Cache, Object, Pattern, Rules, judge};
+use cache::{Answer, Body, Cache, Object, Pattern, Rules, judge};
 
 use crate::{at, fields, key, object, seen, with};
 
@@ -134,11 +136,51 @@ fn memory_is_bounded_also_while_answers_arrive() {
     let stats = cache.stats();
     assert!(stats.bytes > rules.memory / 2 && stats.objects * ENTRY_COST < rules.memory);
     assert_eq!(stats.evictions, 100 - stats.objects as u64);
-    assert!(cache.reserve(rules.memory / 2));
+    let (mut held, mut other) = (cache.reservation(), cache.reservation());
+    assert!(cache.reserve(&mut held, rules.memory / 2));
     assert!(cache.stats().bytes <= rules.memory / 2);
-    assert!(!cache.reserve(1));
-    cache.give_back(rules.memory / 2);
-    assert!(cache.reserve(1));
+    assert!(!cache.reserve(&mut other, 1));
+    held.shrink_to(rules.memory / 4);
+    assert!(cache.reserve(&mut other, 1));
+    drop(held);
+    assert_eq!(cache.outside(), 1);
+}
+
+/// A client that reads slowly holds a body that was forgotten, and one that was never stored.
+#[test]
+fn memory_is_bounded_also_by_what_clients_hold() {
+    let rules = Rules { memory: 64 << 10, object: 8 << 10, ..Rules::default() };
+    let mut cache = Cache::new(rules.clone());
+    let (mut lent, mut count) = (Vec::new(), 0);
+    for number in 0..200 {
+        let mut held = cache.reservation();
+        if !cache.reserve(&mut held, 4096) {
+            continue;
+        }
+        count += 1;
+        let stored = object((200, "Cache-Control: max-age=9"), "", &rules, at(0)).unwrap();
+        let stored = Rc::new(stored.with_body(vec![0; 4096], &mut held));
+        assert_eq!(cache.outside(), lent_outside(&cache, &lent) + 4096);
+        lent.push(Rc::clone(stored.body()));
+        cache.store(&key(&format!("/{number}")), stored, &fields("").fields());
+        match number % 4 {
+            0 => cache.invalidate(key(&format!("/{number}")).text()),
+            1 => cache.purge(Pattern::parse(&format!("/{number}")).unwrap()),
+            2 => cache.forget(&key(&format!("/{number}")), &fields("").fields()),
+            _ => _ = cache.sweep(),
+        }
+        assert!(cache.stats().bytes + cache.outside() <= rules.memory + 4096);
+    }
+    assert!(lent.len() * 4096 <= rules.memory && count == lent.len(), "{count}");
+    assert!(cache.outside() > rules.memory / 2 - 4096);
+    lent.clear();
+    assert_eq!(cache.outside(), 0);
+}
+
+/// Of these bodies, the bytes of those that no table has.
+fn lent_outside(cache: &Cache, lent: &[Rc<Body>]) -> usize {
+    let all: usize = lent.iter().map(|body| body.len()).sum();
+    all - cache.stats().objects * 4096
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn with(lines: &str, rules: Rules) -> Cache {
 fn look(cache: &mut Cache, target: &str, request: &str, now: Time) -> Looked {
     let (key, request) = (key(target), fields(request));
     let fields = &request.fields();
-    cache.look(&Asked { key: &key, fields, waited_since_ms: None, now })
+    cache.look(&Asked { key: &key, fields, now })
 }
 
 /// The same as a word.

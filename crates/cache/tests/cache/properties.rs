@@ -99,6 +99,44 @@ proptest! {
         }
     }
 
+    /// Whatever is stored before a purge is never found after it, however many are stored and compared meanwhile.
+    #[test]
+    fn a_purge_lasts(steps in prop::collection::vec((0_u8..6, 0_u16..1500), 1..12)) {
+        let rules = Rules::default();
+        let stored = object((200, "Cache-Control: max-age=9"), "", &rules, at(0)).unwrap();
+        let mut cache = Cache::new(rules);
+        // The paths that are stored, in the order of their places; whether they may be found.
+        let mut known: Vec<bool> = Vec::new();
+        for (what, count) in steps {
+            let tenth = u16::from(what) + count % 10;
+            match what {
+                0..=2 => {
+                    let after = known.len() + usize::from(count);
+                    for number in known.len()..after {
+                        let path = format!("/{}/{number}", number % 10);
+                        cache.store(&key(&path), stored.clone(), &fields("").fields());
+                    }
+                    known.resize(after, true);
+                }
+                3 => {
+                    cache.purge(Pattern::parse(&format!("/{}/*", tenth % 10)).unwrap());
+                    known.iter_mut().skip(usize::from(tenth % 10)).step_by(10).for_each(|it| *it = false);
+                }
+                _ => _ = cache.sweep(),
+            }
+        }
+        for _ in 0..known.len() {
+            if !cache.sweep() {
+                break;
+            }
+        }
+        prop_assert!(!cache.sweep());
+        for (number, may_be_found) in known.iter().enumerate() {
+            let found = look(&mut cache, &format!("/{}/{number}", number % 10), "", at(1));
+            prop_assert_eq!(matches!(found, Looked::Fresh(_)), *may_be_found, "{}", number);
+        }
+    }
+
     /// No field of a server or a client can make a panic.
     #[test]
     fn any_fields_are_judged(

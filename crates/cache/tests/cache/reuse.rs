@@ -1,6 +1,6 @@
 //! Whether a stored answer is used (RFC 9111 sections 4, 4.2.4 and 5.2.1; RFC 5861).
 
-use cache::{Asked, Cache, KeyParts, Looked, RequestDirectives, Rules, Uri};
+use cache::{Cache, KeyParts, Looked, RequestDirectives, Rules, Uri};
 use wire::http::url::Scheme;
 
 use crate::{at, fields, key, look, object, seen, with};
@@ -81,19 +81,6 @@ fn what_was_answered_to_a_stranger_is_not_for_users_unless_it_says_so() {
         let mut cache = with(lines, assuming.clone());
         assert_eq!(seen(&mut cache, "/", request, at(1)), expected, "{lines} {request}");
     }
-}
-
-#[test]
-fn a_request_that_has_waited_for_a_fetch_gets_its_answer() {
-    let mut cache = with("Cache-Control: no-cache\nETag: \"e\"", Rules::default());
-    let (key, request) = (key("/"), fields(""));
-    let mut wait = |since_ms: u64| {
-        let fields = &request.fields();
-        let waited_since_ms = Some(since_ms);
-        cache.look(&Asked { key: &key, fields, waited_since_ms, now: at(1) })
-    };
-    assert!(matches!(wait(at(0).ms - 1), Looked::Fresh(_)));
-    assert!(matches!(wait(at(0).ms + 1), Looked::Validated(_)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Validation (RFC 9111 section 4.3).
 
-use cache::{Mismatch, Rules};
+use cache::{Mismatch, Refusal, Rules, SetCookie};
 
 use crate::{NOW_S, at, date, fields, object};
 
@@ -40,6 +40,8 @@ fn a_304_replaces_fields_but_not_those_of_the_body() {
     let request = fields("");
     let times = (at(20), at(20));
     let freshened = stored.freshened(&fresh.fields(), &request.fields(), &rules, times).unwrap();
+    assert_eq!(freshened.refused, None);
+    let freshened = freshened.object;
     let known = freshened.fields();
     let all: Vec<String> = known
         .iter()
@@ -59,7 +61,7 @@ fn a_304_replaces_fields_but_not_those_of_the_body() {
     );
     assert_eq!(freshened.freshness().age_s(at(21)), 5);
     assert_eq!(freshened.freshness().lifetime_s, 50);
-    assert_eq!(&**freshened.body(), b"ok");
+    assert_eq!(***freshened.body(), *b"ok");
 }
 
 #[test]
@@ -69,28 +71,59 @@ fn a_304_about_another_answer_changes_nothing() {
     let (other, weak, none) = (fields("ETag: \"f\""), fields("ETag: W/\"e\""), fields("X: y"));
     let freshen = |fields: &wire::http::fields::FieldList| {
         let request = crate::fields("");
-        stored.freshened(&fields.fields(), &request.fields(), &rules, (at(9), at(9))).map(|_| ())
+        stored.freshened(&fields.fields(), &request.fields(), &rules, (at(9), at(9))).map(drop)
     };
     assert_eq!(freshen(&other), Err(Mismatch));
     assert_eq!(freshen(&weak), Ok(()));
     assert_eq!(freshen(&none), Ok(()));
 }
 
+/// Whatever keeps an answer from being stored does so in a 304: otherwise what is for one would be given to all.
 #[test]
-fn a_304_that_forbids_storing_is_obeyed_and_one_without_a_date_gets_one() {
-    let rules = Rules::default();
-    let stored = object((200, "Cache-Control: max-age=9\nETag: \"e\""), "", &rules, at(0)).unwrap();
-    for (lines, may_stay) in [
-        ("X: y", true),
-        ("Cache-Control: no-store", false),
-        ("Cache-Control: private", false),
-        ("Vary: *", false),
+fn the_fields_of_a_304_are_judged_like_those_of_any_answer() {
+    let assuming = Rules { default_ttl_s: Some(60), ..Rules::default() };
+    let removing = Rules { set_cookie: SetCookie::Remove, ..Rules::default() };
+    let (plain, user) = (Rules::default(), "Authorization: a");
+    for (stored, lines, request, rules, refused) in [
+        ("max-age=9", "X: y", "", &plain, None),
+        ("max-age=9", "X: y", "Cookie: a=b", &plain, None),
+        ("max-age=9", "Cache-Control: no-store", "", &plain, Some(Refusal::NoStore)),
+        ("max-age=9", "Cache-Control: private", "", &plain, Some(Refusal::Private)),
+        ("max-age=9", "Vary: *", "", &plain, Some(Refusal::Vary)),
+        ("max-age=9", "Set-Cookie: a=b", "", &plain, Some(Refusal::SetCookie)),
+        ("max-age=9", "Set-Cookie: a=b", "", &removing, None),
+        ("max-age=9, public", "X: y", user, &plain, Some(Refusal::Authorization)),
+        ("public", "Cache-Control: max-age=9", user, &assuming, Some(Refusal::Authorization)),
+        ("public", "Cache-Control: max-age=9, public", user, &assuming, None),
+        ("public", "X: y", "Cookie: a=b", &assuming, Some(Refusal::Cookie)),
+        ("public", "X: y", "", &assuming, None),
+        ("max-age=9", "Cache-Control: public", "", &plain, Some(Refusal::Unsaid)),
     ] {
-        let (fresh, request) = (fields(lines), fields(""));
-        let freshened =
-            stored.freshened(&fresh.fields(), &request.fields(), &rules, (at(9), at(9))).unwrap();
-        assert_eq!(freshened.may_stay(), may_stay, "{lines}");
-        assert_eq!(freshened.freshness().age_s(at(10)), 1, "{lines}");
-        assert_eq!(freshened.fields().first("date"), Some(date(NOW_S + 9).as_bytes()), "{lines}");
+        let told = format!("{stored} {lines} {request}");
+        let known = format!("Cache-Control: {stored}\nETag: \"e\"");
+        let stored = object((200, &known), "", rules, at(0)).unwrap();
+        let (fresh, request) = (fields(lines), fields(request));
+        let times = (at(9), at(9));
+        let freshened = stored.freshened(&fresh.fields(), &request.fields(), rules, times).unwrap();
+        assert_eq!(freshened.refused, refused, "{told}");
+        let object = freshened.object;
+        assert_eq!(object.freshness().age_s(at(10)), 1, "{told}");
+        assert_eq!(object.fields().first("date"), Some(date(NOW_S + 9).as_bytes()), "{told}");
+        // The client that has asked gets it, unless nobody is to.
+        let has_cookie = object.fields().has("set-cookie");
+        assert_eq!(has_cookie, lines.contains("Cookie") && refused.is_some(), "{told}");
+        assert!(!object.fields().has("content-length") && !object.fields().has("age"), "{told}");
     }
+}
+
+#[test]
+fn a_304_with_more_fields_than_there_is_room_for_is_not_stored() {
+    let rules = Rules::default();
+    let long = |name: &str| format!("{name}: {}\n", "x".repeat(1000)).repeat(40);
+    let lines = format!("Cache-Control: max-age=9\nETag: \"e\"\n{}", long("X"));
+    let stored = object((200, &lines), "", &rules, at(0)).unwrap();
+    let (fresh, request) = (fields(&long("Y")), fields(""));
+    let freshened =
+        stored.freshened(&fresh.fields(), &request.fields(), &rules, (at(9), at(9))).unwrap();
+    assert_eq!(freshened.refused, Some(Refusal::Length));
 }

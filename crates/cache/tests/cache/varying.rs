@@ -1,7 +1,7 @@
 //! `Vary` (RFC 9111 section 4.1).
 
 use cache::limits::{VARIANTS, VARY_NAMES};
-use cache::{Cache, Looked, Rules, Vary};
+use cache::{Cache, KeyParts, Looked, Refusal, Rules, Vary};
 
 use crate::{at, fields, key, look, object, seen};
 
@@ -29,6 +29,15 @@ fn an_answer_is_for_requests_with_the_same_values() {
         ("Accept, X", "Accept: a\nX: 1", "Accept: a\nX: 2", "vary-miss"),
         ("Accept\nVary: X", "Accept: a\nX: 1", "Accept: a\nX: 2", "vary-miss"),
         ("", "Accept: a", "Accept: b", "fresh"),
+        // Programs that get fields as variables take one spelling for the other, and other servers do not.
+        ("X-Lang", "X_Lang: evil", "", "vary-miss"),
+        ("X-Lang", "X_Lang: evil", "X-Lang: evil", "vary-miss"),
+        ("X-Lang", "X-Lang: evil", "X_Lang: evil", "vary-miss"),
+        ("X-Lang", "", "X_Lang: evil", "vary-miss"),
+        ("X-Lang", "X_LANG: a", "x_lang: a", "fresh"),
+        ("X_Lang", "X-Lang: a", "X-Lang: b", "vary-miss"),
+        // The server gets these of the proxy, and they are in the key.
+        ("X-Forwarded-Proto, Host", "X-Forwarded-Proto: a", "X-Forwarded-Proto: b", "fresh"),
     ] {
         let mut cache = Cache::new(Rules::default());
         store(&mut cache, &format!("Vary: {vary}"), stored_for);
@@ -65,10 +74,35 @@ fn a_younger_answer_takes_the_place_of_those_that_it_is_for_too() {
     assert_eq!(cache.stats().objects, 2);
 }
 
+/// What the server gets of the proxy and not of the client cannot be compared.
+#[test]
+fn an_answer_that_differs_by_the_client_itself_is_not_stored() {
+    let few = KeyParts { host: false, scheme: false, ..KeyParts::default() };
+    for (name, rules, is_stored) in [
+        ("X-Forwarded-For", Rules::default(), false),
+        ("x-forwarded-anything", Rules::default(), false),
+        ("X_Forwarded_For", Rules::default(), false),
+        ("Forwarded", Rules::default(), false),
+        ("Accept, X-Request-ID", Rules::default(), false),
+        ("Via", Rules::default(), false),
+        ("Host", Rules::default(), true),
+        ("X-Forwarded-Host, X-Forwarded-Proto", Rules::default(), true),
+        ("Host", Rules { key: few, ..Rules::default() }, false),
+        ("X-Forwarded-Host", Rules { key: few, ..Rules::default() }, false),
+        ("X-Forwarded-Proto", Rules { key: few, ..Rules::default() }, false),
+    ] {
+        let lines = format!("Cache-Control: max-age=9\nVary: {name}");
+        let judged = object((200, &lines), "", &rules, at(0)).map(drop);
+        let expected = if is_stored { Ok(()) } else { Err(Refusal::Vary) };
+        assert_eq!(judged, expected, "{name}");
+    }
+}
+
 #[test]
 fn too_many_names_are_as_good_as_all() {
     let names = |count: usize| (0..count).map(|n| format!("x-{n}, ")).collect::<String>();
-    let of = |names: &str| Vary::of(&fields(&format!("Vary: {names}")).fields());
+    let of =
+        |names: &str| Vary::of(&fields(&format!("Vary: {names}")).fields(), KeyParts::default());
     assert!(matches!(of(&names(VARY_NAMES)), Vary::By(names) if names.len() == VARY_NAMES));
     assert_eq!(of(&names(VARY_NAMES + 1)), Vary::Nobody);
 }

@@ -122,7 +122,7 @@ impl Site {
                 );
                 return self.caches.pump(fetch, self.client.exchanges(), &mut self.proxies, now_ns);
             }
-            Verdict::Unchanged(_) => self.drop_answer(exchange, now_ns),
+            Verdict::Unchanged(_) | Verdict::ForOne(_) => self.drop_answer(exchange, now_ns),
             Verdict::Mismatch | Verdict::Stale(_) | Verdict::Unstored => {
                 self.client.exchanges().cancel(exchange);
             }

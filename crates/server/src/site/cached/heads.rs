@@ -30,6 +30,26 @@ pub(in crate::site) enum Headed {
     Again,
 }
 
+/// What a server has said of a stored answer that a client gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// It has not changed.
+    Unchanged,
+    /// The same, with fields that are for this client alone.
+    ForOne,
+    /// It has failed, perhaps with this status.
+    Failed(Option<u16>),
+}
+
+impl Said {
+    fn status(self) -> Option<u16> {
+        match self {
+            Self::Unchanged | Self::ForOne => Some(304),
+            Self::Failed(status) => status,
+        }
+    }
+}
+
 impl Site {
     /// The head of a server's answer is there.
     pub(in crate::site) fn cache_head(
@@ -76,12 +96,17 @@ impl Site {
             Verdict::Unchanged(object) => {
                 self.drop_answer(exchange_id, now_ns);
                 self.give_place_back(process, exchange, now_ns);
-                self.end_shared(&upstream, fetch, (&object, why, Some(304)), route, exchange)
+                self.end_shared(&upstream, fetch, (&object, why, Said::Unchanged), route, exchange)
+            }
+            Verdict::ForOne(object) => {
+                self.drop_answer(exchange_id, now_ns);
+                self.give_place_back(process, exchange, now_ns);
+                self.end_shared(&upstream, fetch, (&object, why, Said::ForOne), route, exchange)
             }
             Verdict::Stale(object) => {
                 self.client.exchanges().cancel(exchange_id);
                 self.give_place_back(process, exchange, now_ns);
-                let told = (&*object, why, Some(head.status));
+                let told = (&*object, why, Said::Failed(Some(head.status)));
                 self.end_shared(&upstream, fetch, told, route, exchange)
             }
             Verdict::Mismatch => {
@@ -120,20 +145,24 @@ impl Site {
         }
     }
 
-    /// A fetch has ended with something that was stored before: its client and those that wait get that.
+    /// A fetch has ended with something that was stored before: its client gets that. Those that wait look for it too,
+    /// unless it is for this client alone.
     fn end_shared(
         &mut self,
         upstream: &str,
         fetch: cache::FetchId,
-        (object, why, status): (&Object, Forwarded, Option<u16>),
+        (object, why, said): (&Object, Forwarded, Said),
         route: Option<&ProxyRoute>,
         exchange: &mut Exchange<'_, '_>,
     ) -> Headed {
         let (Some(fetched), Some(route)) = (self.caches.fetches.end(fetch), route) else {
             return Headed::Passed(None);
         };
-        self.caches.call(fetched.waiters);
-        let is_stored = status == Some(304);
+        match said {
+            Said::ForOne => self.caches.release(fetched.waiters),
+            Said::Unchanged | Said::Failed(_) => self.caches.call(fetched.waiters),
+        }
+        let (status, is_stored) = (said.status(), said == Said::Unchanged);
         let outcome = Outcome::Forwarded { why, status, is_stored, is_collapsed: false };
         let report = self.caches.of(upstream).map(|(_, kept)| kept.report);
         let told = Told::of(outcome, report.unwrap_or(config::CacheReport::Off), &fetched.key);
@@ -158,7 +187,7 @@ impl Site {
             Refused::Request => None,
         };
         if let (Some(object), Ok(RouteAction::Proxy(route))) = (object, &found.action) {
-            let told = (&*object, why, None);
+            let told = (&*object, why, Said::Failed(None));
             let headed = self.end_shared(&upstream, fetch, told, Some(route), exchange);
             return match headed {
                 Headed::Answered(answer) => Some(answer),

@@ -16,7 +16,7 @@ use super::shown::{Told, told_hit};
 use crate::message::Message;
 use crate::site::caches::desk::{Role, Share};
 use crate::site::exchange::Exchange;
-use crate::site::proxy::hop::begins_like;
+use crate::site::proxy::hop::{HopFields, begins_like};
 use crate::site::proxy::target::target_of;
 use crate::site::state::Site;
 
@@ -138,14 +138,22 @@ impl Site {
         let request = exchange.request;
         let key = key_of(request, found, route, kept.cache.rules().key);
         let fields = &request.head.fields;
-        let waited_since_ms = waited.map(|(since_ms, _)| since_ms);
-        let looked = kept.cache.look(&Asked { key: &key, fields, waited_since_ms, now });
+        let looked = kept.cache.look(&Asked { key: &key, fields, now });
         let report = kept.report;
+        // It came while the request waited for it.
+        let has_come = |object: &Object| {
+            waited.is_some_and(|(since_ms, _)| object.freshness().since_ms >= since_ms)
+        };
+        if let Looked::Fresh(object) | Looked::WhileValidated(object) | Looked::Validated(object) =
+            &looked
+            && route.intercept_errors.contains(&object.status())
+        {
+            // Another route may show it; here the site's page takes its place once a server has said it.
+            self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+            return None;
+        }
         match looked {
-            Looked::Fresh(object) | Looked::WhileValidated(object)
-                if waited.is_some()
-                    && object.freshness().since_ms >= waited_since_ms.unwrap_or(0) =>
-            {
+            Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(&object) => {
                 kept.cache.note_collapsed();
                 let told = Told::collapsed(Forwarded::UriMiss, report, &key);
                 Some(self.show(&object, route, &told, exchange))
@@ -163,6 +171,10 @@ impl Site {
             }
             Looked::Missing(why) => {
                 self.join(upstream, (key, None, why), (waited, route), exchange, context)
+            }
+            // It is to be validated for each request: nobody waits for another one any more.
+            Looked::Validated(object) if has_come(&object) => {
+                self.lead(upstream, (key, Some(object)), Sharing::Alone, exchange, context)
             }
             Looked::Validated(object) => {
                 let wanted = (key, Some(object), Forwarded::Stale);
@@ -185,9 +197,20 @@ impl Site {
             self.caches.set_role(process, Role::Passes { upstream, why });
             return None;
         }
-        match self.caches.fetches.join(&key, &exchange.request.head.fields, process) {
+        let (_, kept) = self.caches.of(&upstream)?;
+        let directives = kept.cache.rules().directives;
+        let (fields, now) = (&exchange.request.head.fields, self.caches.now());
+        match self.caches.fetches.join(&Asked { key: &key, fields, now }, directives, process) {
             Join::Lead => self.lead(upstream, (key, validated), Sharing::Shared, exchange, context),
             Join::Alone => self.lead(upstream, (key, validated), Sharing::Alone, exchange, context),
+            Join::Read(fetch)
+                if self.caches.filling(fetch).is_some_and(|(fill, _)| {
+                    route.intercept_errors.contains(&fill.object().status())
+                }) =>
+            {
+                self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
+                None
+            }
             Join::Read(fetch) => {
                 exchange.place.pass_on();
                 if let Some((_, kept)) = self.caches.of(&upstream) {
@@ -259,7 +282,10 @@ fn part_of(request: &Request<'_>) -> Part {
                 STEERING.iter().any(|one| name.len() == one.len() && begins_like(name, one))
             };
             let is_steered = fields.iter().any(|(name, _)| steers(name));
-            if is_plain && !is_for_server && !is_steered { Part::Answers } else { Part::None }
+            // By what the server does not get it cannot tell two requests apart that differ in it.
+            let is_less = HopFields::of(fields).names_others(fields);
+            let is_for_cache = is_plain && !is_for_server && !is_steered && !is_less;
+            if is_for_cache { Part::Answers } else { Part::None }
         }
     }
 }

@@ -95,7 +95,7 @@ impl Site {
         write_head(object, (selection, Some(length)), (told, now), Some(route), exchange);
         exchange.reply.end_head_of_length(length);
         if range.len() > CACHE_COPIED_SIZE {
-            let lender: Rc<dyn AsRef<[u8]>> = Rc::<Vec<u8>>::clone(body);
+            let lender: Rc<dyn AsRef<[u8]>> = Rc::<cache::Body>::clone(body);
             let (start, end) = (range.start, range.end);
             exchange.reply.body_shared(SharedBytes { bytes: Referenced::Lent(lender), start, end });
         } else {

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use cache::{Cache, Object};
+use cache::{Cache, Object, Reservation};
 use client::{Client, ExchangeId, Failure, Head, News};
 use runtime::slots::ProcessId;
 
@@ -26,8 +26,8 @@ pub(in crate::site) struct Fill {
     body: Vec<u8>,
     /// Bytes that were in front of `body`, and that all readers have.
     dropped: usize,
-    /// Bytes of the cache that it uses.
-    reserved: usize,
+    /// Bytes of the cache that it uses, as long as it holds more than what is only passed on.
+    reserved: Reservation,
     use_of_it: Use,
     progress: Progress,
     readers: Vec<Reader>,
@@ -69,7 +69,7 @@ impl Fill {
         upstream: &Rc<str>,
         source: Source,
         head: &Head,
-        object: Object,
+        (object, reserved): (Object, Reservation),
     ) -> Self {
         Self {
             upstream: Rc::clone(upstream),
@@ -78,7 +78,7 @@ impl Fill {
             length: length_of(head),
             body: Vec::new(),
             dropped: 0,
-            reserved: 0,
+            reserved,
             use_of_it: Use::Stored,
             progress: Progress::Arriving,
             readers: Vec::new(),
@@ -112,18 +112,17 @@ impl Fill {
     pub(in crate::site) fn finish(
         &mut self,
         progress: Progress,
-        cache: Option<&mut Cache>,
+        cache: Option<&Cache>,
     ) -> Option<Rc<Object>> {
         self.progress = progress;
-        let Some(cache) = cache else {
+        if cache.is_none() {
             self.use_of_it = Use::Passed;
-            return None;
-        };
-        cache.give_back(std::mem::take(&mut self.reserved));
+        }
         if progress != Progress::Whole || self.use_of_it != Use::Stored {
             return None;
         }
-        self.object = Rc::new(self.object.with_body(std::mem::take(&mut self.body)));
+        let body = std::mem::take(&mut self.body);
+        self.object = Rc::new(self.object.with_body(body, &mut self.reserved));
         Some(Rc::clone(&self.object))
     }
 
@@ -190,6 +189,10 @@ impl Fill {
             let least = self.slowest();
             self.body.drain(..least.saturating_sub(self.dropped).min(self.body.len()));
             self.dropped = self.dropped.max(least);
+            if self.body.len() <= CACHE_WINDOW {
+                self.body.shrink_to(CACHE_WINDOW);
+                self.reserved.shrink_to(0);
+            }
         }
     }
 
@@ -201,6 +204,10 @@ impl Fill {
     fn room(&self) -> usize {
         match self.use_of_it {
             Use::Stored => PROXY_PART_SIZE,
+            // One reader has nobody to wait for.
+            Use::Passed if self.readers.len() < 2 => {
+                PROXY_PART_SIZE.saturating_sub(self.body.len())
+            }
             Use::Passed => CACHE_WINDOW.saturating_sub(self.body.len()),
         }
     }
@@ -217,13 +224,12 @@ impl Fill {
         let most = cache.rules().object;
         let mut fits = self.body.len() <= most;
         let step = CACHE_RESERVE_STEP.min(most);
-        while fits && self.reserved < self.body.len() {
-            fits = cache.reserve(step);
-            self.reserved += if fits { step } else { 0 };
+        while fits && self.reserved.bytes() < self.body.len() {
+            fits = cache.reserve(&mut self.reserved, step);
         }
         if !fits {
+            // What is held stays reserved until the readers have it.
             self.use_of_it = Use::Passed;
-            cache.give_back(std::mem::take(&mut self.reserved));
         }
     }
 }

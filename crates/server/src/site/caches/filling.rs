@@ -26,7 +26,8 @@ impl Caches {
         let Some((_, kept)) = self.of(upstream) else { return };
         let answer = cache::Answer { status: head.status, fields: head.fields.fields() };
         let object = Object::new(&answer, Vec::new(), terms.clone(), kept.cache.rules(), now);
-        let fill = Fill::new(upstream, source, head, object);
+        let reserved = kept.cache.reservation();
+        let fill = Fill::new(upstream, source, head, (object, reserved));
         let waiters = self.fetches.know(fetch, terms);
         self.call(waiters);
         self.run(fetch, source.exchange, Run::Fills(Box::new(fill)));
@@ -68,9 +69,9 @@ impl Caches {
         now_ns: u64,
     ) {
         let fetched = self.fetches.end(fetch);
-        let Some((fill, mut cache)) = self.filling(fetch) else { return };
+        let Some((fill, cache)) = self.filling(fetch) else { return };
         let progress = if ended.is_ok() { Progress::Whole } else { Progress::Cut };
-        let object = fill.finish(progress, cache.as_deref_mut());
+        let object = fill.finish(progress, cache.as_deref());
         let fetched = fetched.filter(|fetched| fetched.worth == Worth::Storing);
         if let (Some(object), Some(cache), Some(fetched)) = (object, cache, fetched) {
             cache.store(&fetched.key, object, &fetched.request.fields());

@@ -4,17 +4,21 @@
 
 use std::rc::Rc;
 
-use cache::{FetchId, Object, Refusal, Terms, Worth, judge};
+use cache::{Cache, FetchId, Object, Refusal, Terms, Worth, judge};
 use client::Head;
 use http::FieldList;
 use runtime::slots::ProcessId;
 
 use super::desk::{Caches, Role};
+use crate::limits::CACHE_RESERVE_STEP;
+use crate::site::proxy::answer_head::length_of;
 
 /// What the head of an answer to a fetch means.
 pub(in crate::site) enum Verdict {
     /// This stored answer has not changed.
     Unchanged(Rc<Object>),
+    /// A stored answer has not changed, but with its new fields it is for the client alone whose request has validated it.
+    ForOne(Rc<Object>),
     /// It is about another answer than the stored one.
     Mismatch,
     /// The server fails, and this stale answer may be used instead.
@@ -79,18 +83,31 @@ impl Caches {
                 cache.forget(key, &request);
                 return Verdict::Mismatch;
             };
-            let fresh = Rc::new(fresh);
-            if fetched.worth == Worth::Spoilt || !fresh.may_stay() {
-                cache.forget(key, &request);
-            } else {
-                cache.store(key, Rc::clone(&fresh), &request);
-            }
-            return Verdict::Unchanged(fresh);
+            let object = Rc::new(fresh.object);
+            return match fresh.refused {
+                None if fetched.worth == Worth::Storing => {
+                    cache.store(key, Rc::clone(&object), &request);
+                    Verdict::Unchanged(object)
+                }
+                None => {
+                    cache.forget(key, &request);
+                    Verdict::ForOne(object)
+                }
+                Some(refusal) => {
+                    if refusal.is_of_uri() {
+                        cache.forget(key, &request);
+                        cache.note_unstorable(key, now);
+                    }
+                    Verdict::ForOne(object)
+                }
+            };
         }
         let answer = cache::Answer { status: head.status, fields };
         let judged = judge(&answer, &request, cache.rules(), times);
         match judged {
-            Ok(terms) if fetched.worth == Worth::Storing => Verdict::Stored(Box::new(terms)),
+            Ok(terms) if fetched.worth == Worth::Storing && has_room(cache, head) => {
+                Verdict::Stored(Box::new(terms))
+            }
             refused => {
                 // What a user or a cookie gets says nothing of the answer to others.
                 if head.status < 500 && refused.is_err_and(Refusal::is_of_uri) {
@@ -103,4 +120,11 @@ impl Caches {
             }
         }
     }
+}
+
+/// Whether an answer can be received whatever its readers do. If its length is unknown, whether that can begin.
+fn has_room(cache: &Cache, head: &Head) -> bool {
+    let least = CACHE_RESERVE_STEP.min(cache.rules().object);
+    let length = length_of(head).map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    cache.has_room_for(length.unwrap_or(least))
 }

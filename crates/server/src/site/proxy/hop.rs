@@ -32,9 +32,19 @@ impl<'h> HopFields<'h> {
 
     /// Whether this is one of them.
     pub(in crate::site) fn has(&self, name: &str) -> bool {
-        HOP_BY_HOP.iter().any(|hop| begins_like(name, hop) && name.len() == hop.len())
-            || self.named.iter().any(|value| names(value, name))
+        is_hop_by_hop(name) || self.named.iter().any(|value| names(value, name))
     }
+
+    /// Whether some of these fields are for one connection only because `Connection` names them.
+    pub(in crate::site) fn names_others(&self, fields: &Fields<'_, '_>) -> bool {
+        let is_named = |name: &str| self.named.iter().any(|value| names(value, name));
+        !self.named.is_empty()
+            && fields.iter().any(|(name, _)| is_named(name) && !is_hop_by_hop(name))
+    }
+}
+
+fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.iter().any(|hop| begins_like(name, hop) && name.len() == hop.len())
 }
 
 /// Whether a name begins with this one in lower case. Programs that get fields as variables take `_` for `-`, so both

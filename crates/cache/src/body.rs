@@ -1,0 +1,121 @@
+//! Bodies, and the memory of those that are in no table: they are being received, or were forgotten while clients still
+//! read them.
+//!
+//! Owns how much that is. Each of them gives its bytes back when the last that holds it drops it, whoever that is.
+
+use std::cell::{Cell, OnceCell};
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// Bytes of bodies outside the table of one cache.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outside(Rc<Cell<usize>>);
+
+impl Outside {
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.get()
+    }
+
+    fn change(&self, from: usize, to: usize) {
+        self.0.set(self.0.get().saturating_sub(from).saturating_add(to));
+    }
+}
+
+/// Bytes for a body that is being received: [`Cache::reserve`](crate::Cache::reserve).
+#[derive(Debug)]
+pub struct Reservation {
+    outside: Outside,
+    bytes: usize,
+}
+
+impl Reservation {
+    pub(crate) fn new(outside: &Outside) -> Self {
+        Self { outside: outside.clone(), bytes: 0 }
+    }
+
+    pub(crate) fn grow(&mut self, bytes: usize) {
+        self.outside.change(0, bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// How many it has.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives back all beyond these.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.outside.change(std::mem::replace(&mut self.bytes, bytes), bytes);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+/// A body.
+#[derive(Debug)]
+pub struct Body {
+    bytes: Vec<u8>,
+    /// Of the cache that has it or had it.
+    outside: OnceCell<Outside>,
+    /// What it counts there: nothing while a table has it.
+    counted: Cell<usize>,
+}
+
+impl Body {
+    /// One that counts nowhere until a cache has stored it.
+    pub(crate) fn of(mut bytes: Vec<u8>) -> Self {
+        bytes.shrink_to_fit();
+        Self { bytes, outside: OnceCell::new(), counted: Cell::new(0) }
+    }
+
+    /// One that was received. It counts what was reserved for it.
+    pub(crate) fn received(bytes: Vec<u8>, reserved: &mut Reservation) -> Self {
+        let body = Self::of(bytes);
+        body.leave(&reserved.outside);
+        reserved.shrink_to(0);
+        body
+    }
+
+    /// A table has it, and counts it itself.
+    pub(crate) fn enter(&self) {
+        self.count(0);
+    }
+
+    /// A table has it no longer.
+    pub(crate) fn leave(&self, outside: &Outside) {
+        self.outside.get_or_init(|| outside.clone());
+        self.count(self.bytes.len());
+    }
+
+    fn count(&self, bytes: usize) {
+        if let Some(outside) = self.outside.get() {
+            outside.change(self.counted.replace(bytes), bytes);
+        }
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.count(0);
+    }
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
