@@ -186,7 +186,8 @@ fn a_delay_makes_requests_wait_and_is_bounded() {
     assert_eq!(other.get("/a.txt").unwrap().status, 429, "it would have to wait too long");
     let delayed = client.response(RequestKind::of_method(Some("GET"))).unwrap();
     assert_eq!((delayed.status, text(&delayed)), (200, "four"));
-    assert!(begun.elapsed() >= Duration::from_millis(200), "{:?}", begun.elapsed());
+    // The time of a turn is read at its begin, a moment before a request is looked at.
+    assert!(begun.elapsed() >= Duration::from_millis(190), "{:?}", begun.elapsed());
     // One that waits and goes away leaves nothing behind.
     until("a delay", || {
         let mut gone = server.client();
