@@ -1,4 +1,4 @@
-//! What is wrong with the state directory, told once for each cause: it is looked at again and again.
+//! Faults of the state directory: the control thread logs each cause once, though it reads the directory again and again.
 //!
 //! Owns what was told last. Reads and writes no file.
 

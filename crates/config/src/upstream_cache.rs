@@ -2,8 +2,9 @@
 //!
 //! Owns the keys of that table. The crate `cache` does what they say.
 
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::SectionKeys;
 use super::section::Section;
+use super::upstream_rows::key;
 use super::value::{boolean, deadline, duration, size_within};
 use super::{CacheKey, CacheReport, Problems, UpstreamCache, choice};
 use crate::limits;
@@ -62,21 +63,6 @@ const PARTS: &[(&str, Part)] =
 
 const REPORTS: &[(&str, CacheReport)] =
     &[("off", CacheReport::Off), ("short", CacheReport::Short), ("full", CacheReport::Full)];
-
-const fn key(
-    name: &'static str,
-    takes: &'static str,
-    absent: &'static str,
-    text: &'static str,
-) -> Key {
-    Key {
-        name,
-        value: Value::Apart { takes },
-        absent: Absent::Words(absent),
-        change: Change::Reload,
-        text,
-    }
-}
 
 pub(super) static CACHE: SectionKeys = SectionKeys {
     name: "upstream.cache",

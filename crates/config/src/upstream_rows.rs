@@ -4,7 +4,8 @@
 
 use super::key::{Absent, Change, Key, SectionKeys, Value};
 
-const fn key(
+/// A row that `upstream_keys` or `upstream_cache` reads.
+pub(super) const fn key(
     name: &'static str,
     takes: &'static str,
     absent: &'static str,

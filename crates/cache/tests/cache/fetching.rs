@@ -97,7 +97,7 @@ fn only_what_is_fresh_is_read_while_it_arrives() {
 }
 
 #[test]
-fn nobody_waits_for_the_validation_of_what_is_validated_for_each_request() {
+fn an_answer_that_each_request_validates_makes_no_request_wait() {
     for (control, waits) in [("max-age=9", true), ("no-cache", false), ("max-age=0", false)] {
         let lines = format!("Cache-Control: {control}\nETag: \"e\"");
         let validated = object((200, &lines), "", &Rules::default(), at(0)).unwrap();
@@ -110,7 +110,7 @@ fn nobody_waits_for_the_validation_of_what_is_validated_for_each_request() {
 }
 
 #[test]
-fn what_was_asked_for_before_a_change_is_not_shared_after_it() {
+fn a_request_after_a_change_does_not_share_a_fetch_from_before_it() {
     let mut fetches = Fetches::default();
     let id = begin(&mut fetches, "");
     assert_eq!(join(&mut fetches, "", 2), Join::Wait(id));
