@@ -6,8 +6,8 @@
 
 use std::process::{Command, ExitCode};
 
+use crate::compiler;
 use crate::failure::Failure;
-use crate::programs;
 use crate::tally::{self, Tally};
 use crate::workspace;
 
@@ -35,7 +35,7 @@ enum Value {
 
 /// Makes the documentation, and runs its examples.
 pub(crate) fn check(tally: &mut Tally) -> Result<(), Failure> {
-    let mut command = programs::linting_cargo()?;
+    let mut command = compiler::linting_cargo()?;
     let real = std::env::var("RUSTDOC").unwrap_or_else(|_| "rustdoc".to_owned());
     command.env("RUSTDOC", std::env::current_exe()?).env(REAL, real);
     command.env(FOLDER, workspace::target_folder()?.join("doc"));

@@ -12,6 +12,7 @@
 mod arguments;
 mod bench;
 mod client;
+mod compiler;
 mod conformance;
 mod documentation;
 mod failure;
@@ -31,7 +32,8 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(status) = documentation::stand_in(&words) {
+    let stands_in = compiler::stand_in(&words).or_else(|| documentation::stand_in(&words));
+    if let Some(status) = stands_in {
         return status;
     }
     match run(&words) {

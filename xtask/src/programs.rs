@@ -1,9 +1,6 @@
 //! The test programs of the workspace: built once, with all lints, and run side by side.
 //!
 //! Owns the build and the lanes. The results of each program are counted in `tally`.
-//!
-//! Clippy is a compiler with more lints. As the compiler of the build it costs a tenth of a build; as a run of its own
-//! it would check everything once more, dependencies included.
 
 use std::io::{BufRead, BufReader};
 use std::iter;
@@ -16,21 +13,11 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::compiler;
 use crate::failure::Failure;
 use crate::fuzz;
 use crate::tally::{self, Tally};
 use crate::workspace;
-
-/// What the compiler of the build refuses, in the form in which `cargo clippy` passes it on.
-const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
-
-/// What makes a build that is done once quicker and smaller: nothing is written down for the next one, and a panic
-/// names its place without line tables.
-const QUICK: [(&str, &str); 3] = [
-    ("CARGO_INCREMENTAL", "0"),
-    ("CARGO_PROFILE_TEST_DEBUG", "none"),
-    ("CARGO_PROFILE_TEST_STRIP", "debuginfo"),
-];
 
 /// Tests at once in a program that starts servers and waits for them, for each processor: most of them sleep.
 const WAITING_PER_PROCESSOR: usize = 3;
@@ -55,23 +42,6 @@ enum Kind {
     Computing,
 }
 
-/// A cargo command whose compiler has all lints.
-pub(crate) fn linting_cargo() -> Result<Command, Failure> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output()?;
-    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let driver = Path::new(&sysroot).join("bin/clippy-driver");
-    if !driver.is_file() {
-        let why = "clippy is not installed; install it with `rustup component add clippy`";
-        return Err(Failure::Work(why.to_owned()));
-    }
-    let mut command = workspace::cargo();
-    command.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", LINTS);
-    for (name, value) in QUICK {
-        command.env(name, value);
-    }
-    Ok(command)
-}
-
 /// What a build has made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Built {
@@ -83,7 +53,7 @@ pub(crate) struct Built {
 
 /// Builds everything that tests need.
 pub(crate) fn build() -> Result<Built, Failure> {
-    let mut command = linting_cargo()?;
+    let mut command = compiler::linting_cargo()?;
     command.args(["test", "--workspace", "--no-run"]);
     command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
     let mut child = command.spawn()?;
