@@ -34,7 +34,7 @@ impl Site {
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) {
-        if self.caches.fetches.has(key) {
+        if self.caches.is_draining() || self.caches.fetches.has(key) {
             return;
         }
         let (request, upstream) = (exchange.request, &route.upstream);
