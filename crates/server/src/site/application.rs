@@ -248,6 +248,14 @@ impl Application for Site {
         self.plan_body(request, context)
     }
 
+    fn admit_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Intake {
+        self.ask_for_body(request, context)
+    }
+
     fn begin_body(
         &mut self,
         request: &Request<'_>,
