@@ -223,3 +223,40 @@ fn files_of_a_form_wait_until_the_server_has_answered() {
         assert_eq!(body(&answer), told, "{answer}");
     }
 }
+
+#[test]
+fn a_refusal_waits_for_no_body_and_asks_for_none() {
+    let ((behind, heard), (guard, asked)) = (always(OK), guard());
+    let server = site(guard, "", behind);
+    for path in ["/behind", "/module", "/who"] {
+        for expects in ["", "Expect: 100-continue\r\n"] {
+            let mut client = connect(&server);
+            let head = |fields: &str| {
+                format!(
+                    "POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nConnection: close\r\n{expects}{fields}\r\n"
+                )
+            };
+            client.write_all(head("").as_bytes()).unwrap();
+            let answer = rest(&mut client);
+            assert!(answer.starts_with("HTTP/1.1 401 ") && body(&answer) == "login", "{answer}");
+            let mut client = connect(&server);
+            client.write_all(head(IN).as_bytes()).unwrap();
+            if !expects.is_empty() {
+                assert_eq!(read_to(&mut client, "\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+            }
+            client.write_all(b"body").unwrap();
+            let answer = rest(&mut client);
+            assert!(!answer.contains(" 401 ") && !answer.contains(" 100 "), "{answer}");
+            // Each is asked about once.
+            assert_eq!(requests(&asked).len(), 2, "{path}");
+        }
+    }
+    let passed = requests(&heard);
+    assert_eq!(passed.len(), 2);
+    for request in passed {
+        assert!(
+            request.contains("\r\nX-User: ann\r\n") && request.ends_with("\r\n\r\nbody"),
+            "{request}"
+        );
+    }
+}

@@ -216,6 +216,17 @@ fn open_requests_are_counted_until_they_end() {
 }
 
 #[test]
+fn an_open_request_ends_with_its_client_or_its_refusal_while_the_body_arrives() {
+    let server =
+        start("[[limit]]\nname = \"open\"\nopen = 1\npaths = [\"/slow\", \"/a.txt\"]\n", 1);
+    let mut client = server.client();
+    client.send("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome").unwrap();
+    until("it to be open", || (server.get("/a.txt").status == 429).then_some(()));
+    drop(client);
+    until("it to end", || (server.get("/a.txt").status == 200).then_some(()));
+}
+
+#[test]
 fn bytes_that_were_used_are_owed() {
     let limit = "[[limit]]\nname = \"bytes\"\nbytes = \"1 KiB/s\"\nburst = \"50 KiB\"\n";
     let server = start(limit, 1);

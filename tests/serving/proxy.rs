@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
+use std::time::Instant;
 
 use crate::authority::Authority;
 use crate::foreign_tls::Foreign;
@@ -324,7 +325,10 @@ fn an_operator_sees_the_servers_and_drains_one() {
     let named =
         |name: &'static str| always(format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{name}"));
     let ((one, _h1), (two, _h2)) = (named("1"), named("2"));
+    let began = Instant::now();
     let server = start(&all_to(&[one, two], "balance = \"round-robin\""));
+    let for_s = server.ctl_json(&["upstreams"])[0]["servers"][0]["for_s"].as_u64();
+    assert!(for_s.unwrap() <= began.elapsed().as_secs(), "{for_s:?}");
     let order = |action: &str, address: &str| server.ctl(&["upstream", "a", action, address]);
     let states = || -> Vec<(String, u64)> {
         let upstreams = server.ctl_json(&["upstreams"]);

@@ -1,9 +1,13 @@
 //! Goal: answers of an upstream are stored and used again as docs/proxy.md says, and never for a client that they are
 //! not for. Method: the built binary, and servers played by threads, which tell what reached them.
 
-use crate::server::caches::{FRESH, ask, body, cached, count, counting, field, pair, seen};
+use std::io::Write;
+
+use crate::server::caches::{
+    FRESH, ask, body, cached, clients, count, counted, counting, field, pair, seen,
+};
 use crate::server::other::other;
-use crate::server::upstreams::{all_to, exchange, get, start};
+use crate::server::upstreams::{all_to, by_hand, exchange, get, next, read_to, rest, start};
 
 #[test]
 fn an_answer_is_stored_and_used_again() {
@@ -243,4 +247,28 @@ fn memory_is_bounded() {
     assert_eq!(number("stored"), 100);
     assert_eq!(number("evictions") + number("objects"), 100);
     assert!((32 << 10..=64 << 10).contains(&number("bytes")), "{numbers}");
+}
+
+#[test]
+fn an_answer_that_has_no_room_while_others_arrive_is_passed_on() {
+    let (address, connections) = by_hand();
+    // Half of the memory is for answers that arrive, and each of them has an eighth.
+    let server = cached(address, "memory = \"64 KiB\"");
+    let head = format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: 8000\r\n\r\n");
+    let begin = |number: usize| {
+        let mut client = clients(&server, 1, &get(&format!("/{number}"), "")).remove(0);
+        let mut backend = next(&connections);
+        read_to(&mut backend, "\r\n\r\n");
+        backend.write_all(format!("{head}b").as_bytes()).unwrap();
+        let begun = read_to(&mut client, "\r\n\r\nb");
+        (client, backend, field(&begun, "Cache-Status").contains("; stored"))
+    };
+    let arriving: Vec<_> = (0..5).map(begin).collect();
+    let told: Vec<bool> = arriving.iter().map(|(_, _, is_stored)| *is_stored).collect();
+    assert_eq!(told, [true, true, true, true, false]);
+    for (mut client, mut backend, _) in arriving {
+        backend.write_all("b".repeat(7999).as_bytes()).unwrap();
+        assert_eq!(rest(&mut client).len(), 7999);
+    }
+    counted(&server, "stored", 4);
 }

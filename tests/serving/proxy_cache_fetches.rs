@@ -1,10 +1,12 @@
 //! Goal: many requests for the same thing become one, whose answer is stored whole or not at all. Method: the built
 //! binary, and servers that send exactly what a test says, when it says so.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 
+use crate::server::Server;
 use crate::server::caches::{FRESH, ask, body, cached, clients, counted};
-use crate::server::upstreams::{by_hand, connect, get, next, read_to, rest};
+use crate::server::upstreams::{all_to, by_hand, connect, get, next, read_to, rest, start};
 
 #[test]
 fn one_fetch_is_for_all_that_wait() {
@@ -123,6 +125,44 @@ fn a_client_that_closes_within_the_body_does_not_end_the_fetch() {
     counted(&server, "stored", 1);
     assert_eq!(ask(&server, "/", "").0, "half");
     assert!(connections.try_recv().is_err(), "a second fetch");
+}
+
+/// A server in the middle of an answer, whose client has left, and the site's upstream connection that it comes by.
+fn left_alone() -> (Server, TcpStream) {
+    let (address, connections) = by_hand();
+    // Neither its pauses nor a drain that takes long are reasons to give it up.
+    let upstream = all_to(&[address], "cache = {}\nidle_timeout = \"1h\"");
+    let server = start(&format!("drain_deadline = \"1h\"\n{upstream}"));
+    let mut reader = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    backend
+        .write_all(format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: 4\r\n\r\nha").as_bytes())
+        .unwrap();
+    read_to(&mut reader[0], "\r\n\r\nha");
+    drop(reader);
+    // A client that has only ended its side would still read. This one answers the next byte with a reset.
+    backend.write_all(b"l").unwrap();
+    (server, backend)
+}
+
+#[test]
+fn what_nobody_reads_and_cannot_be_stored_is_not_received() {
+    let (server, mut backend) = left_alone();
+    assert!(server.ctl(&["cache", "purge", "/"]).status.success());
+    match backend.read(&mut [0]) {
+        Ok(read) => assert_eq!(read, 0),
+        // A connection that was only silent would be an error of another kind.
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+    }
+}
+
+#[test]
+fn a_drain_waits_for_no_answer_that_nobody_reads() {
+    let (mut server, backend) = left_alone();
+    assert!(server.ctl(&["drain"]).status.success());
+    assert!(server.wait().success(), "{}", server.printed_errors());
+    drop(backend);
 }
 
 #[test]

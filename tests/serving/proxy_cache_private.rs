@@ -57,6 +57,30 @@ fn a_route_that_replaces_an_error_does_so_with_a_stored_one() {
 }
 
 #[test]
+fn a_route_that_replaces_an_error_does_so_with_one_that_another_client_receives() {
+    let (address, connections) = by_hand();
+    let server = cached(address, "");
+    let mut reader = clients(&server, 1, &get("/", ""));
+    let mut backend = next(&connections);
+    read_to(&mut backend, "\r\n\r\n");
+    let head = format!("HTTP/1.1 404 No\r\n{FRESH}Content-Length: 4\r\n\r\n");
+    backend.write_all(format!("{head}ba").as_bytes()).unwrap();
+    read_to(&mut reader[0], "\r\n\r\nba");
+    let config = all_to(&[address], "cache = {}")
+        .replace("proxy = \"a\"", "proxy = { upstream = \"a\", intercept_errors = [404] }");
+    server.directory().write("velodrome.toml", crate::server::configuration(&config));
+    assert!(server.ctl(&["reload"]).status.success());
+    let mut second = clients(&server, 1, &get("/", ""));
+    let mut other = next(&connections);
+    read_to(&mut other, "\r\n\r\n");
+    other.write_all(format!("{head}bare").as_bytes()).unwrap();
+    let answer = rest(&mut second[0]);
+    assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("bare"), "{answer}");
+    backend.write_all(b"re").unwrap();
+    assert_eq!(rest(&mut reader[0]), "re");
+}
+
+#[test]
 fn what_is_to_be_validated_for_each_request_is_not_shared() {
     for control in ["no-cache", "max-age=1000, no-cache", "max-age=0, must-revalidate"] {
         let (address, connections) = by_hand();
@@ -119,4 +143,30 @@ fn variants_are_those_of_what_the_server_got() {
         assert_eq!((ask(&server, "/", "").0, ask(&server, "/", "").0), ("0".into(), "1".into()));
         assert_eq!(count(&heard), 2, "{name}");
     }
+}
+
+#[test]
+fn how_a_client_spells_the_host_reaches_no_server_that_others_hear() {
+    let (address, _heard) = other(|_, _, request| {
+        let told: Vec<&str> = request
+            .lines()
+            .filter(|line| line.to_ascii_lowercase().contains("site.test"))
+            .collect();
+        let body = told.join("|");
+        let length = body.len();
+        format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+    });
+    let server = cached(address, "");
+    let spelt = get("/", "").replace("site.test", "SITE.Test:80");
+    let first = exchange(&server, &spelt);
+    assert_eq!(
+        body(&first),
+        "Host: site.test|X-Forwarded-Host: site.test|\
+         Forwarded: for=127.0.0.1;host=\"site.test\";proto=http"
+    );
+    assert_eq!(ask(&server, "/", "").0, body(&first));
+    // Nobody else gets this one, so the server hears what the client has said.
+    let post =
+        spelt.replace("GET ", "POST ").replace("Connection", "Content-Length: 0\r\nConnection");
+    assert!(body(&exchange(&server, &post)).starts_with("Host: SITE.Test:80|"));
 }

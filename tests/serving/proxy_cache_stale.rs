@@ -124,6 +124,37 @@ fn a_change_of_a_resource_makes_the_server_be_asked_again() {
 }
 
 #[test]
+fn a_change_that_a_module_hands_on_makes_the_server_be_asked_again() {
+    let (address, _heard) = other(|_, number, request| {
+        let answer = if request.starts_with("GET ") {
+            format!("HTTP/1.1 200 OK\r\n{FRESH}Content-Length: 1\r\n\r\n{number}")
+        } else {
+            "HTTP/1.1 201 Made\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n".to_owned()
+        };
+        answer.into_bytes()
+    });
+    let module = "return { { 'POST', '/a', function(request) return request:proxy('a') end },
+        { 'POST', '/other', function(request) return request:proxy('a', { path = '/c' }) end } }";
+    let gate = "[[route]]\nprefix = \"/\"\nmethods = [\"POST\"]\nmodule = \"gate\"\n";
+    let config = format!("{gate}{}[pages]\napp = \"app\"\n", all_to(&[address], "cache = {}"));
+    let plan = Plan::new().argument("--schedulers=1").config(&config);
+    plan.directory.write("app/gate.lua", module);
+    let server = plan.start();
+    let hits = || ["/a", "/b", "/c", "/d"].map(|path| ask(&server, path, "").1.contains("; hit"));
+    let post = |path: &str| {
+        let answer =
+            exchange(&server, &(get(path, "Content-Length: 1\r\n").replace("GET", "POST") + "x"));
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    };
+    assert_eq!(hits(), [false; 4]);
+    post("/a");
+    assert_eq!(hits(), [false, false, true, true]);
+    // What the module asks for has changed, too.
+    post("/other");
+    assert_eq!(hits(), [true, false, false, true]);
+}
+
+#[test]
 fn a_change_is_known_to_all_schedulers() {
     let (address, _heard) = counting(FRESH);
     let server =

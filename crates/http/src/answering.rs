@@ -9,7 +9,6 @@ use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
 use sys::socket::Peer;
 use wire::http::head::Version;
-use wire::http::kept::KeptHead;
 use wire::http::method::Method;
 use wire::http::status::Status;
 
@@ -20,6 +19,7 @@ use super::begun::{Begun, CutShort};
 use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
+use super::notes::Notes;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
@@ -35,21 +35,39 @@ pub(super) struct Refused<'r> {
     status: Status,
     body_use: BodyUse,
     encoder: Encoder,
-    peer: Peer,
-    /// The part that was received, for the log.
-    seen: &'r [u8],
+    seen: Seen<'r>,
+}
+
+/// What the log gets of what was refused.
+enum Seen<'r> {
+    /// The part that was received, of this client.
+    Input(Peer, &'r [u8]),
+    /// The request.
+    Request(&'r Request<'r>),
 }
 
 impl<'r> Refused<'r> {
     /// Input of a connection of HTTP/1, perhaps no request.
-    pub(super) fn input(status: Status, body_use: BodyUse, peer: Peer, seen: &'r [u8]) -> Self {
-        Self { status, body_use, encoder: Encoder::LAST_TEXT, peer, seen }
+    pub(super) fn input(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
+        let (body_use, encoder) = (BodyUse::Send, Encoder::LAST_TEXT);
+        Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
     }
 
     /// A request that came this way.
-    pub(super) fn request(status: Status, way: Way, head: &'r KeptHead, peer: Peer) -> Self {
-        let body_use = BodyUse::of_method(head.method());
-        Self { status, body_use, encoder: way.last_encoder(), peer, seen: head.line() }
+    pub(super) fn request(status: Status, way: Way, request: &'r Request<'r>) -> Self {
+        let (body_use, encoder) = (BodyUse::of_method(request.method()), way.last_encoder());
+        Self { status, body_use, encoder, seen: Seen::Request(request) }
+    }
+
+    /// Its line.
+    fn line<'l>(&self, sent: (Status, u64), now: Now, notes: &'l Notes) -> AccessLine<'l>
+    where
+        'r: 'l,
+    {
+        match self.seen {
+            Seen::Input(peer, seen) => AccessLine::of_refused(peer, seen, sent, now, notes),
+            Seen::Request(request) => AccessLine::of(request, sent, (now.monotonic_ns, now), notes),
+        }
     }
 }
 
@@ -79,6 +97,15 @@ impl<A: Application> Http<A> {
         context: &mut Context<'_, A::Message>,
     ) -> BodyPolicy {
         self.ask(context, |application, context| application.body_policy(request, context))
+    }
+
+    /// Asks the application whether a body may come.
+    pub(super) fn admit_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Intake {
+        self.ask(context, |application, context| application.admit_body(request, context))
     }
 
     /// Tells the application that a body will be handed over to it.
@@ -300,7 +327,7 @@ impl<A: Application> Http<A> {
 
     /// Writes the reply to something that is no valid request or came too late.
     pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
-        let Refused { status, body_use, encoder, peer, seen } = refused;
+        let Refused { status, body_use, encoder, .. } = refused;
         self.stats.refused += 1;
         self.stats.count(status);
         self.drop_kept();
@@ -322,7 +349,7 @@ impl<A: Application> Http<A> {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
             self.notes.clear_for_line();
             let sent = (status, body_bytes);
-            log.write(&AccessLine::of_refused(peer, seen, sent, context.now, &self.notes));
+            log.write(&refused.line(sent, context.now, &self.notes));
         }
         self.parts.return_body(body);
     }

@@ -182,6 +182,12 @@ pub enum BodyPolicy {
         /// Maximum number of bytes.
         limit: u64,
     },
+    /// Ask first whether it may come ([`Application::admit_body`]); then collect it. Until then nothing of it is read, and
+    /// a client that waits for `100 Continue` goes on waiting (RFC 9110 section 10.1.1).
+    Admit {
+        /// Maximum number of bytes.
+        limit: u64,
+    },
     /// Hand it over as it arrives, up to a limit; a larger body is refused with 413. Nothing is kept here: the
     /// application is asked about the request without a body.
     Stream {
@@ -271,6 +277,16 @@ pub trait Application: Sized {
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> BodyPolicy;
 
+    /// Whether a body may come that is collected then ([`BodyPolicy::Admit`]). After [`Intake::Pause`] it is asked again
+    /// when the process is resumed.
+    fn admit_body(
+        &mut self,
+        _request: &Request<'_>,
+        _context: &mut AnswerContext<'_, Self::Message>,
+    ) -> Intake {
+        Intake::More
+    }
+
     /// A body will be handed over ([`BodyPolicy::Stream`]). After this call the request is either answered, or
     /// [`on_gone`](Self::on_gone) is called.
     fn begin_body(
@@ -335,9 +351,8 @@ pub trait Application: Sized {
         Interest::Kept
     }
 
-    /// The application will not be asked again about a request that waited or whose body was handed over: its
-    /// connection has ended, or it was answered without the application. Also called after the application panicked in
-    /// this request.
+    /// The application will not be asked again about a request that waited or whose body was to come: its connection has
+    /// ended, or it was answered without the application. Also called after the application panicked in this request.
     fn on_gone(&mut self, _process: ProcessId) {}
 
     /// Called once, before the first turn.

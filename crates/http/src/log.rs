@@ -281,7 +281,7 @@ impl AccessLog {
             self.lines.extend_from_slice(b"\":");
             let value = line.value(field);
             let is_quoted = match value {
-                Value::None => {
+                Value::None | Value::Bytes(b"") => {
                     self.lines.extend_from_slice(b"null");
                     continue;
                 }

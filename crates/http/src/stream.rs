@@ -121,8 +121,13 @@ impl Stream {
                 }
                 end_of_stream(next)
             }
-            BodyPlan::TooLarge => refuse(Status::CONTENT_TOO_LARGE, opening, http, context),
-            BodyPlan::Collect { .. } | BodyPlan::HandOver { .. } => {
+            BodyPlan::TooLarge => {
+                http.application_mut().on_gone(context.id);
+                let (status, way) = (Status::CONTENT_TOO_LARGE, asked.way());
+                http.refuse(Refused::request(status, way, asked.request()), context);
+                Next::Finish
+            }
+            BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. } => {
                 let (exchange, step) = Exchange::with_body(http, &asked, (plan, &[]), context);
                 self.0 = State::Underway(Box::new(exchange));
                 self.after_step(http, step, context)
@@ -250,8 +255,11 @@ fn refuse<A: Application>(
     http: &mut Http<A>,
     context: &mut Context<'_, A::Message>,
 ) -> Next {
-    let refused = Refused::request(status, Way::Stream, &opening.head, opening.peer);
-    http.refuse(refused, context);
+    let (head, begin) = (opening.head.request(), http.begin_request(context.now));
+    let Opening { peer, listener, ref secured, .. } = *opening;
+    let (via, secured) = (None, secured.as_ref());
+    let request = Request { head: &head, body: &[], peer, via, begin, listener, secured };
+    http.refuse(Refused::request(status, Way::Stream, &request), context);
     Next::Finish
 }
 

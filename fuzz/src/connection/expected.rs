@@ -124,7 +124,9 @@ fn content(request: &head::Request<'_, '_>, way: Way, bytes: &[u8]) -> Content {
         return Content::Whole { body: Vec::new(), length: 0 };
     }
     let limit = match way.body_policy() {
-        BodyPolicy::Collect { limit } | BodyPolicy::Stream { limit } => limit,
+        BodyPolicy::Collect { limit }
+        | BodyPolicy::Admit { limit }
+        | BodyPolicy::Stream { limit } => limit,
         BodyPolicy::Ignore => {
             let long = matches!(request.framing, Framing::Length(size) if size > IGNORED_MAX);
             if long || request.expects_continue {

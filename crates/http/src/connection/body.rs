@@ -10,10 +10,10 @@ use wire::http::status::Status;
 
 use super::underway::Underway;
 use super::{Connection, Phase};
+use crate::answering::Refused;
 use crate::application::Application;
 use crate::exchange::{BodyPlan, Exchange};
 use crate::forwarding::Sender;
-use crate::reply::BodyUse;
 use crate::request::Begin;
 use crate::shared::Http;
 
@@ -43,11 +43,15 @@ impl Connection {
                 }
                 return self.after_unread(next, available);
             }
-            (BodyPlan::Collect { .. } | BodyPlan::HandOver { .. }, Ok(decoder)) => decoder,
+            (
+                BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. },
+                Ok(decoder),
+            ) => decoder,
             (_, refused) => {
                 let status = refused.err().map_or(Status::CONTENT_TOO_LARGE, |why| why.status());
-                let told = (status, BodyUse::of_method(request.method));
-                self.refuse_with(http, told, (sender.peer, request.line()), context);
+                self.phase = Phase::Over;
+                http.application_mut().on_gone(context.id);
+                http.refuse(Refused::request(status, asked.way(), asked.request()), context);
                 return Progress { consumed: available, next: Next::Linger };
             }
         };

@@ -3,13 +3,11 @@
 //! Owns that such an answer is the last one. Never writes it; `answering` does.
 
 use runtime::service::Context;
-use sys::socket::Peer;
 use wire::http::status::Status;
 
 use super::{Connection, Phase};
 use crate::answering::Refused;
 use crate::application::Application;
-use crate::reply::BodyUse;
 use crate::shared::Http;
 
 impl Connection {
@@ -21,18 +19,7 @@ impl Connection {
         seen: &[u8],
         context: &mut Context<'_, A::Message>,
     ) {
-        self.refuse_with(http, (status, BodyUse::Send), (self.peer, seen), context);
-    }
-
-    /// The same, for a request of which the client is known, and whether the answer has a body.
-    pub(super) fn refuse_with<A: Application>(
-        &mut self,
-        http: &mut Http<A>,
-        (status, body_use): (Status, BodyUse),
-        (peer, seen): (Peer, &[u8]),
-        context: &mut Context<'_, A::Message>,
-    ) {
         self.phase = Phase::Over;
-        http.refuse(Refused::input(status, body_use, peer, seen), context);
+        http.refuse(Refused::input(status, self.peer, seen), context);
     }
 }

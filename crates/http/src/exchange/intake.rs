@@ -26,6 +26,11 @@ pub(crate) enum BodyPlan {
         /// Maximum number of bytes.
         limit: u64,
     },
+    /// The same, once the application lets it come.
+    Admit {
+        /// Maximum number of bytes.
+        limit: u64,
+    },
     /// It goes to the application as it arrives.
     HandOver {
         /// Maximum number of bytes.
@@ -38,7 +43,7 @@ impl BodyPlan {
     pub(crate) fn limit(self) -> u64 {
         match self {
             Self::Leave | Self::TooLarge => 0,
-            Self::Collect { limit } | Self::HandOver { limit } => limit,
+            Self::Collect { limit } | Self::Admit { limit } | Self::HandOver { limit } => limit,
         }
     }
 }
@@ -53,6 +58,7 @@ impl<A: Application> Http<A> {
         let head = asked.head();
         let plan = match self.policy_of(asked.request(), context) {
             BodyPolicy::Collect { limit } => BodyPlan::Collect { limit },
+            BodyPolicy::Admit { limit } => BodyPlan::Admit { limit },
             BodyPolicy::Stream { limit } => BodyPlan::HandOver { limit },
             // Other requests come on other streams, so the rest of this one need not be read.
             BodyPolicy::Ignore if asked.way() == Way::Stream || head.expects_continue => {
@@ -86,12 +92,31 @@ pub(super) struct Intaken {
     /// Bytes of content.
     content: u64,
     limit: u64,
+    invitation: Invitation,
+}
+
+/// Whether the client waits for `100 Continue`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Invitation {
+    /// No, or it has got it.
+    None,
+    /// It does, and gets it when its body is wanted.
+    Due,
 }
 
 impl Intaken {
     pub(super) fn new(now: Now) -> Self {
         let began_ns = now.monotonic_ns;
-        Self { bytes: Vec::new(), handed: 0, began_ns, received: 0, content: 0, limit: 0 }
+        let invitation = Invitation::None;
+        Self {
+            bytes: Vec::new(),
+            handed: 0,
+            began_ns,
+            received: 0,
+            content: 0,
+            limit: 0,
+            invitation,
+        }
     }
 
     pub(super) fn kept(&self) -> &[u8] {
@@ -119,6 +144,12 @@ impl Intaken {
         self.bytes = body.to_vec();
     }
 
+    /// A pause since this time was not the sender's, so it does not count as slowness.
+    fn forgive(&mut self, since_ns: u64, now: Now) {
+        let pause_ns = now.monotonic_ns.saturating_sub(since_ns);
+        self.began_ns = self.began_ns.saturating_add(pause_ns);
+    }
+
     /// Whether it arrives more slowly than the minimum rate, after the time for a pause.
     fn is_too_slow(&self, now_ns: u64, idle_ms: u64, rate: u64) -> bool {
         let elapsed_ms = now_ns.saturating_sub(self.began_ns) / 1_000_000;
@@ -143,15 +174,18 @@ impl Exchange {
                 exchange.body.handed = http.application().kept_of_body(exchange.process);
                 intake
             }
+            BodyPlan::Admit { .. } => {
+                exchange.state = State::Collecting;
+                http.admit_body(asked.request(), context)
+            }
             BodyPlan::Collect { .. } | BodyPlan::Leave | BodyPlan::TooLarge => {
                 exchange.state = State::Collecting;
                 Intake::More
             }
         };
         exchange.kept = http.kept.take();
-        let is_waited_for = asked.head().expects_continue && arrived.is_empty();
-        if is_waited_for && intake != Intake::Enough {
-            asked.way().last_encoder().go_on(&mut http.parts, context.output);
+        if asked.head().expects_continue && arrived.is_empty() {
+            exchange.body.invitation = Invitation::Due;
         }
         context.set_deadline_after_ms(http.settings().body_idle_ms);
         let step = exchange.after_intake(http, intake, context);
@@ -235,13 +269,27 @@ impl Exchange {
         context: &mut Context<'_, A::Message>,
     ) -> Step {
         match intake {
-            Intake::More => Step::More,
-            Intake::Pause => {
-                if !matches!(self.state, State::Paused { .. }) {
-                    self.state = State::Paused { since_ns: context.now.monotonic_ns };
-                    // This time is not the sender's fault, so the deadline for an answer applies.
-                    self.be_patient(http, context);
+            Intake::More => {
+                if let State::Admitting { since_ns } = self.state {
+                    self.body.forgive(since_ns, context.now);
+                    self.state = State::Collecting;
                 }
+                if std::mem::replace(&mut self.body.invitation, Invitation::None) == Invitation::Due
+                {
+                    self.way.last_encoder().go_on(&mut http.parts, context.output);
+                }
+                Step::More
+            }
+            Intake::Pause => {
+                let since_ns = context.now.monotonic_ns;
+                let paused = match self.state {
+                    State::Collecting => State::Admitting { since_ns },
+                    State::Admitting { .. } | State::Paused { .. } => return Step::Wait,
+                    _ => State::Paused { since_ns },
+                };
+                self.state = paused;
+                // This time is not the sender's fault, so the deadline for an answer applies.
+                self.be_patient(http, context);
                 Step::Wait
             }
             Intake::Enough => {
@@ -252,6 +300,19 @@ impl Exchange {
         }
     }
 
+    /// The process was resumed: asks whether the body may come now.
+    pub(super) fn resume_admission<A: Application>(
+        &mut self,
+        http: &mut Http<A>,
+        context: &mut Context<'_, A::Message>,
+    ) -> Step {
+        http.kept = self.kept.take();
+        let head = self.head.request();
+        let intake = http.admit_body(&self.request(&head), context);
+        self.kept = http.kept.take();
+        self.after_intake(http, intake, context)
+    }
+
     /// The process was resumed: asks whether the application wants more, or has its answer already.
     pub(super) fn resume_body<A: Application>(
         &mut self,
@@ -260,9 +321,7 @@ impl Exchange {
     ) -> Step {
         let step = self.hand_over(http, &[], context);
         if let (Step::More, State::Paused { since_ns }) = (step, self.state) {
-            // The pause was not the sender's, so it does not count as slowness.
-            let pause_ns = context.now.monotonic_ns.saturating_sub(since_ns);
-            self.body.began_ns = self.body.began_ns.saturating_add(pause_ns);
+            self.body.forgive(since_ns, context.now);
             self.state = State::HandingOver;
         }
         step

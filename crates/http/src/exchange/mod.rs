@@ -15,6 +15,7 @@ use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next};
 use runtime::slots::ProcessId;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
+use wire::http::head;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
@@ -52,6 +53,11 @@ pub(super) struct Exchange {
 enum State {
     /// The body arrives and is kept until it is complete.
     Collecting,
+    /// The application has not said whether the body may come, which is kept then.
+    Admitting {
+        /// Since when, on the monotonic clock.
+        since_ns: u64,
+    },
     /// The body arrives and goes to the application.
     HandingOver,
     /// The application wants no more of the body for now.
@@ -122,11 +128,7 @@ impl Exchange {
     ) -> Step {
         http.kept = self.kept.take();
         let head = self.head.request();
-        let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
-        let secured = self.secured.as_ref();
-        let body = self.body.kept();
-        let request = Request { head: &head, body, peer, via, begin, listener, secured };
-        let asked = Asked::new(request, self.way, self.rest);
+        let asked = Asked::new(self.request(&head), self.way, self.rest);
         match http.answer_out_of_line(&asked, self.begun, context) {
             Next::Park => {
                 self.wait_for_next_call(http, context);
@@ -137,6 +139,13 @@ impl Exchange {
                 Step::Over(next)
             }
         }
+    }
+
+    /// The request, with this head, which is its own.
+    fn request<'a>(&'a self, head: &'a head::Request<'a, 'a>) -> Request<'a> {
+        let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
+        let (secured, body) = (self.secured.as_ref(), self.body.kept());
+        Request { head, body, peer, via, begin, listener, secured }
     }
 
     /// After a part, the application is asked again when the part has been sent, or in the next turn if there was
@@ -180,6 +189,7 @@ impl Exchange {
     ) -> Option<Step> {
         match (event, self.state) {
             (Event::Resumed, State::Waiting) => Some(self.ask(http, context)),
+            (Event::Resumed, State::Admitting { .. }) => Some(self.resume_admission(http, context)),
             // There may be an answer before the end of the body.
             (Event::Resumed, State::HandingOver | State::Paused { .. }) => {
                 Some(self.resume_body(http, context))
@@ -202,7 +212,10 @@ impl Exchange {
                 http.stats_mut().body_timeouts += 1;
                 Some(Step::Refuse(Status::REQUEST_TIMEOUT))
             }
-            (Event::DeadlineReached, State::Paused { .. } | State::Waiting | State::Sending) => {
+            (
+                Event::DeadlineReached,
+                State::Admitting { .. } | State::Paused { .. } | State::Waiting | State::Sending,
+            ) => {
                 http.stats_mut().waits_expired += 1;
                 Some(Step::Refuse(Status::GATEWAY_TIMEOUT))
             }
@@ -223,12 +236,12 @@ impl Exchange {
 
     /// Whether the application has to be asked again, and nothing is read until then.
     pub(super) fn is_asking(&self) -> bool {
-        matches!(self.state, State::Waiting | State::Sending | State::Paused { .. })
+        self.is_waiting() || self.state == State::Sending
     }
 
     /// Whether no part of the answer is awaited to be sent, and the application will resume the process.
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(self.state, State::Waiting | State::Paused { .. })
+        matches!(self.state, State::Waiting | State::Admitting { .. } | State::Paused { .. })
     }
 
     /// Whether its carrier reads nothing.
@@ -258,7 +271,9 @@ impl Exchange {
             http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
             return begun.cut();
         }
-        http.refuse(Refused::request(status, self.way, &self.head, self.peer), context);
+        let head = self.head.request();
+        let request = self.request(&head);
+        http.refuse(Refused::request(status, self.way, &request), context);
         Next::Linger
     }
 
@@ -273,9 +288,9 @@ impl Exchange {
         }
     }
 
-    /// The application will not be asked again, if it was asked before.
+    /// The application will not be asked again. It was asked at least what to do with the body.
     fn tell_gone<A: Application>(&self, http: &mut Http<A>) {
-        if !matches!(self.state, State::Collecting | State::Over) {
+        if self.state != State::Over {
             http.application_mut().on_gone(self.process);
         }
     }

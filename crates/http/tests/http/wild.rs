@@ -81,17 +81,24 @@ impl Application for Wild {
     fn body_policy(
         &mut self,
         _request: &Request<'_>,
-        _context: &mut AnswerContext<'_, Self::Message>,
+        context: &mut AnswerContext<'_, Self::Message>,
     ) -> BodyPolicy {
-        match self.random.below(4) {
+        self.open.insert(context.id);
+        match self.random.below(5) {
             0 => BodyPolicy::Ignore,
             1 => BodyPolicy::Collect { limit: 50 },
+            2 => BodyPolicy::Admit { limit: 50 },
             _ => BodyPolicy::Stream { limit: 200 },
         }
     }
 
-    fn begin_body(&mut self, _: &Request<'_>, context: &mut AnswerContext<'_, ()>) -> Intake {
-        self.open.insert(context.id);
+    fn admit_body(&mut self, _: &Request<'_>, context: &mut AnswerContext<'_, ()>) -> Intake {
+        self.told_too_much += u32::from(!self.open.contains(&context.id));
+        assert!(!self.chance(40), "before a body");
+        self.intake()
+    }
+
+    fn begin_body(&mut self, _: &Request<'_>, _: &mut AnswerContext<'_, ()>) -> Intake {
         assert!(!self.chance(40), "at the begin of a body");
         self.intake()
     }

@@ -49,6 +49,7 @@ impl Connections {
             }
             ToScheduler::Drain { deadline_ms, idle_grace_ms } => {
                 site.channels.end_polls(context);
+                site.caches.drain(site.client.exchanges(), &mut site.proxies);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(question) => {
@@ -67,7 +68,9 @@ impl Connections {
             ToScheduler::Committed => site.on_committed(context.now.monotonic_ms()),
             ToScheduler::Maintenance(source, switch) => site.set_maintenance(source, switch),
             ToScheduler::Upstream(order) => site.proxies.obey(&order, context.now.monotonic_ns),
-            ToScheduler::Cache(order) => site.caches.obey(&order),
+            ToScheduler::Cache(order) => {
+                site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
+            }
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

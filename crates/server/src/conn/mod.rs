@@ -252,7 +252,7 @@ impl Service for Connections {
     }
 
     fn on_start(&mut self, context: &mut ServiceContext<'_, Message>) {
-        self.http.application().begin(context);
+        self.http.application_mut().begin(context);
     }
 
     fn on_connect(

@@ -59,7 +59,7 @@ impl Site {
         let mut client = Client::default();
         client.set_rules(data.config.pages.fetch.clone());
         client.set_trust(&data.trust);
-        let proxies = Proxies::new(&data, unique as u64);
+        let proxies = Proxies::new(unique as u64);
         let mut caches = Caches::default();
         caches.load(&data.config.upstreams, helpers.schedulers);
         Ok(Self {
@@ -98,8 +98,9 @@ impl Site {
         })
     }
 
-    /// The scheduler starts, so processes of the site may start.
-    pub(crate) fn begin(&self, context: &mut ServiceContext<'_, Message>) {
+    /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
+    pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.proxies.load(&self.data, context.now.monotonic_ns);
         let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -245,6 +246,14 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> BodyPolicy {
         self.plan_body(request, context)
+    }
+
+    fn admit_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Intake {
+        self.ask_for_body(request, context)
     }
 
     fn begin_body(

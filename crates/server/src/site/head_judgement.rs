@@ -1,7 +1,8 @@
 //! What is decided about a request when its head has come, so that the body of one that is refused is not read.
 //!
 //! Owns the order: a redirect to https, the limits of clients, access, the limits of users, maintenance. It is that of
-//! `answer`, which does what this leaves open. Never answers.
+//! `answer`, which does what this leaves open. Before a body is collected, the server of `forward_auth` is asked, too
+//! (`proxied/permission`). Never answers.
 
 use std::rc::Rc;
 
@@ -54,6 +55,12 @@ impl Site {
                     self.body_policy_of((path, &found), request, judged, &mut place)
                 })
             }
+        };
+        let policy = match policy {
+            BodyPolicy::Collect { limit } if found.forward_auth.is_some() => {
+                BodyPolicy::Admit { limit }
+            }
+            policy => policy,
         };
         context.keep(Kept::new(path, found, place, data.generation));
         policy

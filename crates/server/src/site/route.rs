@@ -266,6 +266,11 @@ impl Kept {
         self.place.pass_on();
     }
 
+    /// How far the answer has come.
+    pub(super) fn place_mut(&mut self) -> &mut AnswerPlace {
+        &mut self.place
+    }
+
     /// The decoded path of the request.
     pub(super) fn path(&self) -> &str {
         &self.path

@@ -94,8 +94,8 @@ pub fn concerns_proxies(name: &str) -> bool {
 /// first that is not one of a trusted proxy. Only `believed` fields count.
 ///
 /// # Errors
-/// If what counts is malformed or unknown, or if `Forwarded` and the older fields are there and name different
-/// clients: then somebody who is not trusted has sent one of them through a proxy that knows only the other.
+/// If what counts is malformed, or if `Forwarded` and the older fields are there and name different clients: then
+/// somebody who is not trusted has sent one of them through a proxy that knows only the other.
 pub fn read<'b>(
     fields: &Fields<'b, '_>,
     believed: &[ForwardingField],
@@ -106,6 +106,10 @@ pub fn read<'b>(
         if believes(ForwardingField::Forwarded) { read_newer(fields, &is_trusted)? } else { None };
     let older = read_older(fields, believes, &is_trusted)?;
     let Some(newer) = newer else { return Ok(older) };
+    if newer.client.is_none() && older.client.is_some() {
+        // Where a proxy hides the client, nobody else names it.
+        return Err(Malformed);
+    }
     Ok(Forwarded {
         client: one_of(newer.client, older.client, SocketAddr::ip)?,
         scheme: one_of(newer.scheme, older.scheme, |scheme| *scheme)?,
@@ -126,12 +130,16 @@ fn one_of<T, C: PartialEq>(
 }
 
 /// `Forwarded`; `None` if it is absent. Its elements are read in order, because only so it is known where a quoted text
-/// ends. The one that counts is the last whose address is not one of a trusted proxy, or else the first.
+/// ends. The one that counts is the last whose address is not one of a trusted proxy, or else the first. If it hides the
+/// client (RFC 7239 sections 6.2 and 6.3), the last known hop is taken: the proxy that the next element names; without
+/// one the client is `None`.
 fn read_newer<'b>(
     fields: &Fields<'b, '_>,
     is_trusted: &impl Fn(IpAddr) -> bool,
 ) -> Result<Option<Forwarded<'b>>, Malformed> {
     let mut counts: Option<Element<'b>> = None;
+    // The proxy behind it.
+    let mut next = None;
     let mut elements = 0;
     for line in fields.all(ForwardingField::Forwarded.name()) {
         for element in (Elements { rest: line }) {
@@ -142,14 +150,16 @@ fn read_newer<'b>(
             }
             let address = element.node.and_then(node);
             if counts.is_none() || address.is_none_or(|address| !is_trusted(address.ip())) {
-                counts = Some(element);
+                (counts, next) = (Some(element), None);
+            } else {
+                next = next.or(address);
             }
         }
     }
     let Some(element) = counts else { return Ok(None) };
-    let client = element.node.map(|text| node(text).ok_or(Malformed)).transpose()?;
-    // An element without an address hides who sent the request.
-    let client = Some(client.ok_or(Malformed)?);
+    // An element without a node says nothing of who sent the request.
+    let text = element.node.ok_or(Malformed)?;
+    let client = if is_hidden(text) { next } else { Some(node(text).ok_or(Malformed)?) };
     let scheme = element.proto.map(scheme_of).transpose()?;
     Ok(Some(Forwarded { client, scheme, host: element.host.map(host_of).transpose()? }))
 }
@@ -210,6 +220,24 @@ fn scheme_of(text: &[u8]) -> Result<Scheme, Malformed> {
 fn host_of(text: &[u8]) -> Result<&[u8], Malformed> {
     let is_host = !text.is_empty() && super::head::authority::is_valid(text);
     if is_host { Ok(text) } else { Err(Malformed) }
+}
+
+/// Whether a node hides its address: `unknown`, or a name that begins with `_`, perhaps with a port (RFC 7239 section 6).
+fn is_hidden(text: &[u8]) -> bool {
+    let colon = text.iter().position(|byte| *byte == b':');
+    let (name, port) = text.split_at(colon.unwrap_or(text.len()));
+    let is_name = |text: &[u8]| {
+        let rest = text.strip_prefix(b"_").unwrap_or_default();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        !rest.is_empty() && rest.iter().all(is_part)
+    };
+    let is_port = match port.strip_prefix(b":") {
+        Some(port) => {
+            is_name(port) || (1..=5).contains(&port.len()) && port.iter().all(u8::is_ascii_digit)
+        }
+        None => true,
+    };
+    (name.eq_ignore_ascii_case(b"unknown") || is_name(name)) && is_port
 }
 
 /// An address with or without a port (RFC 7239, 6), also an IPv6 address without brackets. `None`: the text is none, or

@@ -120,6 +120,14 @@ fn forwarded_is_read_as_rfc_7239_has_it() {
         ("for=[2001:db8::1]", "2001:db8::1"),
         ("x=\"a,\\\" for=6.6.6.6\";for=192.0.2.1", "192.0.2.1"),
         ("for=unknown, for=192.0.2.1", "192.0.2.1"),
+        // Hidden: the last known hop counts.
+        ("for=unknown", "peer"),
+        ("for=_hidden", "peer"),
+        ("for=\"Unknown:47\"", "peer"),
+        ("for=\"_a.b-c:_port\"", "peer"),
+        ("for=192.0.2.1, for=_hidden", "peer"),
+        ("for=unknown, for=10.1.1.1", "10.1.1.1"),
+        ("for=192.0.2.1, for=_hidden, for=10.1.1.1, for=10.2.2.2", "10.1.1.1"),
         (",, for=192.0.2.1 ; proto=https ,", "192.0.2.1"),
         ("", "peer"),
     ] {
@@ -139,8 +147,12 @@ fn forwarded_is_read_as_rfc_7239_has_it() {
         "for=192.0.2.1;",
         "for=192.0.2.1;;proto=http",
         "for=192.0.2.1 proto=http",
-        "for=unknown",
-        "for=192.0.2.1, for=_hidden",
+        "for=unknow",
+        "for=_",
+        "for=_hid%den",
+        "for=\"unknown:\"",
+        "for=\"unknown:123456\"",
+        "for=\"unknown:x\"",
         "proto=https",
         "for=192.0.2.1, by=10.1.1.1",
         "for=192.0.2.1;proto=ftp",
@@ -153,6 +165,15 @@ fn forwarded_is_read_as_rfc_7239_has_it() {
         assert_eq!(client_of(&[("Forwarded", value)]), Err(Malformed), "{value}");
     }
     assert_eq!(client_of(&[("Forwarded", &["for=10.1.1.1"; 33].join(","))]), Err(Malformed));
+}
+
+#[test]
+fn nobody_names_a_client_whom_a_proxy_hides() {
+    let both =
+        |newer: &str, older: &str| client_of(&[("Forwarded", newer), ("X-Forwarded-For", older)]);
+    assert_eq!(both("for=unknown", "6.6.6.6"), Err(Malformed));
+    assert_eq!(both("for=_a, for=10.1.1.1", "6.6.6.6, 10.1.1.1"), Err(Malformed));
+    assert_eq!(both("for=_a, for=10.1.1.1", "10.1.1.1").as_deref(), Ok("10.1.1.1"));
 }
 
 #[test]

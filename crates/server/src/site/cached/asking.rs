@@ -1,13 +1,15 @@
 //! The request that asks a server for an answer that is perhaps stored.
 //!
 //! Owns that it asks for the whole of it: without the conditions and the range of its client, and with those of the
-//! stored answer (RFC 9111 section 4.3.1).
+//! stored answer (RFC 9111 section 4.3.1). Nothing tells the server what the key does not tell: how the client spells
+//! the host would be for all if the answer repeats it.
 
 use client::{Body, Failure};
 use config::ProxyRoute;
-use http::{FieldList, Request};
+use http::Request;
 use wire::http::head::FieldSlots;
 
+use crate::site::caches::verdict::Wanted;
 use crate::site::proxy::carried::Parcel;
 use crate::site::proxy::request_head::head_of;
 
@@ -23,17 +25,23 @@ pub(in crate::site) fn parcel_of(
     request: &Request<'_>,
     target: &str,
     route: &ProxyRoute,
-    conditions: &FieldList,
+    wanted: Wanted<'_>,
 ) -> Result<Parcel, Failure> {
     let mut room = FieldSlots::new();
     let is_condition = |name: &str| CONDITIONS.iter().any(|one| name.eq_ignore_ascii_case(one));
     let fields = request.head.fields.without(is_condition, &mut room);
     let mut head = request.head.clone();
     head.fields = fields;
+    let host = wanted.key.host();
+    if !host.is_empty() {
+        head.host = Some(host.as_bytes());
+    }
     let asked = Request { head: &head, ..*request };
     let mut head = head_of(&asked, target, route)?;
-    for (name, value) in conditions.fields().iter() {
-        head.field(name, value)?;
+    if let Some(object) = wanted.validated {
+        for (name, value) in object.conditions().fields().iter() {
+            head.field(name, value)?;
+        }
     }
     Ok(Parcel { method: "GET", head, body: Body::None, upgrade: None })
 }

@@ -17,7 +17,7 @@ use super::asking::parcel_of;
 use crate::message::Message;
 use crate::site::caches::desk::Run;
 use crate::site::caches::fill::Source;
-use crate::site::caches::verdict::Verdict;
+use crate::site::caches::verdict::{Verdict, Wanted};
 use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Parcel, Place};
 use crate::site::proxy::introduction;
@@ -34,12 +34,13 @@ impl Site {
         exchange: &Exchange<'_, '_>,
         context: &AnswerContext<'_, Message>,
     ) {
-        if self.caches.fetches.has(key) {
+        if self.caches.is_draining() || self.caches.fetches.has(key) {
             return;
         }
         let (request, upstream) = (exchange.request, &route.upstream);
         let target = target_of_request(request, (&found.path, found.rest));
-        let Ok(parcel) = parcel_of(request, &target, route, &object.conditions()) else { return };
+        let wanted = Wanted { key, validated: Some(object) };
+        let Ok(parcel) = parcel_of(request, &target, route, wanted) else { return };
         let Some((id, wish)) = self.proxies.wish_of(upstream, request, &found.path) else { return };
         let now_ns = context.now.monotonic_ns;
         let Some(live) = self.proxies.upstreams.get_mut(id) else { return };

@@ -64,8 +64,9 @@ impl Site {
                 let role = Role::Leads { upstream, fetch, why };
                 self.lead_on(process, role, (exchange_id, head, route), exchange, now_ns)
             }
-            Some(Role::Changes { upstream, key }) => {
-                self.caches.note_change((&upstream, &key), head);
+            Some(Role::Changes { upstream, keys }) => {
+                let (client, proxies) = (self.client.exchanges(), &mut self.proxies);
+                self.caches.note_change((&upstream, keys), head, client, proxies);
                 Headed::Passed(self.passed(&upstream, Forwarded::Method))
             }
             Some(Role::Passes { upstream, why }) => Headed::Passed(self.passed(&upstream, why)),

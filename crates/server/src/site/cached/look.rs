@@ -52,9 +52,11 @@ impl Site {
         }
         let process = context.id;
         self.caches.set_now(context.now);
-        let route = match found.action {
-            Ok(RouteAction::Proxy(route)) => Some(&**route),
-            _ => None,
+        let handed_on = exchange.place.handed_on();
+        let route = match (&handed_on, &found.action) {
+            (Some(handed_on), _) => Some(&handed_on.route),
+            (None, Ok(RouteAction::Proxy(route))) => Some(&**route),
+            (None, _) => None,
         };
         // What a server has already was not asked for by a fetch, unless it has a role.
         let is_late = exchange.reply.is_begun()
@@ -99,7 +101,11 @@ impl Site {
             // What a change makes stale is stale for all routes.
             Part::Forgets => {
                 let key = key_of(exchange.request, found, route, kept.cache.rules().key);
-                self.caches.set_role(context.id, Role::Changes { upstream, key });
+                // A module may have another resource changed than the one that its client has named.
+                let target = exchange.place.handed_on().and_then(|on| on.target(exchange.request));
+                let other = target.and_then(|target| key.referred(&target));
+                let keys = std::iter::once(key).chain(other).collect();
+                self.caches.set_role(context.id, Role::Changes { upstream, keys });
                 None
             }
             // What a server was told of the user by `forward_auth` is in no key: the answer is for this user.

@@ -3,14 +3,15 @@
 //! Owns what that means on this scheduler, and that the others are told.
 
 use cache::Key;
-use client::Head;
+use client::{Client, Head};
 
 use super::desk::Caches;
 use crate::cache_order::CacheOrder;
+use crate::site::proxy::Proxies;
 
 impl Caches {
     /// Forgets it. An answer that is being received may be older than the change, so it is not stored.
-    pub(crate) fn obey(&mut self, order: &CacheOrder) {
+    pub(crate) fn obey(&mut self, order: &CacheOrder, client: &mut Client, proxies: &mut Proxies) {
         let called = match order {
             CacheOrder::Purge(pattern) => {
                 self.all_mut().for_each(|kept| kept.cache.purge(pattern.clone()));
@@ -24,23 +25,31 @@ impl Caches {
             }
         };
         self.call(called);
+        self.drop_unread(client, proxies);
     }
 
     /// A server has answered a request that changes a resource (RFC 9111 section 4.4).
-    pub(in crate::site) fn note_change(&mut self, (upstream, key): (&str, &Key), head: &Head) {
+    pub(in crate::site) fn note_change(
+        &mut self,
+        (upstream, mut keys): (&str, Vec<Key>),
+        head: &Head,
+        client: &mut Client,
+        proxies: &mut Proxies,
+    ) {
         if !(200..400).contains(&head.status) {
             return;
         }
         let fields = head.fields.fields();
         let named = ["location", "content-location"].into_iter().filter_map(|name| {
             let reference = fields.first(name).and_then(|value| str::from_utf8(value).ok())?;
-            key.referred(reference)
+            keys.first()?.referred(reference)
         });
-        let keys: Vec<Key> = std::iter::once(key.clone()).chain(named).collect();
+        let named: Vec<Key> = named.collect();
+        keys.extend(named);
         for key in keys {
             let order =
                 CacheOrder::Changed { upstream: upstream.into(), uri: (**key.text()).into() };
-            self.obey(&order);
+            self.obey(&order, client, proxies);
             self.tell_others(order);
         }
     }

@@ -39,6 +39,17 @@ pub(crate) struct Caches {
     outgoing: VecDeque<(Endpoint, CacheOrder)>,
     schedulers: u16,
     now: Time,
+    aim: Aim,
+}
+
+/// What answers are received for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Aim {
+    /// For those that read them, and for requests to come.
+    #[default]
+    Everyone,
+    /// For those that read them: the server stops.
+    Readers,
 }
 
 /// A cache with what else is configured.
@@ -62,8 +73,8 @@ pub(in crate::site) enum Role {
     Reads { fetch: FetchId, sent: usize, why: Forwarded, share: Share },
     /// A server answers it, and the cache has no part in it.
     Passes { upstream: Rc<str>, why: Forwarded },
-    /// A server answers it, and changes its resource.
-    Changes { upstream: Rc<str>, key: Key },
+    /// A server answers it, and changes these resources.
+    Changes { upstream: Rc<str>, keys: Vec<Key> },
 }
 
 /// Whether a request has the fetch of another one.
@@ -132,6 +143,17 @@ impl Caches {
         sum
     }
 
+    /// The server stops: no answer is received any more that nobody reads.
+    pub(crate) fn drain(&mut self, client: &mut Client, proxies: &mut Proxies) {
+        self.aim = Aim::Readers;
+        self.drop_unread(client, proxies);
+    }
+
+    /// Whether the server stops.
+    pub(in crate::site) fn is_draining(&self) -> bool {
+        self.aim == Aim::Readers
+    }
+
     /// The time of the turn.
     pub(in crate::site) fn set_now(&mut self, now: Now) {
         self.now = Time { unix_s: now.unix_seconds, ms: now.monotonic_ms() };
@@ -192,6 +214,11 @@ impl Caches {
 
     pub(in crate::site) fn run_of(&mut self, fetch: FetchId) -> Option<&mut Run> {
         self.runs.get_mut(&fetch)
+    }
+
+    /// What runs, with its exchange.
+    pub(super) fn running(&self) -> Vec<(ExchangeId, FetchId)> {
+        self.by_exchange.iter().map(|(exchange, fetch)| (*exchange, *fetch)).collect()
     }
 
     /// The fetch to which an exchange belongs.

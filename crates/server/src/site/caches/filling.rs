@@ -107,15 +107,47 @@ impl Caches {
         }
     }
 
+    /// Drops every answer that is received for nobody.
+    pub(super) fn drop_unread(&mut self, client: &mut Client, proxies: &mut Proxies) {
+        let is_draining = self.is_draining();
+        for (exchange, fetch) in self.running() {
+            match self.run_of(fetch) {
+                Some(Run::Fills(_)) => self.drop_if_unread(fetch, client, proxies),
+                Some(Run::Asked { place, .. }) if is_draining => {
+                    let source = Source { exchange, place: *place };
+                    self.drop_run(fetch, source, client, proxies);
+                }
+                Some(Run::Asked { .. }) | None => {}
+            }
+        }
+    }
+
     /// What is neither stored nor read is not received.
     fn drop_if_unread(&mut self, fetch: FetchId, client: &mut Client, proxies: &mut Proxies) {
-        let Some((fill, _)) = self.filling(fetch) else { return };
-        if fill.readers().is_empty() && fill.is_only_passed() {
-            let Source { exchange, place } = fill.source();
-            client.cancel(exchange);
-            proxies.give_up(place);
-            self.end_exchange(exchange);
-            self.end_run(fetch);
+        // The fetch of what is too long has ended.
+        let worth = self.fetches.get(fetch).map(|fetched| fetched.worth);
+        if worth == Some(Worth::Storing) && !self.is_draining() {
+            return;
         }
+        let Some((fill, _)) = self.filling(fetch) else { return };
+        if fill.readers().is_empty() && fill.progress() == Progress::Arriving {
+            let source = fill.source();
+            self.drop_run(fetch, source, client, proxies);
+        }
+    }
+
+    fn drop_run(
+        &mut self,
+        fetch: FetchId,
+        source: Source,
+        client: &mut Client,
+        proxies: &mut Proxies,
+    ) {
+        client.cancel(source.exchange);
+        proxies.give_up(source.place);
+        self.end_exchange(source.exchange);
+        self.end_run(fetch);
+        let waiters = self.fetches.end(fetch).map(|fetched| fetched.waiters);
+        self.call(waiters.unwrap_or_default());
     }
 }

@@ -4,14 +4,21 @@
 
 use std::rc::Rc;
 
-use cache::{Cache, FetchId, Object, Refusal, Terms, Worth, judge};
+use cache::{Cache, FetchId, Key, Object, Refusal, Terms, Worth, judge};
 use client::Head;
-use http::FieldList;
 use runtime::slots::ProcessId;
 
 use super::desk::{Caches, Role};
 use crate::limits::CACHE_RESERVE_STEP;
 use crate::site::proxy::answer_head::length_of;
+
+/// An answer that is asked for so that it can be stored.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::site) struct Wanted<'a> {
+    pub(in crate::site) key: &'a Key,
+    /// The stored answer that the server is asked about.
+    pub(in crate::site) validated: Option<&'a Object>,
+}
 
 /// What the head of an answer to a fetch means.
 pub(in crate::site) enum Verdict {
@@ -30,11 +37,11 @@ pub(in crate::site) enum Verdict {
 }
 
 impl Caches {
-    /// The fields by which a request that is perhaps stored asks for a validation; `None`: it is none.
-    pub(in crate::site) fn conditions(&self, process: ProcessId) -> Option<FieldList> {
+    /// What a request asks for whose answer is perhaps stored; `None`: it is none.
+    pub(in crate::site) fn wanted(&self, process: ProcessId) -> Option<Wanted<'_>> {
         let Some(Role::Leads { fetch, .. }) = self.role(process) else { return None };
-        let validated = self.fetches.get(*fetch)?.validated.as_ref();
-        Some(validated.map_or_else(FieldList::new, |object| object.conditions()))
+        let fetched = self.fetches.get(*fetch)?;
+        Some(Wanted { key: &fetched.key, validated: fetched.validated.as_deref() })
     }
 
     /// The stale answer that may be used because no server has answered (RFC 5861 section 4).

@@ -44,7 +44,7 @@ impl Site {
         match checked {
             Ok(handed_on) => {
                 exchange.place.hand_on(Rc::new(handed_on));
-                self.answer_proxied(found, exchange, context)
+                self.answer_upstream(found, exchange, context)
             }
             Err(why) => {
                 self.tell_at(Level::Error, page, &why);

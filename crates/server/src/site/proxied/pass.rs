@@ -131,7 +131,7 @@ impl Site {
             return carried.stage;
         }
         let parcel = carried.upload.as_ref().map(|upload| upload.parcel.clone());
-        let conditions = self.caches.conditions(process);
+        let wanted = self.caches.wanted(process);
         let make = || match (parcel, route) {
             (Some(parcel), _) => Ok(parcel),
             (None, Some(route)) => {
@@ -142,8 +142,8 @@ impl Site {
                 });
                 let whole = || target_of_request(exchange.request, (&found.path, found.rest));
                 let target = own.unwrap_or_else(whole);
-                match conditions {
-                    Some(added) => cached::parcel_of(exchange.request, &target, route, &added),
+                match wanted {
+                    Some(wanted) => cached::parcel_of(exchange.request, &target, route, wanted),
                     None => parcel_of(exchange, &target, route),
                 }
             }

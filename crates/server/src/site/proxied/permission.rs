@@ -8,7 +8,7 @@ use std::rc::Rc;
 use client::{Body, Head};
 use config::ForwardAuth;
 use config::route::Found;
-use http::{Answer, AnswerContext, FieldList, Intake, Request};
+use http::{Answer, AnswerContext, FieldList, Intake, Request, Status};
 
 use super::super::exchange::Exchange;
 use super::super::proxy::carried::{Parcel, Refused};
@@ -18,6 +18,7 @@ use super::super::proxy::request_head::question_of;
 use super::super::route::Kept;
 use super::super::state::Site;
 use crate::message::Message;
+use crate::site_data::SiteData;
 
 impl Site {
     /// Has a request wait until a server has said whether it may pass, or refuses it. `None`: it may.
@@ -65,13 +66,10 @@ impl Site {
                 Some(self.answer_proxied(found, exchange, context))
             }
             Heard::Yes => {
-                let head = self.end_question(exchange.request, context);
-                let fields =
-                    head.and_then(|head| fields_with(exchange.request, &head, &asked.copy));
-                let Some(fields) = fields else {
+                let Ok(given) = self.end_question(exchange.request, asked, context) else {
                     return Some(self.refuse_proxied(Refused::Failed, found, exchange, context));
                 };
-                exchange.place.permit(Some(Rc::new(fields)).filter(|_| !asked.copy.is_empty()));
+                exchange.place.permit(given);
                 None
             }
         }
@@ -93,21 +91,87 @@ impl Site {
         true
     }
 
-    /// The server lets the request pass. Returns the head of its answer, whose rest nobody wants.
+    /// The server lets the request pass. Returns the fields that it has from now on, if the server changes any. Nobody
+    /// wants the rest of the server's answer.
     fn end_question(
         &mut self,
         request: &Request<'_>,
+        asked: &ForwardAuth,
         context: &AnswerContext<'_, Message>,
-    ) -> Option<Head> {
+    ) -> Result<Option<Rc<FieldList>>, Refused> {
         let (process, now_ns) = (context.id, context.now.monotonic_ns);
         let (_, carried) = self.proxies.parts(process);
-        let head = carried?.early.pop_front()?;
+        let head = carried.and_then(|carried| carried.early.pop_front()).ok_or(Refused::Failed)?;
         let told = (head.status, request);
         self.proxies.note_head(process, told, self.client.exchanges(), now_ns);
-        let carried = self.proxies.remove(process)?;
+        let carried = self.proxies.remove(process).ok_or(Refused::Failed)?;
         carried.exchange.into_iter().for_each(|id| self.drop_answer(id, now_ns));
         carried.place.into_iter().for_each(|place| self.proxies.end(place, now_ns));
-        Some(head)
+        if asked.copy.is_empty() {
+            return Ok(None);
+        }
+        let fields = fields_with(request, &head, &asked.copy).ok_or(Refused::Failed)?;
+        Ok(Some(Rc::new(fields)))
+    }
+
+    /// Whether a body may come that is collected before the request is answered: a server that is asked first says so by
+    /// the head. What it does not say by then is asked when the body is there.
+    pub(in crate::site) fn ask_for_body(
+        &mut self,
+        request: &Request<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Intake {
+        if self.metered.is_delayed(context.id) {
+            return Intake::Pause;
+        }
+        let data = Rc::clone(&self.data);
+        let Some(mut kept) = context.take_kept::<Kept>() else { return Intake::More };
+        let intake = if kept.is_of(&data) {
+            self.judge_body(request, &mut kept, &data, context)
+        } else {
+            // Another configuration asks anew.
+            self.proxies.forget(context.id, self.client.exchanges());
+            Intake::More
+        };
+        context.keep(kept);
+        intake
+    }
+
+    fn judge_body(
+        &mut self,
+        request: &Request<'_>,
+        kept: &mut Kept,
+        data: &SiteData,
+        context: &AnswerContext<'_, Message>,
+    ) -> Intake {
+        let (process, now_ns) = (context.id, context.now.monotonic_ns);
+        let found = kept.route(data);
+        // The server hears of a request when it is not refused before.
+        let is_let_in = found.access.is_empty() || kept.is_admitted();
+        let Some(asked) = found.forward_auth.filter(|_| is_let_in) else { return Intake::More };
+        if !self.proxies.is_question(process)
+            && !self.ask_server_about(request, kept.path(), asked, context)
+        {
+            return Intake::More;
+        }
+        match self.proxies.hear(process, self.client.exchanges(), now_ns) {
+            Heard::Nothing => Intake::Pause,
+            Heard::No | Heard::Refused(_) => Intake::Enough,
+            Heard::Yes => {
+                let given = self.end_question(request, asked, context);
+                drop(found);
+                match given {
+                    Ok(given) => {
+                        kept.place_mut().permit(given);
+                        Intake::More
+                    }
+                    Err(_) => {
+                        kept.place_mut().refuse_later(Status::BAD_GATEWAY, FieldList::new());
+                        Intake::Enough
+                    }
+                }
+            }
+        }
     }
 
     /// The body of a request with files begins to arrive: a server is asked meanwhile, and the body waits. `None`:

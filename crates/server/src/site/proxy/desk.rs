@@ -36,10 +36,8 @@ pub(crate) struct Proxies {
 
 impl Proxies {
     /// The upstreams of a configuration, before the scheduler starts.
-    pub(crate) fn new(data: &SiteData, seed: u64) -> Self {
-        let mut proxies = Self { seed, ..Self::default() };
-        proxies.load(data, 0);
-        proxies
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
     }
 
     /// Takes over a configuration.
