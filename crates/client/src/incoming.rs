@@ -78,7 +78,7 @@ enum Consent {
 
 impl Receiver for Heads {
     fn begin(&mut self, _version: Version, status: u16) {
-        self.current = Head { status, fields: FieldList::new() };
+        self.current = Head { status, fields: FieldList::with_room() };
     }
 
     fn field(&mut self, name: &[u8], value: &[u8]) {

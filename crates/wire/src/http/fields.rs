@@ -26,6 +26,10 @@ pub const FRAMING: [&str; 9] = [
     "upgrade",
 ];
 
+/// Fields of a usual message, and bytes of their text.
+const USUAL_FIELDS: usize = 15;
+const USUAL_TEXT: usize = 512;
+
 /// Names and values, in order. [`fields`](FieldList::fields) lends them.
 ///
 /// ```
@@ -49,6 +53,13 @@ impl FieldList {
     /// An empty list, which owns no memory.
     pub const fn new() -> Self {
         Self { text: Vec::new(), slots: Vec::new(), initials: const { Initials::of(b"") } }
+    }
+
+    /// An empty list with room for the head of a usual message, which then needs no other memory.
+    #[must_use]
+    pub fn with_room() -> Self {
+        let (text, slots) = (Vec::with_capacity(USUAL_TEXT), Vec::with_capacity(USUAL_FIELDS + 1));
+        Self { text, slots, ..Self::new() }
     }
 
     /// Fields of the program itself, which are valid.

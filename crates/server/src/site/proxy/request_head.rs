@@ -2,6 +2,10 @@
 //!
 //! Owns which fields are passed on, and what the server is told of the client. Never chooses the server.
 
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::ops::Range;
+
 use client::{Failure, HeadWriter};
 use config::{ForwardAuth, HeaderEdits, ProxyRoute};
 use http::Request;
@@ -11,8 +15,11 @@ use super::super::exchange::address_of;
 use super::hop::{HopFields, begins_like};
 use super::target::target_of;
 
-/// The name of this server in `Via` (RFC 9110 section 7.6.3).
-const PSEUDONYM: &str = "velodrome";
+/// `Via` of a request of HTTP/1.0 and of others: the protocol and the name of this server (RFC 9110 section 7.6.3).
+const VIA: [&str; 2] = ["1.0 velodrome", "1.1 velodrome"];
+
+/// Bytes of `Forwarded` besides the host, at most: an address of 45 characters and what stands around it.
+const FORWARDED_ROOM: usize = 96;
 
 /// Fields in which a client may claim to be another, besides those that begin with `x-forwarded-`; and `Proxy`, which
 /// programs behind CGI take for a setting ("httpoxy"). The number of a request is the one in our log.
@@ -106,29 +113,15 @@ fn tell_of_client(
     edits: &HeaderEdits,
     head: &mut HeadWriter,
 ) -> Result<(), Failure> {
-    // A client of a Unix socket has none.
-    let address = address_of(request).map(|address| address.to_string());
-    let proto = request.scheme().as_str();
-    let host = request.host().unwrap_or_default();
-    // RFC 7239 section 6.
-    let node = match &address {
-        Some(address) if address.contains(':') => format!("\"[{address}]\""),
-        Some(address) => address.clone(),
-        None => "unknown".to_owned(),
-    };
-    // RFC 7239 section 4. A host has no quotation mark or backslash in it.
-    let forwarded = match host {
-        "" => format!("for={node};proto={proto}"),
-        host => format!("for={node};host=\"{host}\";proto={proto}"),
-    };
-    let version = if request.version() == Version::Http10 { "1.0" } else { "1.1" };
-    let via = format!("{version} {PSEUDONYM}");
+    let (proto, host) = (request.scheme().as_str(), request.host().unwrap_or_default());
+    let (forwarded, address) = forwarded(address_of(request), host, proto);
+    let via = VIA[usize::from(request.version() != Version::Http10)];
     for (name, value) in [
-        ("X-Forwarded-For", address.as_deref().unwrap_or_default()),
+        ("X-Forwarded-For", &forwarded[address]),
         ("X-Forwarded-Proto", proto),
         ("X-Forwarded-Host", host),
         ("Forwarded", &forwarded),
-        ("Via", &via),
+        ("Via", via),
         ("X-Request-Id", &request.id()),
     ] {
         if !value.is_empty() && !drops(edits, name) {
@@ -138,9 +131,47 @@ fn tell_of_client(
     Ok(())
 }
 
+/// The value of `Forwarded` (RFC 7239 sections 4 and 6), and where in it the address lies: nowhere for a client of a
+/// Unix socket.
+fn forwarded(address: Option<IpAddr>, host: &str, proto: &str) -> (String, Range<usize>) {
+    let mut text = String::with_capacity(FORWARDED_ROOM + host.len());
+    let (before, after) = match address {
+        Some(IpAddr::V6(_)) => ("for=\"[", "]\""),
+        Some(IpAddr::V4(_)) => ("for=", ""),
+        None => ("for=unknown", ""),
+    };
+    text.push_str(before);
+    let begin = text.len();
+    // Text takes whatever is written into it.
+    let _ = address.map(|address| write!(text, "{address}"));
+    let place = begin..text.len();
+    text.push_str(after);
+    // A host has no quotation mark or backslash in it.
+    let quoted = if host.is_empty() { ["", "", ""] } else { [";host=\"", host, "\""] };
+    for piece in quoted.into_iter().chain([";proto=", proto]) {
+        text.push_str(piece);
+    }
+    (text, place)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_claim;
+    use super::*;
+
+    #[test]
+    fn forwarded_names_the_client_in_the_form_of_its_address() {
+        let of = |address: Option<&str>, host: &str| {
+            let address = address.map(|text| text.parse().expect("an address"));
+            let (text, place) = forwarded(address, host, "https");
+            (text.clone(), text[place].to_owned())
+        };
+        let told = |text: &str, address: &str| (text.to_owned(), address.to_owned());
+        let v4 = told("for=192.0.2.1;host=\"a.org\";proto=https", "192.0.2.1");
+        assert_eq!(of(Some("192.0.2.1"), "a.org"), v4);
+        let v6 = told("for=\"[2001:db8::1]\";proto=https", "2001:db8::1");
+        assert_eq!(of(Some("2001:db8::1"), ""), v6);
+        assert_eq!(of(None, ""), told("for=unknown;proto=https", ""));
+    }
 
     #[test]
     fn what_a_client_may_claim_to_be_is_known_however_it_is_spelt() {
