@@ -3,6 +3,8 @@
 //! Owns the vocabulary between an HTTP connection and its application. An application makes no
 //! system calls; if it cannot answer at once, it is asked again later.
 
+use std::any::Any;
+
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{Context, ServiceContext};
@@ -10,6 +12,7 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::answer_context::AnswerContext;
+use super::notes::Notes;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
@@ -226,6 +229,34 @@ pub enum Urgency {
     Cut,
 }
 
+/// A request that ends without its application: [`Application::on_unanswered`]. An application that keeps nothing with a
+/// request, notes nothing and counts nothing ignores it, as that of [`Application`] does.
+pub struct Unanswered<'a> {
+    /// Its process.
+    pub id: ProcessId,
+    /// Bytes of the body of its answer that were sent; 0 if it was not begun.
+    pub sent: u64,
+    /// Notes on it for the access log.
+    pub notes: &'a mut Notes,
+    kept: &'a mut Option<Box<dyn Any>>,
+}
+
+impl<'a> Unanswered<'a> {
+    pub(super) fn new(
+        id: ProcessId,
+        sent: u64,
+        notes: &'a mut Notes,
+        kept: &'a mut Option<Box<dyn Any>>,
+    ) -> Self {
+        Self { id, sent, notes, kept }
+    }
+
+    /// Takes what was kept when the application was last asked about it; `None` after a panic.
+    pub fn take_kept<T: 'static>(&mut self) -> Option<Box<T>> {
+        self.kept.take()?.downcast().ok()
+    }
+}
+
 /// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for
 /// what `App` cannot do.
 ///
@@ -350,6 +381,11 @@ pub trait Application: Sized {
     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
         Interest::Kept
     }
+
+    /// A request that waited, or whose body was to come, ends without the application: its client has left, or it is
+    /// answered or cut without it. What the application knows of it for the access log, it notes now; what the request
+    /// has used, it counts. [`on_gone`](Self::on_gone) follows.
+    fn on_unanswered(&mut self, _request: &Request<'_>, _unanswered: Unanswered<'_>) {}
 
     /// The application will not be asked again about a request that waited or whose body was to come: its connection has
     /// ended, or it was answered without the application. Also called after the application panicked in this request.

@@ -32,7 +32,9 @@ mod stream;
 
 pub use answer_context::AnswerContext;
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
-pub use application::{Answer, Application, BodyPolicy, Intake, Interest, Patience, Urgency};
+pub use application::{
+    Answer, Application, BodyPolicy, Intake, Interest, Patience, Unanswered, Urgency,
+};
 pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;
