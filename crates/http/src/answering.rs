@@ -317,12 +317,7 @@ impl<A: Application> Http<A> {
 
     /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the notes
     /// are those of the request.
-    pub(super) fn tell_unanswered(
-        &mut self,
-        process: ProcessId,
-        request: &Request<'_>,
-        sent: u64,
-    ) {
+    pub(super) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
         self.clear_notes();
         let (notes, kept) = (&mut self.notes, &mut self.kept);
         self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
