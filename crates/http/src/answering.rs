@@ -13,17 +13,17 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::answer_context::AnswerContext;
-use super::application::{Answer, Application, BodyPolicy, Intake, Unanswered};
+use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
 use super::begun::Begun;
 use super::encoder::{Encoder, Persistence};
-use super::exchange::Ended;
 use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::notes::Notes;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
+use super::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
 pub(super) const NO_ANSWER: Status = match Status::from_code(444) {

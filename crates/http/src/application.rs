@@ -3,8 +3,6 @@
 //! Owns the vocabulary between an HTTP connection and its application. An application makes no
 //! system calls; if it cannot answer at once, it is asked again later.
 
-use std::any::Any;
-
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{Context, ServiceContext};
@@ -12,10 +10,10 @@ use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::answer_context::AnswerContext;
-use super::notes::Notes;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
+use super::unanswered::Unanswered;
 
 /// The result of asking an application about a request.
 ///
@@ -227,34 +225,6 @@ pub enum Urgency {
     /// The rest of the answer will not come, and what the client has not taken is not waited for: the connection ends in
     /// a way that shows that the answer is incomplete.
     Cut,
-}
-
-/// A request that ends without its application: [`Application::on_unanswered`]. An application that keeps nothing with a
-/// request, notes nothing and counts nothing ignores it, as that of [`Application`] does.
-pub struct Unanswered<'a> {
-    /// Its process.
-    pub id: ProcessId,
-    /// Bytes of the body of its answer that were sent; 0 if it was not begun.
-    pub sent: u64,
-    /// Notes on it for the access log.
-    pub notes: &'a mut Notes,
-    kept: &'a mut Option<Box<dyn Any>>,
-}
-
-impl<'a> Unanswered<'a> {
-    pub(super) fn new(
-        id: ProcessId,
-        sent: u64,
-        notes: &'a mut Notes,
-        kept: &'a mut Option<Box<dyn Any>>,
-    ) -> Self {
-        Self { id, sent, notes, kept }
-    }
-
-    /// Takes what was kept when the application was last asked about it; `None` after a panic.
-    pub fn take_kept<T: 'static>(&mut self) -> Option<Box<T>> {
-        self.kept.take()?.downcast().ok()
-    }
 }
 
 /// The code that answers the requests of one scheduler. [`App`](crate::App) implements it with routes; implement it for

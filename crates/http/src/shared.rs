@@ -14,12 +14,12 @@ use wire::network::Network;
 
 use super::begun::Begun;
 use super::encoder::ReplyParts;
-use super::exchange::Ended;
 use super::log::AccessLog;
 use super::notes::Notes;
 use super::request::Begin;
 use super::settings::Settings;
 use super::stats::HttpStats;
+use super::unanswered::Ended;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
 /// to it.

@@ -3,7 +3,6 @@
 //! Owns what such an end means: the application hears of it once and says what it knows, and the request is counted and
 //! has its line in the log like any other. Never writes an answer itself.
 
-use runtime::clock::Now;
 use runtime::service::{CloseReason, Context, Next};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -11,33 +10,14 @@ use wire::http::status::Status;
 use super::{Exchange, State};
 use crate::answering::{NO_ANSWER, Refused};
 use crate::application::Application;
-use crate::log::{AccessLine, AccessLog};
-use crate::notes::Notes;
 use crate::shared::Http;
+use crate::unanswered::Ended;
 
 /// The status of a request whose client has left before its answer was begun, in the log and the counters: nginx's.
 const CLIENT_LEFT: Status = match Status::from_code(499) {
     Some(status) => status,
     None => Status::BAD_REQUEST,
 };
-
-/// A request without an answer, or without the end of one, that is not in the log yet.
-pub(crate) struct Ended {
-    exchange: Exchange,
-    status: Status,
-    notes: Notes,
-}
-
-impl Ended {
-    /// Writes its line.
-    pub(crate) fn log(&self, log: &mut AccessLog, now: Now) {
-        let head = self.exchange.head.request();
-        let first_ns = self.exchange.begun.map(|begun| begun.first_ns());
-        let sent = (self.status, self.exchange.sent());
-        let request = self.exchange.request(&head);
-        log.write(&AccessLine::of(&request, sent, (first_ns, now), &self.notes));
-    }
-}
 
 impl Exchange {
     /// Ends a request that cannot be answered: it is refused, or its answer is cut if it was begun.
@@ -87,13 +67,14 @@ impl Exchange {
     }
 
     /// Tells the application, and keeps what the log has to get: not every caller knows the time.
-    fn end_unanswered<A: Application>(mut self, http: &mut Http<A>, status: Status) {
+    fn end_unanswered<A: Application>(&self, http: &mut Http<A>, status: Status) {
         let head = self.head.request();
-        http.tell_unanswered(self.process, &self.request(&head), self.sent());
+        let (request, sent) = (self.request(&head), self.sent());
+        http.tell_unanswered(self.process, &request, sent);
         http.stats_mut().count(status);
         if let Some(notes) = http.take_notes_of_line() {
-            self.body.forget();
-            http.note_ended(Ended { exchange: self, status, notes });
+            let first_ns = self.begun.map(|begun| begun.first_ns());
+            http.note_ended(Ended::new(&request, (status, sent), first_ns, notes));
         }
     }
 

@@ -150,11 +150,6 @@ impl Intaken {
         self.content
     }
 
-    /// Nobody asks about what is kept any more.
-    pub(super) fn forget(&mut self) {
-        self.bytes = Vec::new();
-    }
-
     /// A pause since this time was not the sender's, so it does not count as slowness.
     fn forgive(&mut self, since_ns: u64, now: Now) {
         let pause_ns = now.monotonic_ns.saturating_sub(since_ns);

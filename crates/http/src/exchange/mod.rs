@@ -25,7 +25,6 @@ use crate::asked::{Asked, BodyRest, Way};
 use crate::begun::Begun;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
-pub(super) use ended::Ended;
 pub(super) use intake::BodyPlan;
 use intake::Intaken;
 
