@@ -3,12 +3,14 @@
 //! and no honest client its limit. Method: the built binary, raw clients, and a proxy's fields for addresses.
 
 use std::fmt::Write as _;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use conformance::{RequestKind, Response};
 
 use crate::server::client::{Client, field, head, text};
 use crate::server::patience::until;
+use crate::server::upstreams::{self, OK, all_to, by_hand, connect, next, read_to};
 use crate::server::{Plan, Server, configuration};
 
 const TRUSTED: &str = "trusted_proxies = [\"127.0.0.1\"]\n";
@@ -237,6 +239,42 @@ fn bytes_that_were_used_are_owed() {
     let wait: u64 = field(&refused, "Retry-After").parse().unwrap();
     assert!((40..=49).contains(&wait), "{wait}");
     assert!(field(&refused, "RateLimit-Policy").contains("qu=\"content-bytes\""));
+}
+
+#[test]
+fn a_body_is_counted_whatever_becomes_of_its_request() {
+    let limit = "[[limit]]\nname = \"bytes\"\nbytes = \"1 KiB/h\"\nburst = \"50 KiB\"\n";
+    let (backend, connections) = by_hand();
+    let own = "[[route]]\npath = \"/own\"\njson = 1\n";
+    let config = format!("{limit}{own}{}", all_to(&[backend], ""));
+    let body = "x".repeat(60_000);
+    let post = "POST / HTTP/1.1\r\nHost: a\r\n";
+    let cases = [
+        // Whole, half of it announced, and in chunks. Then the client leaves, or goes on with what is no chunk.
+        (format!("{post}Content-Length: 60000\r\n\r\n{body}"), ""),
+        (format!("{post}Content-Length: 120000\r\n\r\n{body}"), ""),
+        (format!("{post}Transfer-Encoding: chunked\r\n\r\nEA60\r\n{body}\r\n"), ""),
+        (format!("{post}Transfer-Encoding: chunked\r\n\r\nEA60\r\n{body}\r\n"), "ZZ\r\n"),
+        // The whole request is answered.
+        (format!("{post}Transfer-Encoding: chunked\r\n\r\nEA60\r\n{body}\r\n"), "0\r\n\r\n"),
+    ];
+    for (text, then) in cases {
+        let server = upstreams::start(&config);
+        let mut client = connect(&server);
+        client.write_all(text.as_bytes()).unwrap();
+        let mut passed_on = next(&connections);
+        read_to(&mut passed_on, &body);
+        if then.is_empty() {
+            drop(client);
+        } else {
+            client.write_all(then.as_bytes()).unwrap();
+            if then.starts_with('0') {
+                passed_on.write_all(OK.as_bytes()).unwrap();
+            }
+            read_to(&mut client, "\r\n\r\n");
+        }
+        until("it to be counted", || (server.get("/own").status == 429).then_some(()));
+    }
 }
 
 #[test]

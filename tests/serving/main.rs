@@ -97,6 +97,7 @@ mod slow;
 mod systemd;
 mod tls;
 mod tls_clients;
+mod unanswered;
 mod unread;
 mod upload_limits;
 mod websocket_modules;

@@ -15,7 +15,7 @@ use wire::http::status::Status;
 use super::answer_context::AnswerContext;
 use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
-use super::begun::{Begun, CutShort};
+use super::begun::Begun;
 use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
@@ -23,9 +23,10 @@ use super::notes::Notes;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
+use super::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
-const NO_ANSWER: Status = match Status::from_code(444) {
+pub(super) const NO_ANSWER: Status = match Status::from_code(444) {
     Some(status) => status,
     None => Status::BAD_REQUEST,
 };
@@ -42,8 +43,10 @@ pub(super) struct Refused<'r> {
 enum Seen<'r> {
     /// The part that was received, of this client.
     Input(Peer, &'r [u8]),
-    /// The request.
-    Request(&'r Request<'r>),
+    /// A request that the application has not heard of.
+    Unasked(&'r Request<'r>),
+    /// A request that the application was asked about.
+    Asked(&'r Request<'r>),
 }
 
 impl<'r> Refused<'r> {
@@ -53,10 +56,15 @@ impl<'r> Refused<'r> {
         Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
     }
 
-    /// A request that came this way.
-    pub(super) fn request(status: Status, way: Way, request: &'r Request<'r>) -> Self {
+    /// A request that came this way, and that the application has not heard of.
+    pub(super) fn unasked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
+        Self { seen: Seen::Unasked(request), ..Self::asked(status, way, request) }
+    }
+
+    /// A request that came this way, and that the application was asked about.
+    pub(super) fn asked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
         let (body_use, encoder) = (BodyUse::of_method(request.method()), way.last_encoder());
-        Self { status, body_use, encoder, seen: Seen::Request(request) }
+        Self { status, body_use, encoder, seen: Seen::Asked(request) }
     }
 
     /// Its line.
@@ -66,7 +74,9 @@ impl<'r> Refused<'r> {
     {
         match self.seen {
             Seen::Input(peer, seen) => AccessLine::of_refused(peer, seen, sent, now, notes),
-            Seen::Request(request) => AccessLine::of(request, sent, (now.monotonic_ns, now), notes),
+            Seen::Unasked(request) | Seen::Asked(request) => {
+                AccessLine::of(request, sent, (Some(now.monotonic_ns), now), notes)
+            }
         }
     }
 }
@@ -241,7 +251,7 @@ impl<A: Application> Http<A> {
             && !self.notes.is_omitted()
         {
             let first_ns = begun.map_or(now.monotonic_ns, |begun| begun.first_ns());
-            log.write(&AccessLine::of(request, sent, (first_ns, now), &self.notes));
+            log.write(&AccessLine::of(request, sent, (Some(first_ns), now), &self.notes));
         }
     }
 
@@ -298,16 +308,37 @@ impl<A: Application> Http<A> {
         self.written.push(process);
     }
 
-    /// A connection ends before its answer was complete. Counted and logged at the end of the turn, because not every caller
-    /// knows the time.
-    pub(super) fn note_cut(&mut self, cut: CutShort) {
-        self.cut_short.push(cut);
+    /// Begins the notes on another request.
+    fn clear_notes(&mut self) {
+        if self.log.is_some() {
+            self.notes.clear_for_line();
+        }
     }
 
-    /// At the end of a turn, counts and logs incomplete answers, and resumes processes whose client has read a part. For a
+    /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the notes
+    /// are those of the request.
+    pub(super) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
+        self.clear_notes();
+        let (notes, kept) = (&mut self.notes, &mut self.kept);
+        self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
+        self.drop_kept();
+        self.application.on_gone(process);
+    }
+
+    /// The notes that were just made, if they are for a line.
+    pub(super) fn take_notes_of_line(&mut self) -> Option<Notes> {
+        self.notes.take_for_line()
+    }
+
+    /// A request has ended without an answer, or the end of one. Logged at the end of the turn.
+    pub(super) fn note_ended(&mut self, ended: Ended) {
+        self.ended.push(ended);
+    }
+
+    /// At the end of a turn, logs requests without an answer, and resumes processes whose client has read a part. For a
     /// service that contains this one.
     pub fn settle(&mut self, context: &mut ServiceContext<'_, A::Message>) {
-        if self.taken.is_empty() && self.cut_short.is_empty() && self.written.is_empty() {
+        if self.taken.is_empty() && self.ended.is_empty() && self.written.is_empty() {
             return;
         }
         for process in self.written.drain(..) {
@@ -316,11 +347,9 @@ impl<A: Application> Http<A> {
         for process in self.taken.drain(..) {
             context.command(Command::Resume(process));
         }
-        for cut in std::mem::take(&mut self.cut_short) {
-            self.stats.count(cut.status());
+        for ended in std::mem::take(&mut self.ended) {
             if let Some(log) = &mut self.log {
-                self.notes.clear_for_line();
-                cut.log(log, context.now, &self.notes);
+                ended.log(log, context.now);
             }
         }
     }
@@ -330,7 +359,10 @@ impl<A: Application> Http<A> {
         let Refused { status, body_use, encoder, .. } = refused;
         self.stats.refused += 1;
         self.stats.count(status);
-        self.drop_kept();
+        match refused.seen {
+            Seen::Input(..) | Seen::Unasked(_) => self.clear_notes(),
+            Seen::Asked(request) => self.tell_unanswered(context.id, request, 0),
+        }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, None);
@@ -345,9 +377,10 @@ impl<A: Application> Http<A> {
         reply.put("Content-Type", content_type.as_bytes());
         reply.end_head_with_length(body.len() as u64);
         reply.body(&body);
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &mut self.log
+            && !self.notes.is_omitted()
+        {
             let body_bytes = if body_use == BodyUse::Omit { 0 } else { body.len() as u64 };
-            self.notes.clear_for_line();
             let sent = (status, body_bytes);
             log.write(&refused.line(sent, context.now, &self.notes));
         }

@@ -13,6 +13,7 @@ use super::answer_context::AnswerContext;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
+use super::unanswered::Unanswered;
 
 /// The result of asking an application about a request.
 ///
@@ -350,6 +351,11 @@ pub trait Application: Sized {
     fn on_peer_finished(&mut self, _process: ProcessId) -> Interest {
         Interest::Kept
     }
+
+    /// A request that waited, or whose body was to come, ends without the application: its client has left, or it is
+    /// answered or cut without it. What the application knows of it for the access log, it notes now; what the request
+    /// has used, it counts. [`on_gone`](Self::on_gone) follows.
+    fn on_unanswered(&mut self, _request: &Request<'_>, _unanswered: Unanswered<'_>) {}
 
     /// The application will not be asked again about a request that waited or whose body was to come: its connection has
     /// ended, or it was answered without the application. Also called after the application panicked in this request.

@@ -2,17 +2,11 @@
 //!
 //! Owns what is kept of it between two calls of the application, and when it is cut. Never writes.
 
-use runtime::clock::Now;
-use runtime::service::{ListenerIndex, Next};
-use sys::socket::Peer;
-use wire::http::kept::KeptHead;
+use runtime::service::Next;
 use wire::http::status::Status;
 
 use super::encoder::Encoder;
 use super::framing::StreamFraming;
-use super::log::{AccessLine, AccessLog};
-use super::notes::Notes;
-use super::request::{Begin, Request};
 
 /// An answer that was begun in an earlier call and is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,35 +69,5 @@ impl Begun {
     /// How its connection ends if the rest does not come.
     pub(super) fn cut(&self) -> Next {
         StreamFraming::cut(self.framing)
-    }
-}
-
-/// An answer that was cut off with its connection.
-pub(super) struct CutShort {
-    head: KeptHead,
-    begun: Begun,
-    begin: Begin,
-    peer: Peer,
-}
-
-impl CutShort {
-    /// The answer to this request of a client at this address.
-    pub(super) fn new(begun: Begun, head: KeptHead, begin: Begin, peer: Peer) -> Self {
-        Self { head, begun, begin, peer }
-    }
-
-    /// Its status.
-    pub(super) fn status(&self) -> Status {
-        self.begun.status
-    }
-
-    /// Writes its line.
-    pub(super) fn log(&self, log: &mut AccessLog, now: Now, notes: &Notes) {
-        let (head, peer, begin) = (self.head.request(), self.peer, self.begin);
-        let listener = ListenerIndex(0);
-        let request =
-            Request { head: &head, body: &[], peer, via: None, begin, listener, secured: None };
-        let sent = (self.begun.status, self.begun.body_bytes);
-        log.write(&AccessLine::of(&request, sent, (self.begun.first_ns, now), notes));
     }
 }

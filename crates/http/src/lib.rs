@@ -29,6 +29,7 @@ mod settings;
 mod shared;
 mod stats;
 mod stream;
+mod unanswered;
 
 pub use answer_context::AnswerContext;
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
@@ -46,6 +47,7 @@ pub use settings::{ListenerRules, Settings, TrustedProxies};
 pub use shared::Http;
 pub use stats::HttpStats;
 pub use stream::Stream;
+pub use unanswered::Unanswered;
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::body::BodyLimits;

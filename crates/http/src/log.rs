@@ -28,17 +28,17 @@ pub struct AccessLine<'a> {
     request_line: &'a [u8],
     status: Status,
     body_bytes: u64,
-    /// When the first part of the answer was written, on the monotonic clock.
-    first_ns: u64,
+    /// When the first part of the answer was written, on the monotonic clock; `None`: nothing was.
+    first_ns: Option<u64>,
     notes: &'a Notes,
 }
 
 impl<'a> AccessLine<'a> {
-    /// The line of an answered request.
+    /// The line of a request. `first_ns` is when the first part of its answer was written; `None`: nothing was.
     pub(super) fn of(
         request: &'a Request<'a>,
         (status, body_bytes): (Status, u64),
-        (first_ns, now): (u64, Now),
+        (first_ns, now): (Option<u64>, Now),
         notes: &'a Notes,
     ) -> Self {
         let request_line = request.head.line();
@@ -58,7 +58,7 @@ impl<'a> AccessLine<'a> {
         let seen = &seen[..seen.len().min(LOG_REFUSED_BYTES)];
         let line_end = seen.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
         let request_line = &seen[..line_end.unwrap_or(seen.len())];
-        let first_ns = now.monotonic_ns;
+        let first_ns = Some(now.monotonic_ns);
         Self { peer, now, request: None, request_line, status, body_bytes, first_ns, notes }
     }
 
@@ -102,13 +102,14 @@ impl<'a> AccessLine<'a> {
             Known::Status => Value::Number(u64::from(self.status.code())),
             Known::Bytes => Value::Number(self.body_bytes),
             Known::BytesIn => {
-                self.request.map_or(Value::None, |request| Value::Number(request.body_size()))
+                self.request.map_or(Value::None, |request| Value::Number(request.received))
             }
             Known::DurationMs => {
                 self.since_head(self.now.monotonic_ns).map_or(Value::None, Value::Milliseconds)
             }
             Known::FirstByteMs => {
-                self.since_head(self.first_ns).map_or(Value::None, Value::Milliseconds)
+                let since = self.first_ns.and_then(|first_ns| self.since_head(first_ns));
+                since.map_or(Value::None, Value::Milliseconds)
             }
             Known::RequestId => self.request.map_or(Value::None, Value::Id),
             Known::Route => text(&self.notes.route),
@@ -126,14 +127,14 @@ impl<'a> AccessLine<'a> {
             | Known::UpstreamFirstByteMs
             | Known::UpstreamMs => {
                 let passed_on = self.notes.passed_on.as_ref();
-                passed_on.and_then(|it| value_of(it, known)).unwrap_or(Value::None)
+                passed_on.and_then(|it| value_of(it, known, self.now)).unwrap_or(Value::None)
             }
         }
     }
 }
 
 /// The value of a field of a request that was passed on.
-fn value_of(passed_on: &PassedOn, known: Known) -> Option<Value<'_>> {
+fn value_of(passed_on: &PassedOn, known: Known, now: Now) -> Option<Value<'_>> {
     match known {
         Known::Upstream => Some(Value::Bytes(passed_on.upstream.as_bytes())),
         Known::UpstreamAddress if passed_on.addresses.is_empty() => None,
@@ -141,7 +142,11 @@ fn value_of(passed_on: &PassedOn, known: Known) -> Option<Value<'_>> {
         Known::UpstreamStatus => passed_on.status.map(|status| Value::Number(u64::from(status))),
         Known::UpstreamConnectMs => passed_on.connect_ms.map(Value::Milliseconds),
         Known::UpstreamFirstByteMs => passed_on.first_byte_ms.map(Value::Milliseconds),
-        _ => Some(Value::Milliseconds(passed_on.whole_ms)),
+        _ => {
+            let ended_ns = passed_on.ended_ns.unwrap_or(now.monotonic_ns);
+            let whole_ns = ended_ns.saturating_sub(passed_on.began_ns);
+            Some(Value::Milliseconds(whole_ns as f64 / 1e6))
+        }
     }
 }
 

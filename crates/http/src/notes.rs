@@ -27,8 +27,10 @@ pub struct PassedOn {
     pub connect_ms: Option<f64>,
     /// Milliseconds until its answer began, both since it was chosen.
     pub first_byte_ms: Option<f64>,
-    /// Milliseconds that all of it took.
-    pub whole_ms: f64,
+    /// When it was passed on, on the monotonic clock.
+    pub began_ns: u64,
+    /// When the answer of the last one had ended; `None`: with the request.
+    pub ended_ns: Option<u64>,
 }
 
 /// Whether there is a line.
@@ -62,6 +64,11 @@ impl Notes {
     /// No line of this request is written.
     pub fn omit_line(&mut self) {
         self.presence = Presence::Omitted;
+    }
+
+    /// The notes, if there is a line of the request.
+    pub(super) fn take_for_line(&mut self) -> Option<Self> {
+        self.are_wanted().then(|| std::mem::take(self))
     }
 
     pub(super) fn is_omitted(&self) -> bool {

@@ -7,7 +7,7 @@ use runtime::service::ListenerIndex;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
-use wire::http::head::{self, Framing, Target, Version};
+use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
 use wire::http::url::Scheme;
 
@@ -47,6 +47,8 @@ pub struct Request<'a> {
     pub head: &'a head::Request<'a, 'a>,
     /// The body; empty while the application is asked how to handle the body.
     pub body: &'a [u8],
+    /// Bytes of its body that have come, whether they are in [`body`](Self::body) or were handed over.
+    pub received: u64,
     /// The client: taken from a PROXY header if the listener requires one, and from the fields of trusted proxies.
     pub peer: Peer,
     /// The trusted proxy that has told of the client, if one has: then the other end of the connection is that proxy.
@@ -124,15 +126,6 @@ impl<'a> Request<'a> {
         match told {
             Some(told) => Cow::Borrowed(told),
             None => Cow::Owned(format!("{:016x}{:016x}", self.begin.service, self.begin.serial)),
-        }
-    }
-
-    /// Bytes of its body, as far as that is known: announced or received.
-    #[must_use]
-    pub fn body_size(&self) -> u64 {
-        match self.head.framing {
-            Framing::Length(size) => size,
-            Framing::None | Framing::Chunked => self.body.len() as u64,
         }
     }
 }

@@ -12,13 +12,14 @@ use runtime::slots::ProcessId;
 use wire::http::head::FieldSlots;
 use wire::network::Network;
 
-use super::begun::{Begun, CutShort};
+use super::begun::Begun;
 use super::encoder::ReplyParts;
 use super::log::AccessLog;
 use super::notes::Notes;
 use super::request::Begin;
 use super::settings::Settings;
 use super::stats::HttpStats;
+use super::unanswered::Ended;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
 /// to it.
@@ -44,8 +45,8 @@ pub struct Http<A> {
     pub(super) taken: Vec<ProcessId>,
     /// Processes that have written a part while they read the body of its request.
     pub(super) written: Vec<ProcessId>,
-    /// Incomplete answers that have to be logged.
-    pub(super) cut_short: Vec<CutShort>,
+    /// Requests without an answer, or the end of one, that have to be logged.
+    pub(super) ended: Vec<Ended>,
     /// The notes of the application on the request that it answers, for the access log.
     pub(super) notes: Notes,
     /// The number of this service, and that of its next request.
@@ -71,7 +72,7 @@ impl<A> Http<A> {
             kept: None,
             taken: Vec::new(),
             written: Vec::new(),
-            cut_short: Vec::new(),
+            ended: Vec::new(),
             notes: Notes::default(),
             service: 0,
             serial: 0,

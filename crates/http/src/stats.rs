@@ -18,7 +18,7 @@ metric::counted! {
     /// ```
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct HttpStats {
-        /// Requests answered.
+        /// Requests that have ended, with an answer or without.
         pub requests: u64 = Counter(Count, "http.requests", "requests"),
         /// Replies by the first digit of their status; index 0 is unused.
         pub by_class: [u64; 6] = Elsewhere("by class"),

@@ -106,7 +106,8 @@ impl Stream {
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;
         let begin = http.begin_request(context.now);
-        let request = Request { head, body: &[], peer, via, begin, listener, secured };
+        let (body, received): (&[u8], u64) = (&[], 0);
+        let request = Request { head, body, received, peer, via, begin, listener, secured };
         let asked = Asked::new(request, Way::Stream, BodyRest::Read);
         let plan = match head.framing {
             Framing::None => BodyPlan::Leave,
@@ -122,9 +123,8 @@ impl Stream {
                 end_of_stream(next)
             }
             BodyPlan::TooLarge => {
-                http.application_mut().on_gone(context.id);
                 let (status, way) = (Status::CONTENT_TOO_LARGE, asked.way());
-                http.refuse(Refused::request(status, way, asked.request()), context);
+                http.refuse(Refused::asked(status, way, asked.request()), context);
                 Next::Finish
             }
             BodyPlan::Collect { .. } | BodyPlan::Admit { .. } | BodyPlan::HandOver { .. } => {
@@ -221,9 +221,9 @@ impl Stream {
 
     /// The process has ended: [`runtime::service::Service::on_close`].
     pub fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
-        http.on_panic(reason);
-        if let State::Underway(exchange) = self.0 {
-            exchange.on_close(http, reason);
+        match self.0 {
+            State::Underway(exchange) => exchange.on_close(http, reason),
+            State::New(_) | State::Over => http.on_panic(reason),
         }
     }
 
@@ -258,8 +258,9 @@ fn refuse<A: Application>(
     let (head, begin) = (opening.head.request(), http.begin_request(context.now));
     let Opening { peer, listener, ref secured, .. } = *opening;
     let (via, secured) = (None, secured.as_ref());
-    let request = Request { head: &head, body: &[], peer, via, begin, listener, secured };
-    http.refuse(Refused::request(status, Way::Stream, &request), context);
+    let (head, body, received): (_, &[u8], u64) = (&head, &[], 0);
+    let request = Request { head, body, received, peer, via, begin, listener, secured };
+    http.refuse(Refused::unasked(status, Way::Stream, &request), context);
     Next::Finish
 }
 

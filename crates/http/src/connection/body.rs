@@ -50,8 +50,7 @@ impl Connection {
             (_, refused) => {
                 let status = refused.err().map_or(Status::CONTENT_TOO_LARGE, |why| why.status());
                 self.phase = Phase::Over;
-                http.application_mut().on_gone(context.id);
-                http.refuse(Refused::request(status, asked.way(), asked.request()), context);
+                http.refuse(Refused::asked(status, asked.way(), asked.request()), context);
                 return Progress { consumed: available, next: Next::Linger };
             }
         };

@@ -252,7 +252,8 @@ impl Connection {
         (sender, begin): (Sender, Begin),
     ) -> Asked<'r> {
         let Sender { peer, via } = sender;
-        let request = Request { head, body, peer, via, begin, listener: self.listener, secured };
+        let (received, listener) = (body.len() as u64, self.listener);
+        let request = Request { head, body, received, peer, via, begin, listener, secured };
         let way = Way::Connection { number: self.requests + 1 };
         Asked::new(request, way, BodyRest::Read)
     }

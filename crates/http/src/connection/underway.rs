@@ -189,9 +189,9 @@ impl Connection {
 
     /// The connection's process has ended: [`runtime::service::Service::on_close`].
     pub fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
-        http.on_panic(reason);
-        if let Some(underway) = self.underway {
-            underway.exchange.on_close(http, reason);
+        match self.underway {
+            Some(underway) => underway.exchange.on_close(http, reason),
+            None => http.on_panic(reason),
         }
     }
 }

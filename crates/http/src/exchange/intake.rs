@@ -142,6 +142,12 @@ impl Intaken {
     /// Keeps a whole body.
     pub(super) fn keep(&mut self, body: &[u8]) {
         self.bytes = body.to_vec();
+        self.content = body.len() as u64;
+    }
+
+    /// Bytes of content that have come.
+    pub(super) fn content(&self) -> u64 {
+        self.content
     }
 
     /// A pause since this time was not the sender's, so it does not count as slowness.

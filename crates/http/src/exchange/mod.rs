@@ -1,17 +1,18 @@
 //! One request and its answer across turns, whatever carries them: it waits, its answer is sent in parts, its body
 //! arrives.
 //!
-//! Owns what is kept of a request between two calls of the application, the deadlines of both sides, and what an end
-//! before the last call means. `intake` has the body. Knows neither the framing of a message nor a socket: a
+//! Owns what is kept of a request between two calls of the application, and the deadlines of both sides. `intake` has the
+//! body, `ended` an end before the last call. Knows neither the framing of a message nor a socket: a
 //! [`Connection`](crate::Connection) of HTTP/1 and a [`Stream`](crate::Stream) feed it, and do what its steps say.
 
+mod ended;
 mod intake;
 
 use std::any::Any;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next};
+use runtime::service::{Context, Event, ListenerIndex, Next};
 use runtime::slots::ProcessId;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
@@ -19,10 +20,9 @@ use wire::http::head;
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use crate::answering::Refused;
 use crate::application::{Application, Patience, Urgency};
 use crate::asked::{Asked, BodyRest, Way};
-use crate::begun::{Begun, CutShort};
+use crate::begun::Begun;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
 pub(super) use intake::BodyPlan;
@@ -145,7 +145,8 @@ impl Exchange {
     fn request<'a>(&'a self, head: &'a head::Request<'a, 'a>) -> Request<'a> {
         let (peer, via, begin, listener) = (self.peer, self.via, self.begin, self.listener);
         let (secured, body) = (self.secured.as_ref(), self.body.kept());
-        Request { head, body, peer, via, begin, listener, secured }
+        let received = self.body.content();
+        Request { head, body, received, peer, via, begin, listener, secured }
     }
 
     /// After a part, the application is asked again when the part has been sent, or in the next turn if there was
@@ -257,41 +258,5 @@ impl Exchange {
     /// Bytes that may be sent while it waits: see [`Begun::idle_bytes`]. `None` if its answer was not begun.
     pub(super) fn idle_bytes(&self) -> Option<&'static [u8]> {
         self.begun.map(|begun| begun.idle_bytes())
-    }
-
-    /// Ends a request that cannot be answered: it is refused, or its answer is cut if it was begun.
-    pub(super) fn end<A: Application>(
-        self,
-        http: &mut Http<A>,
-        status: Status,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        self.tell_gone(http);
-        if let Some(begun) = self.begun {
-            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
-            return begun.cut();
-        }
-        let head = self.head.request();
-        let request = self.request(&head);
-        http.refuse(Refused::request(status, self.way, &request), context);
-        Next::Linger
-    }
-
-    /// The process has ended: [`runtime::service::Service::on_close`].
-    pub(super) fn on_close<A: Application>(self, http: &mut Http<A>, reason: CloseReason) {
-        // After a panic, the application was told already: see `Http::on_panic`.
-        if reason != CloseReason::Panicked {
-            self.tell_gone(http);
-        }
-        if let Some(begun) = self.begun.filter(|_| self.state != State::Over) {
-            http.note_cut(CutShort::new(begun, self.head, self.begin, self.peer));
-        }
-    }
-
-    /// The application will not be asked again. It was asked at least what to do with the body.
-    fn tell_gone<A: Application>(&self, http: &mut Http<A>) {
-        if self.state != State::Over {
-            http.application_mut().on_gone(self.process);
-        }
     }
 }

@@ -128,6 +128,10 @@ fn an_application_hears_of_each_request_that_ends_without_an_answer() {
         stage.world().client_reset(client);
         stage.rest();
         assert_eq!(door(&mut stage), (1, 1));
+        let http = stage.schedulers()[0].service();
+        assert_eq!((http.stats().requests, http.stats().by_class[4]), (1, 1));
+        let (lines, _count) = http.log_mut().as_mut().unwrap().take();
+        assert_eq!(String::from_utf8(lines).unwrap(), "POST /a 499\n");
     }
     let mut stage = stage(None);
     let client = stage.connect();

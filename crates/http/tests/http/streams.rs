@@ -298,5 +298,10 @@ fn a_client_that_resets_its_stream_ends_the_request() {
     stage.world().client_reset(client);
     stage.rest();
     assert_eq!(stage.schedulers()[0].service().0.application().gone, 1);
+    let http = &mut stage.schedulers()[0].service().0;
+    assert_eq!((http.stats().requests, http.stats().by_class[4]), (1, 1));
+    let (lines, count) = http.log_mut().as_mut().expect("a log").take();
+    let lines = String::from_utf8_lossy(&lines).into_owned();
+    assert!(count == 1 && lines.contains("\"GET /forever HTTP/2\" 499 0 "), "{lines}");
     assert_eq!(stage.schedulers()[0].processes(), 0);
 }

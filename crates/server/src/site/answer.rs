@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use config::route::{Found, Refusal};
 use config::{Logging, Respond, RouteAction};
-use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request};
+use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -33,7 +33,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         if reply.is_begun() {
-            self.note_begun(context);
+            self.note_begun(request, context);
             if let Some(answer) = pack::go_on(&mut self.packer, context.id, reply) {
                 return answer;
             }
@@ -70,16 +70,36 @@ impl Site {
     }
 
     /// Tells the access log about a request whose answer is sent in parts: of the last one as well as of the first.
-    fn note_begun(&self, context: &mut AnswerContext<'_, Message>) {
+    fn note_begun(&self, request: &Request<'_>, context: &mut AnswerContext<'_, Message>) {
         if !context.notes.are_wanted() {
             return;
         }
         if let Some(kept) = context.take_kept::<Kept>() {
-            if kept.is_of(&self.data) {
-                note(&kept.route(&self.data), kept.user(), context.notes);
-            }
+            self.note_kept(&kept, request, context.notes);
             context.keep(kept);
         }
+    }
+
+    /// Tells the access log about a request that ends without an answer, or without the end of one.
+    pub(super) fn note_unanswered(&self, request: &Request<'_>, mut unanswered: Unanswered<'_>) {
+        if !unanswered.notes.are_wanted() {
+            return;
+        }
+        let Some(mut kept) = unanswered.take_kept::<Kept>() else { return };
+        self.note_kept(&kept, request, unanswered.notes);
+        let account = self.proxies.account_of(unanswered.id, None);
+        unanswered.notes.passed_on = account.or_else(|| kept.place_mut().passed_on().cloned());
+    }
+
+    /// Tells the access log about a request whose route was found before. Another configuration finds it again.
+    fn note_kept(&self, kept: &Kept, request: &Request<'_>, notes: &mut Notes) {
+        let data = &self.data;
+        if kept.is_of(data) {
+            return note(&kept.route(data), kept.user(), notes);
+        }
+        let query = request.head.split_target().1;
+        let found = data.table.find(&route_request(request, kept.path(), query, data));
+        note(&found, kept.user(), notes);
     }
 
     /// Answers a request whose route was just found.

@@ -13,7 +13,7 @@ use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
-    Urgency,
+    Unanswered, Urgency,
 };
 use pages::fetch::Client;
 use pages::uploads::Desk;
@@ -336,6 +336,11 @@ impl Application for Site {
         let runs_page = self.runner.as_ref().is_some_and(|runner| runner.is_underway(process));
         // A page may run for a long time.
         if runs_page { Interest::Doubted } else { Interest::Kept }
+    }
+
+    fn on_unanswered(&mut self, request: &Request<'_>, unanswered: Unanswered<'_>) {
+        self.count_unanswered(request, &unanswered);
+        self.note_unanswered(request, unanswered);
     }
 
     fn on_gone(&mut self, process: ProcessId) {

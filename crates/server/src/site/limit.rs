@@ -9,17 +9,18 @@ use std::time::Duration;
 
 use config::route::Found;
 use config::{Quota, QuotaKey};
-use http::{Answer, AnswerContext, FieldList, Method, Reply, Request};
-use quota::{Limit, LimitCounts, News, Outcome, Pace, Rule};
+use http::{Answer, AnswerContext, FieldList, Method, Reply, Request, Unanswered};
+use quota::{Limit, LimitCounts, Limiter, News, Outcome, Pace, Rule};
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
-use super::metered::{Charge, Stage};
+use super::metered::{Charge, Owed, Stage};
 use super::route::AnswerPlace;
 use super::state::Site;
 use crate::message::Message;
+use crate::site_data::SiteData;
 
 /// What the limits say to a request.
 #[derive(Debug)]
@@ -164,28 +165,26 @@ impl Site {
         limit.map_or_else(FieldList::new, |limit| fields_of(limit, wait))
     }
 
-    /// A request was answered, or a part of it: counts its bytes.
+    /// The application was asked about a request: counts the bytes that have come, and those of its answer.
     pub(super) fn count_answer(
         &mut self,
         request: &Request<'_>,
         reply: &Reply<'_>,
         context: &AnswerContext<'_, Message>,
     ) {
-        let (process, now_ns, generation) =
-            (context.id, context.now.monotonic_ns, self.data.generation);
-        if reply.is_begun() {
-            let sent = if request.method() == Method::Head { 0 } else { reply.body_bytes() };
-            let bytes = request.body_size().saturating_add(sent);
-            for charge in self.metered.charges(process) {
-                let Charge::Spend { limit, generation: of, key, counted } = charge else {
-                    continue;
-                };
-                if *of == generation && bytes > *counted {
-                    let mut limiter = self.limiter.borrow_mut();
-                    limiter.spend(*limit, *key, bytes - *counted, now_ns);
-                    *counted = bytes;
-                }
-            }
+        let sent = if request.method() == Method::Head { 0 } else { reply.body_bytes() };
+        let bytes = request.received.saturating_add(sent);
+        for owed in self.metered.use_bytes(context.id, bytes) {
+            spend(&mut self.limiter.borrow_mut(), owed, &self.data, context.now.monotonic_ns);
+        }
+    }
+
+    /// A request ends without an answer, or without the end of one, of which so many bytes were sent. What it has used
+    /// is counted all the same.
+    pub(super) fn count_unanswered(&mut self, request: &Request<'_>, unanswered: &Unanswered<'_>) {
+        if !self.metered.is_empty() {
+            let bytes = request.received.saturating_add(unanswered.sent);
+            self.metered.owe_bytes(unanswered.id, bytes);
         }
     }
 
@@ -213,6 +212,10 @@ impl Site {
                 Err(None) => break,
             }
         }
+        for owed in self.metered.take_owed() {
+            let mut limiter = self.limiter.borrow_mut();
+            spend(&mut limiter, owed, &self.data, context.now.monotonic_ns);
+        }
         let news = self.limiter.borrow_mut().take_news();
         if news.is_empty() {
             return;
@@ -234,6 +237,13 @@ impl Site {
     /// How often each limit has refused.
     pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
         self.limiter.borrow().counts().to_vec()
+    }
+}
+
+/// Counts bytes, if the limit is one of this configuration.
+fn spend(limiter: &mut Limiter, owed: Owed, data: &SiteData, now_ns: u64) {
+    if owed.generation == data.generation {
+        limiter.spend(owed.limit, owed.key, owed.bytes, now_ns);
     }
 }
 

@@ -27,19 +27,30 @@ pub(super) enum Charge {
     Spend { limit: usize, generation: u64, key: u64, counted: u64 },
 }
 
+/// Bytes of a request that has ended, which are counted at the end of the turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owed {
+    /// The number of the limit, in the configuration with this number.
+    pub(super) limit: usize,
+    pub(super) generation: u64,
+    pub(super) key: u64,
+    pub(super) bytes: u64,
+}
+
 /// The requests of a scheduler that limits have to do with.
 #[derive(Debug, Default)]
 pub(super) struct Metered {
     due_ms: HashMap<ProcessId, u64>,
     order: BTreeSet<(u64, ProcessId)>,
     charges: HashMap<ProcessId, Vec<Charge>>,
+    owed: Vec<Owed>,
 }
 
 impl Metered {
     /// Whether there are none.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.due_ms.is_empty() && self.charges.is_empty()
+        self.due_ms.is_empty() && self.charges.is_empty() && self.owed.is_empty()
     }
 
     /// Lets a request wait until this time. `false`: too many do.
@@ -73,9 +84,30 @@ impl Metered {
         self.charges.entry(process).or_default().push(charge);
     }
 
-    /// The counts of a request.
-    pub(super) fn charges(&mut self, process: ProcessId) -> &mut [Charge] {
-        self.charges.get_mut(&process).map_or(&mut [], Vec::as_mut_slice)
+    /// A request has used so many bytes: returns what of that was not counted yet, of each limit.
+    pub(super) fn use_bytes(
+        &mut self,
+        process: ProcessId,
+        bytes: u64,
+    ) -> impl Iterator<Item = Owed> {
+        let charges = self.charges.get_mut(&process).map_or(&mut [][..], Vec::as_mut_slice);
+        charges.iter_mut().filter_map(move |charge| {
+            let Charge::Spend { limit, generation, key, counted } = charge else { return None };
+            let more = bytes.checked_sub(*counted).filter(|more| *more > 0)?;
+            *counted = bytes;
+            Some(Owed { limit: *limit, generation: *generation, key: *key, bytes: more })
+        })
+    }
+
+    /// The same at the end of a request whose time is not known: it is counted with the turn.
+    pub(super) fn owe_bytes(&mut self, process: ProcessId, bytes: u64) {
+        let owed: Vec<Owed> = self.use_bytes(process, bytes).collect();
+        self.owed.extend(owed);
+    }
+
+    /// Takes what is counted with the turn.
+    pub(super) fn take_owed(&mut self) -> Vec<Owed> {
+        std::mem::take(&mut self.owed)
     }
 
     /// A request has ended: returns what has to be counted.

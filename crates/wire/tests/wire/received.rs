@@ -82,6 +82,24 @@ fn some_answers_have_no_content_whatever_they_say() {
 }
 
 #[test]
+fn a_connection_ends_with_an_answer_without_content_that_announces_some() {
+    // RFC 9110, 8.6; RFC 9112, 6.1. A 304 may say what a 200 would have.
+    for (status, fields, stays) in [
+        (204, "", true),
+        (204, "Content-Length: 0\r\n", true),
+        (204, "Content-Length: 5\r\n", false),
+        (204, "Transfer-Encoding: chunked\r\n", false),
+        (304, "Content-Length: 5\r\n", true),
+        (304, "Transfer-Encoding: chunked\r\n", true),
+    ] {
+        for method in [Method::Get, Method::Head] {
+            let outcome = over(method, &format!("HTTP/1.1 {status} X\r\n{fields}\r\n"), status, "");
+            assert_eq!(outcome.persistent, stays, "{status} {fields:?} {method:?}");
+        }
+    }
+}
+
+#[test]
 fn interim_answers_are_counted_and_passed_over() {
     let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nLink: x\r\n\r\n";
     let outcome = over(Method::Get, &format!("{interim}{OK}Content-Length: 1\r\n\r\na"), 200, "a");

@@ -314,7 +314,7 @@ impl Site {
         let cookie = self.proxies.note_head(process, told, client, now_ns);
         exchange.reply.fields(interim_fields(head, passing.route, cookie.as_deref()).fields());
         exchange.reply.end_head();
-        if let Some(account) = self.proxies.account_of(process, now_ns) {
+        if let Some(account) = self.proxies.account_of(process, Some(now_ns)) {
             exchange.place.note_passed_on(account);
         }
         let client = exchange.request.peer.address;
@@ -333,7 +333,7 @@ impl Site {
         now_ns: u64,
     ) {
         if self.helpers.log.is_some()
-            && let Some(account) = self.proxies.account_of(process, now_ns)
+            && let Some(account) = self.proxies.account_of(process, Some(now_ns))
         {
             exchange.place.note_passed_on(account);
         }

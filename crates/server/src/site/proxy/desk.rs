@@ -138,8 +138,13 @@ impl Proxies {
         self.underway.remove(&process)
     }
 
-    /// How the request of a process went, for the access log.
-    pub(in crate::site) fn account_of(&self, process: ProcessId, now_ns: u64) -> Option<PassedOn> {
+    /// How the request of a process went, for the access log. `ended_ns`: when its answer had ended; `None`: with the
+    /// request.
+    pub(in crate::site) fn account_of(
+        &self,
+        process: ProcessId,
+        ended_ns: Option<u64>,
+    ) -> Option<PassedOn> {
         let carried = self.underway.get(&process)?;
         let live = self.upstreams.get(carried.upstream?)?;
         let place = carried.place.as_ref();
@@ -152,7 +157,8 @@ impl Proxies {
             status: place.and_then(|place| place.status),
             connect_ms: place.and_then(|place| place.connect_ns).map(milliseconds),
             first_byte_ms: place.and_then(|place| place.answered_ns).map(milliseconds),
-            whole_ms: milliseconds(now_ns.saturating_sub(carried.began_ns)),
+            began_ns: carried.began_ns,
+            ended_ns,
         })
     }
 

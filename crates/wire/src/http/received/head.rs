@@ -90,6 +90,15 @@ impl Lines {
         }
     }
 
+    /// Whether a body would follow for those who go by the head alone.
+    pub(super) const fn announce_a_body(&self) -> bool {
+        match self.declared {
+            Declared::Nothing => false,
+            Declared::Length => self.length > 0,
+            Declared::Chunked => true,
+        }
+    }
+
     /// Whether the server accepts another request (RFC 9112, 9.3).
     #[inline(always)]
     pub(super) fn are_persistent(&self) -> bool {
