@@ -8,9 +8,11 @@ mod limiter;
 pub mod limits;
 mod meter;
 mod pace;
+mod rule;
 mod table;
 
-pub use limiter::{Limit, LimitCounts, Limiter, News, Rule};
+pub use limiter::{Limit, LimitCounts, Limiter, News};
 pub use meter::{Meter, Uses};
 pub use pace::{Outcome, Pace};
+pub use rule::Rule;
 pub use table::Table;

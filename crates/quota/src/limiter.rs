@@ -11,7 +11,8 @@ use std::time::Duration;
 use ahash::RandomState;
 
 use crate::meter::{Meter, Uses};
-use crate::pace::{Outcome, Pace};
+use crate::pace::Outcome;
+use crate::rule::Rule;
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,25 +25,7 @@ pub struct Limit {
     pub patience: Duration,
 }
 
-/// The quantity that a limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Uses, each of one unit.
-    Uses(Pace),
-    /// Something whose size is known afterwards.
-    Amounts(Pace),
-    /// Uses that have not ended.
-    Open(u64),
-}
-
-impl Rule {
-    /// Whether the numbers of keys mean the same: a time or a count.
-    fn is_counted_like(self, other: Self) -> bool {
-        matches!(self, Self::Open(_)) == matches!(other, Self::Open(_))
-    }
-}
-
-/// How often a limit has refused or delayed a use on this scheduler.
+/// What a limit has counted on this scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounts {
     /// Its name.
@@ -236,7 +219,7 @@ impl Limiter {
         }
     }
 
-    /// How often each limit has refused.
+    /// What each limit has counted.
     #[must_use]
     pub fn counts(&self) -> Vec<LimitCounts> {
         let count = |(limit, state): (&Limit, &State)| LimitCounts {

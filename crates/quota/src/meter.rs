@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use crate::limiter::Rule;
 use crate::limits::NEWS_MAX;
 use crate::pace::{Outcome, Pace};
+use crate::rule::Rule;
 use crate::table::Table;
 
 /// The uses of the keys of one limit on one scheduler.
