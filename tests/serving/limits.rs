@@ -59,7 +59,7 @@ fn who_uses_more_is_refused_with_the_fields_of_the_draft_and_counted_by_name() {
     let status = server.ctl_json(&["status"]);
     assert_eq!(
         status["limits"],
-        serde_json::json!([{ "name": "few", "refused": 4, "delayed": 0 }])
+        serde_json::json!([{ "name": "few", "refused": 4, "delayed": 0, "forgotten": 0 }])
     );
     server.reaches("/limit_refusals/few", 4);
 }
@@ -329,24 +329,51 @@ fn many_forged_addresses_take_no_memory_and_no_honest_client_its_limit() {
     };
     let before = resident();
     for batch in 0..FORGED / BATCH {
-        let mut requests = String::new();
-        for number in 0..BATCH {
-            let [a, b, c, d] = (0x0B00_0000 + batch * BATCH + number).to_be_bytes();
-            write!(
-                requests,
-                "HEAD /a.txt HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {a}.{b}.{c}.{d}\r\n\r\n"
-            )
-            .unwrap();
-        }
-        client.send(requests).unwrap();
-        for _ in 0..BATCH {
-            let response = client.response(RequestKind::of_method(Some("HEAD"))).unwrap();
-            assert_eq!(response.status, 200, "each has its own limit");
-        }
+        crowd(&mut client, batch * BATCH..(batch + 1) * BATCH);
     }
-    // Two tables of 1 MiB, the file cache and the counters: nothing that grows with addresses.
+    // A table of 256 KiB, the file cache and the counters: nothing that grows with addresses.
     let grown_kib = resident().saturating_sub(before);
     assert!(grown_kib < 16 * 1024, "{grown_kib} KiB");
     assert_eq!(from(&mut honest, "/a.txt", "192.0.2.2").status, 429, "its uses are still known");
     assert_eq!(from(&mut honest, "/a.txt", "192.0.2.1").status, 200, "one is left of three");
+    let forgotten = server.count("/limit_forgotten/each");
+    assert!((80_000..100_000).contains(&forgotten), "the operator sees it: {forgotten}");
+}
+
+/// One use of the first limit is given back later than all of the second.
+#[test]
+fn a_crowd_that_one_limit_knows_hides_no_client_from_another() {
+    let login = "[[limit]]\nname = \"login\"\nrequests = \"1/d\"\npaths = [\"/a.txt\"]\n";
+    let all = "[[limit]]\nname = \"everything\"\nrequests = \"1/h\"\nburst = 20\n";
+    let server = start(&format!("{login}{all}[limits]\nlimit_keys = 1024\n"), 1);
+    let (mut client, mut attacker) = (server.client(), server.client());
+    let mut statuses = Vec::new();
+    for batch in 0..20 {
+        for _ in 0..2 {
+            statuses.push(from(&mut attacker, "/b.txt", "192.0.2.1").status);
+        }
+        crowd(&mut client, batch * 500..(batch + 1) * 500);
+    }
+    let passed = statuses.iter().filter(|status| **status == 200).count();
+    // In the beginning it has used as little as the crowd.
+    assert!((20..=24).contains(&passed), "{statuses:?}");
+    assert_eq!(statuses.last(), Some(&429));
+}
+
+/// Each of these addresses makes one request for `/a.txt`, which its limit allows.
+fn crowd(client: &mut Client, addresses: std::ops::Range<u32>) {
+    let mut requests = String::new();
+    for number in addresses.clone() {
+        let [a, b, c, d] = (0x0B00_0000 + number).to_be_bytes();
+        write!(
+            requests,
+            "HEAD /a.txt HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: {a}.{b}.{c}.{d}\r\n\r\n"
+        )
+        .unwrap();
+    }
+    client.send(requests).unwrap();
+    for _ in addresses {
+        let response = client.response(RequestKind::of_method(Some("HEAD"))).unwrap();
+        assert_eq!(response.status, 200, "each has its own limit");
+    }
 }

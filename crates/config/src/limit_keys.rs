@@ -96,7 +96,7 @@ pub(super) static LIMITS: SectionKeys = SectionKeys {
             ),
             absent: Absent::Default,
             change: Change::Restart,
-            text: "How many keys of all [`[[limit]]`](#limit) are known at once: 32 bytes each on each scheduler. Beyond that, of four keys the one that has used least is forgotten.",
+            text: "How many keys of all [`[[limit]]`](#limit) are known at once: 16 bytes each on each scheduler. Each limit has the same part. Beyond that, of four keys the one that has used least and was not refused is forgotten.",
         },
         Key {
             name: "head_size",

@@ -336,7 +336,7 @@ pub const QUOTA_DELAY_MAX: Duration = Duration::from_secs(10);
 pub const QUOTA_UNITS_MAX: u64 = 1 << 50;
 /// 1,000,000 open requests of one key; more is refused.
 pub const QUOTA_OPEN_MAX: u64 = 1_000_000;
-/// 131,072 keys of all `[[limit]]`; beyond that the least used of four is forgotten.
+/// 131,072 keys of all `[[limit]]`, in equal parts; beyond that the least used of four is forgotten.
 pub const QUOTA_KEYS: u64 = 1 << 17;
 /// 1,048,576 keys are the most that can be set.
 pub const QUOTA_KEYS_MAX: u64 = 1 << 20;

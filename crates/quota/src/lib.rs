@@ -1,15 +1,18 @@
 //! Limits by key: how often, how much and how many at once.
 //!
-//! Owns what each key has used, in a table of fixed size, and what the schedulers of a server tell each other of it.
+//! Owns what each key has used, in a table of fixed size for each limit, and what the schedulers of a server tell each
+//! other of it.
 //! Knows no request and no address; a key is a number. Time is an argument.
 
 mod limiter;
 pub mod limits;
 mod meter;
 mod pace;
+mod rule;
 mod table;
 
-pub use limiter::{Limit, LimitCounts, Limiter, Rule};
-pub use meter::{Meter, News};
+pub use limiter::{Limit, LimitCounts, Limiter, News};
+pub use meter::{Meter, Uses};
 pub use pace::{Outcome, Pace};
+pub use rule::Rule;
 pub use table::Table;

@@ -1,7 +1,8 @@
 //! The limits of a server on one scheduler, by name.
 //!
-//! Owns their rules, the keys of what they count, and how many uses each has refused. A limit that keeps its name over
-//! a reload keeps what was used.
+//! Owns their rules, the keys of what they count, and how many uses each has refused. Each has its own part of the room
+//! for keys, so the clients of one limit are never forgotten for those of another. A limit that keeps its name over a
+//! reload keeps what was used.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,8 +10,9 @@ use std::time::Duration;
 
 use ahash::RandomState;
 
-use crate::meter::{Meter, News};
-use crate::pace::{Outcome, Pace};
+use crate::meter::{Meter, Uses};
+use crate::pace::Outcome;
+use crate::rule::Rule;
 
 /// A limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,18 +25,7 @@ pub struct Limit {
     pub patience: Duration,
 }
 
-/// The quantity that a limit counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Uses, each of one unit.
-    Uses(Pace),
-    /// Something whose size is known afterwards.
-    Amounts(Pace),
-    /// Uses that have not ended.
-    Open(u64),
-}
-
-/// How often a limit has refused or delayed a use on this scheduler.
+/// What a limit has counted on this scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounts {
     /// Its name.
@@ -43,18 +34,50 @@ pub struct LimitCounts {
     pub refused: u64,
     /// Uses that had to wait.
     pub delayed: u64,
+    /// Keys forgotten, because there was no room, whose uses were not all given back.
+    pub forgotten: u64,
+}
+
+/// Uses that another scheduler has to count, each with the name of its limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News(Vec<(Arc<str>, Uses)>);
+
+impl News {
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// The limits of one scheduler.
 #[derive(Debug)]
 pub struct Limiter {
     limits: Arc<[Limit]>,
-    counts: Vec<LimitCounts>,
-    /// Without any limit so far, it has room for nothing.
-    meter: Meter,
-    /// The keys and the schedulers that it is made for.
-    room: (usize, usize),
+    /// One for each limit.
+    states: Vec<State>,
+    /// For how many keys there is room, of all limits together.
+    keys: usize,
+    schedulers: usize,
     hasher: RandomState,
+}
+
+/// What one limit has counted.
+#[derive(Debug)]
+struct State {
+    meter: Meter,
+    refused: u64,
+    delayed: u64,
+}
+
+impl State {
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Allowed => {}
+            Outcome::After(_) => self.delayed += 1,
+            Outcome::Refused(_) => self.refused += 1,
+        }
+    }
 }
 
 impl Limiter {
@@ -63,25 +86,31 @@ impl Limiter {
     pub fn new(keys: usize, schedulers: usize, seed: u64) -> Self {
         Self {
             limits: Arc::from([]),
-            counts: Vec::new(),
-            meter: Meter::new(1, schedulers),
-            room: (keys, schedulers),
+            states: Vec::new(),
+            keys,
+            schedulers,
             hasher: RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 0),
         }
     }
 
-    /// Other limits are in force. The first ones make the room for keys: a server without limits has none.
+    /// Other limits are in force. Each has the same part of the room for keys; a server without limits has none.
     pub fn set_limits(&mut self, limits: Arc<[Limit]>) {
-        let (keys, schedulers) = self.room;
-        if !self.meter.has_room_for(keys) && !limits.is_empty() {
-            self.meter = Meter::new(keys, schedulers);
-        }
-        let counts = |limit: &Limit| {
-            let known = self.counts.iter().find(|counts| counts.name == limit.name);
-            let new = || LimitCounts { name: Arc::clone(&limit.name), ..LimitCounts::default() };
-            known.cloned().unwrap_or_else(new)
+        let keys = self.keys.div_ceil(limits.len().max(1));
+        let states = std::mem::take(&mut self.states);
+        let mut old: Vec<_> = self.limits.iter().zip(states).collect();
+        let state = |limit: &Limit| {
+            let known = old.iter().position(|(known, _)| known.name == limit.name);
+            let known = known.map(|index| old.swap_remove(index));
+            let new = || Meter::new(keys, self.schedulers);
+            match known {
+                None => State { meter: new(), refused: 0, delayed: 0 },
+                Some((known, state)) if known.rule.is_counted_like(limit.rule) => {
+                    State { meter: state.meter.resized(keys), ..state }
+                }
+                Some((_, state)) => State { meter: new(), ..state },
+            }
         };
-        self.counts = limits.iter().map(counts).collect();
+        self.states = limits.iter().map(state).collect();
         self.limits = limits;
     }
 
@@ -108,84 +137,107 @@ impl Limiter {
 
     /// Uses a limit. Something of unknown size is only let in if all that was used before is within the limit.
     pub fn take(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
-        let Some(Limit { rule, patience, .. }) = self.limits.get(limit) else {
+        let Some((Limit { rule, patience, .. }, state)) = self.at(limit) else {
             return Outcome::Allowed;
         };
         let outcome = match rule {
-            Rule::Uses(pace) => self.meter.take(key, (pace, 1), now_ns, *patience),
-            Rule::Amounts(pace) => self.meter.is_within(key, pace, now_ns),
-            Rule::Open(most) if self.meter.open(key, *most) => Outcome::Allowed,
+            Rule::Uses(pace) => state.meter.take(key, (pace, 1), now_ns, *patience),
+            Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
+            Rule::Open(most) if state.meter.open(key, *most) => Outcome::Allowed,
             // When one of them ends is not known.
             Rule::Open(_) => Outcome::Refused(Duration::from_secs(1)),
         };
-        self.count(limit, outcome);
+        state.count(outcome);
         outcome
     }
 
     /// What [`take`](Self::take) would say. Nothing is used or counted.
     pub fn look(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
-        let Some(Limit { rule, patience, .. }) = self.limits.get(limit) else {
+        let Some((Limit { rule, patience, .. }, state)) = self.at(limit) else {
             return Outcome::Allowed;
         };
         match rule {
-            Rule::Uses(pace) => self.meter.look(key, pace, now_ns, *patience),
-            Rule::Amounts(pace) => self.meter.is_within(key, pace, now_ns),
-            Rule::Open(most) if self.meter.has_place(key, *most) => Outcome::Allowed,
+            Rule::Uses(pace) => state.meter.look(key, pace, now_ns, *patience),
+            Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
+            Rule::Open(most) if state.meter.has_place(key, *most) => Outcome::Allowed,
             Rule::Open(_) => Outcome::Refused(Duration::from_secs(1)),
         }
     }
 
     /// A use was refused that [`look`](Self::look) has looked at.
     pub fn count_refusal(&mut self, limit: usize, wait: Duration) {
-        self.count(limit, Outcome::Refused(wait));
+        if let Some((_, state)) = self.at(limit) {
+            state.count(Outcome::Refused(wait));
+        }
     }
 
     /// The same for pages, which do not wait, and close nothing.
     pub fn take_for_page(&mut self, limit: usize, key: u64, now_ns: u64) -> Outcome {
-        let Some(Limit { rule, .. }) = self.limits.get(limit) else { return Outcome::Allowed };
+        let Some((Limit { rule, .. }, state)) = self.at(limit) else { return Outcome::Allowed };
         let outcome = match rule {
-            Rule::Uses(pace) => self.meter.take(key, (pace, 1), now_ns, Duration::ZERO),
-            Rule::Amounts(pace) => self.meter.is_within(key, pace, now_ns),
+            Rule::Uses(pace) => state.meter.take(key, (pace, 1), now_ns, Duration::ZERO),
+            Rule::Amounts(pace) => state.meter.is_within(key, pace, now_ns),
             Rule::Open(_) => Outcome::Allowed,
         };
-        self.count(limit, outcome);
+        state.count(outcome);
         outcome
     }
 
     /// Counts an amount that was used.
     pub fn spend(&mut self, limit: usize, key: u64, amount: u64, now_ns: u64) {
-        if let Some(Limit { rule: Rule::Amounts(pace), .. }) = self.limits.get(limit) {
-            self.meter.spend(key, (pace, amount), now_ns);
+        if let Some((Limit { rule: Rule::Amounts(pace), .. }, state)) = self.at(limit) {
+            state.meter.spend(key, (pace, amount), now_ns);
         }
     }
 
-    /// A use has ended.
-    pub fn close(&mut self, key: u64) {
-        self.meter.close(key);
+    /// A use of the limit with this name has ended. After a reload the limit may have another number or none.
+    pub fn close(&mut self, name: &str, key: u64) {
+        let limit = self.find(name.as_bytes());
+        if let Some((Limit { rule: Rule::Open(_), .. }, state)) = limit.and_then(|one| self.at(one))
+        {
+            state.meter.close(key);
+        }
     }
 
     /// The uses of this turn, for the other schedulers.
     pub fn take_news(&mut self) -> News {
-        self.meter.take_news()
+        let all = self.limits.iter().zip(&mut self.states);
+        let news = all.map(|(limit, state)| (&limit.name, state.meter.take_news()));
+        let told = news.filter(|(_, uses)| !uses.is_empty());
+        News(told.map(|(name, uses)| (Arc::clone(name), uses)).collect())
     }
 
     /// Counts what another scheduler tells.
     pub fn learn(&mut self, news: &News, now_ns: u64) {
-        self.meter.learn(news, now_ns);
-    }
-
-    /// How often each limit has refused.
-    #[must_use]
-    pub fn counts(&self) -> &[LimitCounts] {
-        &self.counts
-    }
-
-    fn count(&mut self, limit: usize, outcome: Outcome) {
-        let Some(counts) = self.counts.get_mut(limit) else { return };
-        match outcome {
-            Outcome::Allowed => {}
-            Outcome::After(_) => counts.delayed += 1,
-            Outcome::Refused(_) => counts.refused += 1,
+        for (name, uses) in &news.0 {
+            let limit = self.find(name.as_bytes());
+            if let Some((limit, state)) = limit.and_then(|one| self.at(one))
+                && uses.are_of(limit.rule)
+            {
+                state.meter.learn(uses, now_ns);
+            }
         }
+    }
+
+    /// What each limit has counted.
+    #[must_use]
+    pub fn counts(&self) -> Vec<LimitCounts> {
+        let count = |(limit, state): (&Limit, &State)| LimitCounts {
+            name: Arc::clone(&limit.name),
+            refused: state.refused,
+            delayed: state.delayed,
+            forgotten: state.meter.forgotten(),
+        };
+        self.limits.iter().zip(&self.states).map(count).collect()
+    }
+
+    /// Bytes of memory of its tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.states.iter().map(|state| state.meter.bytes()).sum()
+    }
+
+    fn at(&mut self, limit: usize) -> Option<(&Limit, &mut State)> {
+        self.limits.get(limit).zip(self.states.get_mut(limit))
     }
 }

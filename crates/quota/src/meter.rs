@@ -1,4 +1,4 @@
-//! The uses of all keys as one scheduler knows them, and the news for the other schedulers.
+//! The uses of the keys of one limit as one scheduler knows them, and the news for the other schedulers.
 //!
 //! Owns the stated error: a scheduler decides at once, by what it has used itself and what the others have told it in
 //! earlier turns. Uses of one key on several schedulers in the same turn may therefore exceed a burst, by one burst for
@@ -9,22 +9,21 @@ use std::time::Duration;
 
 use crate::limits::NEWS_MAX;
 use crate::pace::{Outcome, Pace};
+use crate::rule::Rule;
 use crate::table::Table;
 
-/// The uses of keys on one scheduler.
+/// The uses of the keys of one limit on one scheduler.
 #[derive(Debug)]
 pub struct Meter {
-    /// For each key the time when all is given back, in nanoseconds.
-    rates: Table,
-    /// For each key how many are open.
-    open: Table,
-    news: News,
+    /// For each key the time when all is given back, in nanoseconds; or how many are open.
+    table: Table,
+    news: Uses,
     telling: Telling,
 }
 
 /// Uses that another scheduler has to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub struct Uses {
     /// Keys, and the nanoseconds that they have used.
     rates: Vec<(u64, u64)>,
     /// Keys, and how many more are open.
@@ -38,38 +37,51 @@ enum Telling {
     Others,
 }
 
-impl News {
+impl Uses {
     /// Whether there is nothing to tell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rates.is_empty() && self.open.is_empty()
     }
+
+    /// Whether such a limit counts them. During a reload another scheduler may have another limit of the same name.
+    #[must_use]
+    pub fn are_of(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Uses(_) | Rule::Amounts(_) => self.open.is_empty(),
+            Rule::Open(_) => self.rates.is_empty(),
+        }
+    }
 }
 
 impl Meter {
-    /// Room for this many keys of each kind, on one of so many schedulers.
+    /// Room for this many keys, on one of so many schedulers.
     #[must_use]
     pub fn new(keys: usize, schedulers: usize) -> Self {
         let telling = if schedulers > 1 { Telling::Others } else { Telling::Nobody };
-        let (rates, open) = (Table::new(keys), Table::new(keys));
-        Self { rates, open, news: News::default(), telling }
+        Self { table: Table::new(keys), news: Uses::default(), telling }
     }
 
-    /// Whether it was made for this many keys.
+    /// The same uses with room for another number of keys.
     #[must_use]
-    pub fn has_room_for(&self, keys: usize) -> bool {
-        self.rates.has_room_for(keys)
+    pub fn resized(self, keys: usize) -> Self {
+        Self { table: self.table.resized(keys), ..self }
     }
 
     /// What a use of one unit would lead to.
     pub fn look(&mut self, key: u64, pace: &Pace, now_ns: u64, patience: Duration) -> Outcome {
-        let mut until_ns = self.rates.known(key).map_or(0, |until_ns| *until_ns);
-        pace.take(&mut until_ns, 1, now_ns, patience)
+        let mut until_ns = self.table.known(key).map_or(0, |until_ns| *until_ns);
+        let outcome = pace.take(&mut until_ns, 1, now_ns, patience);
+        self.note(key, outcome)
     }
 
     /// Whether one more of at most `most` of a key may be opened.
     pub fn has_place(&mut self, key: u64, most: u64) -> bool {
-        self.open.known(key).map_or(0, |count| *count) < most
+        let has_place = self.table.known(key).map_or(0, |count| *count) < most;
+        if !has_place {
+            self.table.mark_refused(key);
+        }
+        has_place
     }
 
     /// Uses units of a key.
@@ -80,17 +92,17 @@ impl Meter {
         now_ns: u64,
         patience: Duration,
     ) -> Outcome {
-        let outcome = pace.take(self.rates.number(key, now_ns), units, now_ns, patience);
+        let outcome = pace.take(self.table.number(key, now_ns), units, now_ns, patience);
         if !matches!(outcome, Outcome::Refused(_)) {
             self.tell_rate(key, pace.nanoseconds_of(units));
         }
-        outcome
+        self.note(key, outcome)
     }
 
     /// Whether a key may use something whose size is counted afterwards ([`spend`](Self::spend)).
     pub fn is_within(&mut self, key: u64, pace: &Pace, now_ns: u64) -> Outcome {
-        let until_ns = self.rates.known(key).map_or(0, |until_ns| *until_ns);
-        pace.is_within(until_ns, now_ns)
+        let until_ns = self.table.known(key).map_or(0, |until_ns| *until_ns);
+        self.note(key, pace.is_within(until_ns, now_ns))
     }
 
     /// Counts units that were used.
@@ -102,8 +114,9 @@ impl Meter {
 
     /// Opens one of at most `most` of a key. `false`: there are as many.
     pub fn open(&mut self, key: u64, most: u64) -> bool {
-        let count = self.open.number(key, 0);
+        let count = self.table.number(key, 0);
         if *count >= most {
+            self.table.mark_refused(key);
             return false;
         }
         *count += 1;
@@ -113,40 +126,54 @@ impl Meter {
 
     /// Closes one that was opened.
     pub fn close(&mut self, key: u64) {
-        if let Some(count) = self.open.known(key) {
+        if let Some(count) = self.table.known(key) {
             *count = count.saturating_sub(1);
         }
         self.tell_open(key, -1);
     }
 
     /// Takes what the other schedulers have to be told of this turn.
-    pub fn take_news(&mut self) -> News {
+    pub fn take_news(&mut self) -> Uses {
         std::mem::take(&mut self.news)
     }
 
     /// Counts what another scheduler tells.
-    pub fn learn(&mut self, news: &News, now_ns: u64) {
+    pub fn learn(&mut self, news: &Uses, now_ns: u64) {
         for (key, nanoseconds) in &news.rates {
             self.add_rate(*key, *nanoseconds, now_ns);
         }
         for (key, more) in &news.open {
             if *more > 0 {
-                let count = self.open.number(*key, 0);
+                let count = self.table.number(*key, 0);
                 *count = count.saturating_add_signed(*more);
-            } else if let Some(count) = self.open.known(*key) {
+            } else if let Some(count) = self.table.known(*key) {
                 *count = count.saturating_add_signed(*more);
             }
         }
     }
 
-    /// Bytes of memory of its tables.
+    /// Bytes of memory of its table.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.rates.bytes() + self.open.bytes()
+        self.table.bytes()
+    }
+
+    /// How many keys were forgotten, because there was no room, whose uses were not all given back.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.table.replaced()
+    }
+
+    /// Who is refused is not forgotten for the sake of others.
+    fn note(&mut self, key: u64, outcome: Outcome) -> Outcome {
+        if matches!(outcome, Outcome::Refused(_)) {
+            self.table.mark_refused(key);
+        }
+        outcome
     }
 
     fn add_rate(&mut self, key: u64, nanoseconds: u64, now_ns: u64) {
-        let until_ns = self.rates.number(key, now_ns);
+        let until_ns = self.table.number(key, now_ns);
         *until_ns = (*until_ns).max(now_ns).saturating_add(nanoseconds);
     }
 

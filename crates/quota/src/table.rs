@@ -1,14 +1,15 @@
-//! A table of keys with one number each, of fixed size.
+//! A table of the keys of one limit with one number each, of fixed size.
 //!
-//! Owns which key is replaced when there is no room: among the four of its cache line, the one with the smallest
-//! number, which has used least. So many new keys replace each other, and never one that is close to its limit.
+//! Owns which key is forgotten when there is no room: one of the four of its cache line, and first one that was not
+//! refused, of those the one with the smallest number, which has used least. All numbers are of one limit, so they can
+//! be compared. Many new keys therefore replace each other, and not one that is at its limit.
 
 use crate::limits::{KEY_BYTES, KEYS_IN_LINE, KEYS_MAX};
 
 /// Keys and their numbers.
 #[derive(Debug)]
 pub struct Table {
-    /// A power of two of them.
+    /// At least one.
     lines: Vec<Line>,
     /// How often a key with a number above zero was replaced.
     replaced: u64,
@@ -19,27 +20,54 @@ pub struct Table {
 #[repr(align(64))]
 struct Line([Entry; KEYS_IN_LINE]);
 
-/// A key and its number. The key 0 means that there is none.
+/// A key and its number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    key: u64,
+    /// The key without its highest bit; 0: there is none. The highest bit is [`REFUSED`].
+    marked: u64,
     number: u64,
 }
 
+/// The mark of a key that was refused since it is known. It lasts until all four of the line have it: so who is refused
+/// again and again keeps it, and who was refused once does not keep its place for ever.
+const REFUSED: u64 = 1 << 63;
+
 const _: () = assert!(size_of::<Line>() == 64 && size_of::<Entry>() == KEY_BYTES);
 
-impl Table {
-    /// Room for at least this many keys. The kernel gives the memory when it is used.
-    #[must_use]
-    pub fn new(keys: usize) -> Self {
-        let lines = keys.clamp(1, KEYS_MAX).div_ceil(KEYS_IN_LINE).next_power_of_two();
-        Self { lines: vec![Line::default(); lines], replaced: 0 }
+impl Entry {
+    fn key(self) -> u64 {
+        self.marked & !REFUSED
     }
 
-    /// Whether it has room for at least this many keys.
+    /// The smallest is forgotten first. `now` is the number up to which others mean nothing any more.
+    fn rank(self, now: u64) -> (bool, u64) {
+        (self.marked & REFUSED != 0 && self.number > now, self.number)
+    }
+}
+
+impl Table {
+    /// Room for this many keys, rounded up to whole lines. The kernel gives the memory when it is used.
     #[must_use]
-    pub fn has_room_for(&self, keys: usize) -> bool {
-        self.lines.len() * KEYS_IN_LINE >= keys.min(KEYS_MAX)
+    pub fn new(keys: usize) -> Self {
+        Self { lines: vec![Line::default(); lines_for(keys)], replaced: 0 }
+    }
+
+    /// The same keys with room for another number of them. Those without room are forgotten.
+    #[must_use]
+    pub fn resized(self, keys: usize) -> Self {
+        if self.lines.len() == lines_for(keys) {
+            return self;
+        }
+        let mut table = Self::new(keys);
+        for entry in self.lines.iter().flat_map(|line| line.0).filter(|entry| entry.number > 0) {
+            *table.number(entry.key(), 0) = entry.number;
+            if entry.marked & REFUSED != 0 {
+                table.mark_refused(entry.key());
+            }
+        }
+        // What a reload forgets says nothing of the clients.
+        table.replaced = self.replaced;
+        table
     }
 
     /// Bytes of memory.
@@ -56,35 +84,57 @@ impl Table {
 
     /// The number of a key, which is 0 if it is new. `now` is the number up to which others mean nothing any more.
     pub fn number(&mut self, key: u64, now: u64) -> &mut u64 {
-        let key = key.max(1);
+        let key = stored(key);
         let line = self.line(key);
-        let known = line.0.iter().position(|entry| entry.key == key);
+        let known = line.0.iter().position(|entry| entry.key() == key);
         let index = known.unwrap_or_else(|| {
-            let numbers = line.0.iter().enumerate();
-            numbers.min_by_key(|(_, entry)| entry.number).map_or(0, |(index, _)| index)
+            let ranks = line.0.iter().enumerate();
+            ranks.min_by_key(|(_, entry)| entry.rank(now)).map_or(0, |(index, _)| index)
         });
-        if known.is_none() {
-            let is_lost = line.0.get(index).is_some_and(|entry| entry.number > now);
-            self.replaced += u64::from(is_lost);
-        }
-        let line = self.line(key);
         // The index is one of the line's.
-        let entry = &mut line.0[index % KEYS_IN_LINE];
+        let index = index % KEYS_IN_LINE;
         if known.is_none() {
-            *entry = Entry { key, number: 0 };
+            let (is_refused, number) = line.0[index].rank(now);
+            if is_refused {
+                // All of them are.
+                line.0.iter_mut().for_each(|entry| entry.marked &= !REFUSED);
+            }
+            line.0[index] = Entry { marked: key, number: 0 };
+            self.replaced += u64::from(number > now);
         }
-        &mut entry.number
+        &mut self.line(key).0[index].number
     }
 
     /// The number of a key, if it is there.
     pub fn known(&mut self, key: u64) -> Option<&mut u64> {
-        let key = key.max(1);
-        self.line(key).0.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.number)
+        self.entry(key).map(|entry| &mut entry.number)
     }
 
-    fn line(&mut self, key: u64) -> &mut Line {
-        // The number of lines is a power of two above zero.
-        let index = key as usize & (self.lines.len() - 1);
-        &mut self.lines[index]
+    /// A key was refused: others are forgotten before it.
+    pub fn mark_refused(&mut self, key: u64) {
+        if let Some(entry) = self.entry(key) {
+            entry.marked |= REFUSED;
+        }
     }
+
+    fn entry(&mut self, key: u64) -> Option<&mut Entry> {
+        let key = stored(key);
+        self.line(key).0.iter_mut().find(|entry| entry.key() == key)
+    }
+
+    /// The line of a key that is stored: the higher bits of the 63 tell.
+    fn line(&mut self, key: u64) -> &mut Line {
+        let index = (u128::from(key << 1) * self.lines.len() as u128) >> 64;
+        // Less than the number of lines, because the factor is less than 2^64.
+        &mut self.lines[index as usize]
+    }
+}
+
+fn lines_for(keys: usize) -> usize {
+    keys.clamp(1, KEYS_MAX).div_ceil(KEYS_IN_LINE)
+}
+
+/// A key as it is stored.
+fn stored(key: u64) -> u64 {
+    (key & !REFUSED).max(1)
 }

@@ -307,7 +307,7 @@ metric::counted! {
         pub resp: RespStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
-        /// How often each limit has refused.
+        /// What each limit has counted.
         pub limits: Vec<LimitCounts> = Elsewhere("with a label"),
         /// The upstreams.
         pub upstreams: Vec<UpstreamReport> = Elsewhere("with labels, and by `ctl upstreams`"),

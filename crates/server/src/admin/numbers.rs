@@ -140,6 +140,19 @@ pub(super) const LABELLED: &[Labelled] = &[
         read: |_, report| report.limits.iter().map(|limit| (&*limit.name, limit.delayed)).collect(),
     },
     Labelled {
+        label: "limit",
+        metric: Metric {
+            stats: "limit_forgotten",
+            name: "limit_forgotten",
+            kind: Kind::Counter,
+            unit: Unit::Count,
+            help: "Clients that a `[[limit]]` forgot before they had all back, because `limit_keys` is too small, by its name.",
+        },
+        read: |_, report| {
+            report.limits.iter().map(|limit| (&*limit.name, limit.forgotten)).collect()
+        },
+    },
+    Labelled {
         label: "reason",
         metric: Metric {
             stats: "closed",

@@ -78,7 +78,7 @@ pub(super) fn caches(round: &Round) -> Value {
     numbers.collect::<serde_json::Map<String, Value>>().into()
 }
 
-/// How often each limit has refused and delayed, on all schedulers together.
+/// How often each limit has refused, delayed and forgotten, on all schedulers together.
 fn limits<'r>(reports: impl Iterator<Item = &'r SchedulerReport>) -> Value {
     let mut sums: Vec<LimitCounts> = Vec::new();
     for counts in reports.flat_map(|report| &report.limits) {
@@ -86,11 +86,15 @@ fn limits<'r>(reports: impl Iterator<Item = &'r SchedulerReport>) -> Value {
             Some(sum) => {
                 sum.refused += counts.refused;
                 sum.delayed += counts.delayed;
+                sum.forgotten += counts.forgotten;
             }
             None => sums.push(counts.clone()),
         }
     }
-    let one = |sum: &LimitCounts| json!({ "name": *sum.name, "refused": sum.refused, "delayed": sum.delayed });
+    let one = |sum: &LimitCounts| {
+        let LimitCounts { name, refused, delayed, forgotten } = sum;
+        json!({ "name": **name, "refused": refused, "delayed": delayed, "forgotten": forgotten })
+    };
     sums.iter().map(one).collect()
 }
 

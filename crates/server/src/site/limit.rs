@@ -122,12 +122,13 @@ impl Site {
 
     /// Bytes and open requests are counted when a request ends.
     fn charge_later(&mut self, limit: usize, key: u64, process: ProcessId) {
-        let charge = match self.data.limits.get(limit).map(|limit| limit.rule) {
-            Some(Rule::Open(_)) => Charge::Close(key),
-            Some(Rule::Amounts(_)) => {
+        let Some(Limit { name, rule, .. }) = self.data.limits.get(limit) else { return };
+        let charge = match rule {
+            Rule::Open(_) => Charge::Close(Arc::clone(name), key),
+            Rule::Amounts(_) => {
                 Charge::Spend { limit, generation: self.data.generation, key, counted: 0 }
             }
-            Some(Rule::Uses(_)) | None => return,
+            Rule::Uses(_) => return,
         };
         self.metered.charge(process, charge);
     }
@@ -191,8 +192,8 @@ impl Site {
     /// A request has ended.
     pub(super) fn end_metered(&mut self, process: ProcessId) {
         for charge in self.metered.end(process) {
-            if let Charge::Close(key) = charge {
-                self.limiter.borrow_mut().close(key);
+            if let Charge::Close(limit, key) = charge {
+                self.limiter.borrow_mut().close(&limit, key);
             }
         }
     }
@@ -234,9 +235,9 @@ impl Site {
         self.limiter.borrow_mut().learn(news, context.now.monotonic_ns);
     }
 
-    /// How often each limit has refused.
+    /// What each limit has counted.
     pub(crate) fn limit_counts(&self) -> Vec<LimitCounts> {
-        self.limiter.borrow().counts().to_vec()
+        self.limiter.borrow().counts()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns when a delay is over. Never decides about a request: `limit` does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ahash::HashMap;
 use runtime::slots::ProcessId;
@@ -19,10 +20,10 @@ pub(super) enum Stage {
 }
 
 /// The counts that are made when a request ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Charge {
-    /// One fewer is open of this key.
-    Close(u64),
+    /// One fewer is open: the name of the limit, which may have another number when the request ends, and its key.
+    Close(Arc<str>, u64),
     /// Its bytes: the number of the limit in this configuration, its key, and the bytes that were counted already.
     Spend { limit: usize, generation: u64, key: u64, counted: u64 },
 }

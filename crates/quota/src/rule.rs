@@ -1,0 +1,24 @@
+//! The quantity that a limit counts.
+//!
+//! Owns which quantities there are. Counts nothing.
+
+use crate::pace::Pace;
+
+/// The quantity that a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Uses, each of one unit.
+    Uses(Pace),
+    /// Something whose size is known afterwards.
+    Amounts(Pace),
+    /// Uses that have not ended.
+    Open(u64),
+}
+
+impl Rule {
+    /// Whether the numbers of keys mean the same: a time or a count.
+    #[must_use]
+    pub fn is_counted_like(self, other: Self) -> bool {
+        matches!(self, Self::Open(_)) == matches!(other, Self::Open(_))
+    }
+}
