@@ -111,6 +111,53 @@ fn over_tls_pages_see_the_clients_certificate_and_files_arrive_whole() {
 }
 
 #[test]
+fn the_log_has_what_certificates_of_clients_say_as_pages_see_it() {
+    let fields =
+        "[\"path\", \"tls_client_subject\", \"tls_client_issuer\", \"tls_client_fingerprint\"]";
+    let json = format!("[log]\naccess = \"access.log\"\nformat = \"json\"\nfields = {fields}\n");
+    let text = "[log]\naccess = \"access.log\"\n\
+        format = \"$path <$tls_client_subject> <$tls_client_issuer> <$tls_client_fingerprint>\"\n";
+    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
+    let page = "<%= request.tls.subject or '-' %>|<%= request.tls.issuer or '-' %>|<%= request.tls.fingerprint or '-' %>";
+    for log in [&*json, text] {
+        let (plan, authority) = site(&format!("{log}{LISTENER}{asked}"));
+        let plan = plan.file("shown.page.txt", page);
+        let ann = authority.issue(&plan.directory, "ann", &["ann"]);
+        let server = plan.listen_as_configured(1).start();
+        let [address] = addresses(&server, "https://")[..] else {
+            panic!("{:?}", server.announced)
+        };
+        let answer = authority.client(Some(&ann)).get(address, NAME, "/shown").unwrap();
+        let shown: Vec<&str> = answer.split_once("\r\n\r\n").unwrap().1.split('|').collect();
+        assert_eq!(shown[..2], ["CN=ann", "CN=Authority of the tests"]);
+        assert_eq!(shown[2].len(), 64, "{answer}");
+        authority.client(None).get(address, NAME, "/none").unwrap();
+        let lines = until("two lines of the log", || {
+            let log = server.directory().text("access.log");
+            let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+            (lines.len() == 2 && log.ends_with('\n')).then_some(lines)
+        });
+        let [subject, issuer, fingerprint] = shown[..] else { panic!("{answer}") };
+        if log == text {
+            let first = format!("/shown <{subject}> <{issuer}> <{fingerprint}>");
+            assert_eq!(lines, [&*first, "/none <-> <-> <->"]);
+            continue;
+        }
+        let lines = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+        let expected = |path, values: [Value; 3]| {
+            let [subject, issuer, fingerprint] = values;
+            serde_json::json!({ "path": path, "tls_client_subject": subject, "tls_client_issuer": issuer, "tls_client_fingerprint": fingerprint })
+        };
+        let known = [subject, issuer, fingerprint].map(Value::from);
+        let nothing = [Value::Null, Value::Null, Value::Null];
+        assert_eq!(
+            lines.collect::<Vec<Value>>(),
+            [expected("/shown", known), expected("/none", nothing)]
+        );
+    }
+}
+
+#[test]
 fn access_by_certificate_is_for_its_subjects() {
     let access = "access = [{ certificate = [\"CN=ann\"] }]\n";
     let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
