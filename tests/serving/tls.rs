@@ -233,6 +233,84 @@ fn redis_commands_are_answered_over_tls() {
 }
 
 #[test]
+fn channels_need_a_certificate_over_every_protocol() {
+    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
+    let resp = LISTENER.replace("[[listener]]", "[[listener]]\nprotocol = \"resp\"");
+    let channels = "[[channel]]\npattern = \"in\"\nhistory = 1\nsubscribe_certificate = [\"CN=ann\"]\n\
+        [[channel]]\npattern = \"out\"\npublish_certificate = [\"CN=ann\"]\n";
+    let (plan, authority) = site(&format!("{channels}{LISTENER}{asked}{resp}{asked}"));
+    let ann = authority.issue(&plan.directory, "ann", &["ann"]);
+    let bob = authority.issue(&plan.directory, "bob", &["bob"]);
+    let server = plan.listen_as_configured(2).start();
+    let ([http], [redis]) =
+        (&addresses(&server, "https://")[..], &addresses(&server, "rediss://")[..])
+    else {
+        panic!("{:?}", server.announced);
+    };
+    // A request, and what the answer to somebody with a certificate begins with.
+    let upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let stream = "Accept: text/event-stream\r\n";
+    let get = |path: &str, fields: &str| {
+        format!("GET /channels/{path} HTTP/1.1\r\nHost: {NAME}\r\n{fields}\r\n")
+    };
+    let post = |name: &str| {
+        format!("POST /channels/{name} HTTP/1.1\r\nHost: {NAME}\r\nContent-Length: 1\r\n\r\na")
+    };
+    let over_http = [
+        (get("in", upgrade), "HTTP/1.1 101", "HTTP/1.1 403"),
+        (get("in", stream), "HTTP/1.1 200", "HTTP/1.1 403"),
+        (get("in?wait=0", ""), "HTTP/1.1 200", "HTTP/1.1 403"),
+        (post("out"), "HTTP/1.1 200", "HTTP/1.1 403"),
+        (get("out", upgrade), "HTTP/1.1 101", "HTTP/1.1 101"),
+        (post("in"), "HTTP/1.1 200", "HTTP/1.1 200"),
+    ];
+    let over_redis = [
+        ("SUBSCRIBE in\r\n".to_owned(), "*3\r\n", "-NOPE"),
+        ("PUBLISH out a\r\n".to_owned(), ":0\r\n", "-NOP"),
+        ("SUBSCRIBE out\r\n".to_owned(), "*3\r\n", "*3\r\n"),
+        ("PSUBSCRIBE *\r\n".to_owned(), "-NOPE", "-NOPE"),
+    ];
+    let of = |address, requests: &[(String, &str, &str)], certificate, is_known: bool| {
+        for (request, known, other) in requests {
+            let mut client = authority.client(certificate).connect(address, NAME).unwrap();
+            client.send(request.as_bytes()).unwrap();
+            let expected = if is_known { known } else { other };
+            let answer = client.receive(expected.len()).unwrap();
+            assert_eq!(String::from_utf8_lossy(&answer), *expected, "{request} {is_known}");
+        }
+    };
+    for (certificate, is_known) in [(Some(&ann), true), (Some(&bob), false), (None, false)] {
+        of(*http, &over_http, certificate, is_known);
+        of(*redis, &over_redis, certificate, is_known);
+    }
+    // Within an object socket, which anyone may open.
+    let order = |certificate, order: &[u8]| {
+        let mut client = authority.client(certificate).connect(*http, NAME).unwrap();
+        let open = get("", upgrade).replace("/channels/", "/channels");
+        client.send(open.as_bytes()).unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.extend(client.receive(1).unwrap());
+        }
+        let masked =
+            [&[0x81, 0x80 | u8::try_from(order.len()).unwrap(), 0, 0, 0, 0], order].concat();
+        client.send(&masked).unwrap();
+        let length = usize::from(client.receive(2).unwrap()[1]);
+        String::from_utf8(client.receive(length).unwrap()).unwrap()
+    };
+    for (asked, known) in [
+        (r#"{"subscribe":"in"}"#, r#"{"subscribed":"in""#),
+        (r#"{"publish":"out","data":1,"id":7}"#, r#"{"published":""#),
+    ] {
+        let answer = order(Some(&ann), asked.as_bytes());
+        assert!(answer.starts_with(known), "{answer}");
+        let answer = order(Some(&bob), asked.as_bytes());
+        assert!(answer.contains("the channel requires a certificate of the client"), "{answer}");
+    }
+}
+
+#[test]
 fn a_redis_client_that_does_not_shake_hands_is_told_or_closed_after_the_deadline() {
     let listener = LISTENER.replace("[[listener]]", "[[listener]]\nprotocol = \"resp\"");
     let (plan, _) = site(&format!("{listener}[limits]\nheader_deadline = \"1s\"\n"));

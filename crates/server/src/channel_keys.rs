@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use channels::{Rights, TokenKeys, TokenProblem};
+use channels::{Shown, TokenKeys, TokenProblem};
 use ctutils::CtEq as _;
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile, secrets_of};
@@ -92,15 +92,15 @@ impl ChannelKeys {
         !self.tokens.is_empty() || !self.api.0.is_empty()
     }
 
-    /// The rights that a key or token gives.
+    /// What a client shows: a key or a token.
     ///
     /// # Errors
     /// If it is neither a key nor a valid token.
-    pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
-        if self.is_program(shown) {
-            return Ok(Rights::All);
+    pub(crate) fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+        if self.is_program(text) {
+            return Ok(Shown::Key);
         }
-        self.tokens.read(shown, unix_seconds).map(|pass| Rights::Token(Arc::new(pass)))
+        self.tokens.read(text, unix_seconds).map(|pass| Shown::Token(Arc::new(pass)))
     }
 
     /// Whether this is the key of a program.

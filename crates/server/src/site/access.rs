@@ -218,8 +218,10 @@ impl Site {
         let rights = rights.map_err(|_| Some(TokenWanted::Invalid))?;
         let user = rights.pass().and_then(|pass| pass.user());
         match (names, user) {
-            _ if matches!(rights, channels::Rights::Anybody) => Err(Some(TokenWanted::Missing)),
-            _ if matches!(rights, channels::Rights::All) => Ok(None),
+            _ if matches!(rights.shown(), channels::Shown::Nothing) => {
+                Err(Some(TokenWanted::Missing))
+            }
+            _ if rights.are_all() => Ok(None),
             (Names::Any, user) => Ok(user.map(Box::from)),
             (Names::These(known), Some(user)) if known.iter().any(|name| name == user) => {
                 Ok(Some(user.into()))
