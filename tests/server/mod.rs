@@ -384,6 +384,11 @@ pub(crate) fn used_port() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
+/// An address of 127.0.0.1 whose port was free a moment ago.
+pub(crate) fn free_address() -> SocketAddr {
+    used_port().1
+}
+
 /// Whether a program is installed; reports the test as skipped if not.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 pub(crate) fn has(program: &str, test: &str) -> bool {

@@ -92,7 +92,7 @@ impl Shown {
 
     /// Whole days until its end, at this time in seconds since 1970; negative behind it.
     pub fn days_left(&self, now: i64) -> i64 {
-        self.certificate().not_after.saturating_sub(now).div_euclid(24 * 3600)
+        tls::days_left(self.certificate().not_after, now)
     }
 }
 
