@@ -30,6 +30,7 @@ use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::origin::{Origin, origin_of};
+use crate::program_keys::bearer_of;
 
 /// The path prefix of channels.
 const PREFIX: &str = "/channels";
@@ -272,11 +273,4 @@ impl Site {
         };
         Ok(Rights::new(shown, request.secured.map(|agreed| &**agreed)))
     }
-}
-
-fn bearer_of<'r>(request: &Request<'r>) -> Option<&'r [u8]> {
-    let field = request.field("authorization")?;
-    let space = field.iter().position(|byte| *byte == b' ')?;
-    let is_bearer = field[..space].eq_ignore_ascii_case(b"bearer");
-    is_bearer.then(|| field[space..].trim_ascii())
 }
