@@ -7,8 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::transport::Transport;
+use tls::Acceptor;
 use world::Random;
 
 use crate::client::Step;
@@ -35,6 +37,8 @@ pub(crate) struct Small {
     waiting: Vec<(u64, ProcessId)>,
     ready: Vec<ProcessId>,
     pub(crate) parts: Parts,
+    /// How connections are encrypted; `None`: they are plain.
+    acceptor: Option<Acceptor>,
     /// Bodies that are handed over.
     pub(crate) taken: Vec<Taken>,
 }
@@ -106,6 +110,10 @@ impl Small {
 
 impl Application for Small {
     type Message = Order;
+
+    fn transport(&mut self, _listener: ListenerIndex) -> Option<Box<dyn Transport>> {
+        self.acceptor.as_ref().map(Acceptor::accept)
+    }
 
     fn body_policy(
         &mut self,
@@ -227,6 +235,15 @@ impl Application for Small {
 pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Http<Small>> {
     let settings = Arc::new(settings);
     Stage::new(setting, Vec::new(), |_, _| Http::new(Small::default(), Arc::clone(&settings), None))
+}
+
+/// The same behind TLS.
+pub(crate) fn secure_stage(setting: &Setting, acceptor: &Acceptor) -> Stage<Http<Small>> {
+    let settings = Arc::new(Settings::default());
+    Stage::new(setting, Vec::new(), |_, _| {
+        let small = Small { acceptor: Some(acceptor.clone()), ..Small::default() };
+        Http::new(small, Arc::clone(&settings), None)
+    })
 }
 
 /// One request and its answer.
