@@ -31,6 +31,7 @@ mod cross_site;
 mod documents;
 mod drain;
 mod error_pages;
+mod expiry;
 mod files;
 mod foreign_tls;
 mod forward_auth;
