@@ -25,6 +25,7 @@ mod channel_texts;
 mod channel_tokens;
 mod channels;
 mod chat_example;
+mod client_certificates;
 mod clients;
 mod codings;
 mod cross_site;

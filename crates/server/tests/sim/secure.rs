@@ -4,9 +4,14 @@
 //! system's random bytes, so a world with encryption comes again in what happens, not in every byte.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
+use http::{Http, Settings};
 use runtime::transport::Transport;
 use tls::{Acceptor, Certificates, ClientCertificates, Connector, Peers, Tickets};
+
+use crate::small::Small;
+use crate::world::{Setting, Stage};
 
 thread_local! {
     /// Made once for each thread of tests.
@@ -25,6 +30,16 @@ fn make_sides() -> (Acceptor, Connector) {
     let acceptor =
         Acceptor::new(certificates, &["http/1.1"], &ClientCertificates::Ignored, &tickets);
     (acceptor.unwrap(), Connector::new(&Peers::Any, &["http/1.1"], None).unwrap())
+}
+
+/// A server of the small application behind TLS.
+pub(crate) fn stage(setting: &Setting, acceptor: &Acceptor) -> Stage<Http<Small>> {
+    let settings = Arc::new(Settings::default());
+    Stage::new(setting, Vec::new(), |_, _| {
+        let mut small = Small::default();
+        small.acceptor = Some(acceptor.clone());
+        Http::new(small, Arc::clone(&settings), None)
+    })
 }
 
 /// The transport of a client.

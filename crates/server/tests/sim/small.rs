@@ -38,7 +38,7 @@ pub(crate) struct Small {
     ready: Vec<ProcessId>,
     pub(crate) parts: Parts,
     /// How connections are encrypted; `None`: they are plain.
-    acceptor: Option<Acceptor>,
+    pub(crate) acceptor: Option<Acceptor>,
     /// Bodies that are handed over.
     pub(crate) taken: Vec<Taken>,
 }
@@ -235,15 +235,6 @@ impl Application for Small {
 pub(crate) fn stage(setting: &Setting, settings: Settings) -> Stage<Http<Small>> {
     let settings = Arc::new(settings);
     Stage::new(setting, Vec::new(), |_, _| Http::new(Small::default(), Arc::clone(&settings), None))
-}
-
-/// The same behind TLS.
-pub(crate) fn secure_stage(setting: &Setting, acceptor: &Acceptor) -> Stage<Http<Small>> {
-    let settings = Arc::new(Settings::default());
-    Stage::new(setting, Vec::new(), |_, _| {
-        let small = Small { acceptor: Some(acceptor.clone()), ..Small::default() };
-        Http::new(small, Arc::clone(&settings), None)
-    })
 }
 
 /// One request and its answer.

@@ -151,7 +151,7 @@ fn secure_world(seed: u64) {
     let (acceptor, connector) = secure::sides();
     let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
     let mut drawn = draw(seed, &repertoire);
-    let mut stage = small::secure_stage(&drawn.setting, &acceptor);
+    let mut stage = secure::stage(&drawn.setting, &acceptor);
     let over_tls = |client: Client| client.secure(&connector);
     drawn.behaved = drawn.behaved.into_iter().map(over_tls).collect();
     drawn.others = drawn.others.into_iter().map(over_tls).collect();
