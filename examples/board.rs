@@ -52,7 +52,7 @@ impl Service for Board {
         context: &mut Context<'_, Box<Letter>>,
     ) -> Option<Subscription> {
         let (process, format) = (context.id, Format::EventStream);
-        let subscriber = Subscriber { process, format, rights: &Rights::Anybody };
+        let subscriber = Subscriber { process, format, rights: &Rights::ANYBODY };
         let out = context.output.buffer();
         self.channels.as_mut()?.subscribe(NEWS, subscriber, None, out).ok()
     }

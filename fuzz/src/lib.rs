@@ -27,6 +27,7 @@ pub mod response;
 pub mod streams;
 pub mod target_path;
 pub mod template;
+pub mod tls_session;
 pub mod token;
 pub mod websocket;
 
@@ -81,4 +82,5 @@ targets!(
     handshake,
     token,
     certificate,
+    tls_session,
 );

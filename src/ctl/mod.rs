@@ -1,18 +1,18 @@
-//! The verb `ctl`: one request over the control socket, with its answer as text or JSON.
+//! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
 pub(crate) mod pages;
+pub(crate) mod way;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use pages::Selection;
 use serde_json::Value;
-use server::serve::{control_directory, control_sockets};
 
 use crate::Failure;
 use crate::output;
+use way::{Way, WayFlags};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl status
@@ -25,14 +25,14 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
+  velodrome ctl --url https://host:9443 --key-file ctl.key status
 
 Without --socket, the only server of this user is used. Exit status: 0 done, 1 failed or refused, 2 wrong usage.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
-    /// The control socket.
-    #[arg(long, value_name = "PATH", global = true)]
-    socket: Option<PathBuf>,
+    #[command(flatten)]
+    way: WayFlags,
     #[command(subcommand)]
     command: CtlCommand,
 }
@@ -161,20 +161,14 @@ struct Format {
     json: bool,
 }
 
-/// Timeout of an answer: longer than the control scheduler waits for the others.
-const PATIENCE: Duration = Duration::from_secs(35);
-
 /// Sends the request and prints the answer.
 pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
-    let socket = match &flags.socket {
-        Some(path) => path.clone(),
-        None => only_socket(&control_directory())?,
-    };
+    let way = Way::of(&flags.way)?;
     match &flags.command {
-        CtlCommand::Status(format) => print(&ask(&socket, "GET", "/status")?, *format),
-        CtlCommand::Stats(flags) => stats(&ask(&socket, "GET", "/stats")?, flags),
+        CtlCommand::Status(format) => print(&way.ask("GET", "/status")?, *format),
+        CtlCommand::Stats(flags) => stats(&way.ask("GET", "/stats")?, flags),
         CtlCommand::Reload(format) => {
-            let answer = ask(&socket, "POST", "/reload")?;
+            let answer = way.ask("POST", "/reload")?;
             let report: Value = parse(&answer)?;
             print(&answer, *format)?;
             match report["state"].as_str() {
@@ -189,12 +183,12 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
                 Switch::On => "/maintenance/on",
                 Switch::Off => "/maintenance/off",
             };
-            let state: Value = parse(&ask(&socket, "POST", path)?)?;
+            let state: Value = parse(&way.ask("POST", path)?)?;
             let state = state["maintenance"].as_str().unwrap_or("unknown").to_owned();
             output::print_line(&format!("maintenance: {state}"))
         }
         CtlCommand::Upstreams(format) => {
-            let answer = ask(&socket, "GET", "/upstreams")?;
+            let answer = way.ask("GET", "/upstreams")?;
             let upstreams = parse(&answer)?;
             if upstreams.as_array().is_some_and(Vec::is_empty) && !format.json {
                 return output::print_line("no upstreams");
@@ -202,22 +196,22 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
             let named = serde_json::json!({ "upstream": upstreams });
             if format.json { print(&answer, *format) } else { print(&named.to_string(), *format) }
         }
-        CtlCommand::Upstream(flags) => upstream(&socket, flags),
+        CtlCommand::Upstream(flags) => upstream(&way, flags),
         CtlCommand::Cache(Cache { order: None, format }) => {
-            print(&ask(&socket, "GET", "/cache")?, *format)
+            print(&way.ask("GET", "/cache")?, *format)
         }
         CtlCommand::Cache(Cache { order: Some(CacheOrder::Purge { pattern }), .. }) => {
-            purge(&socket, pattern)
+            purge(&way, pattern)
         }
-        CtlCommand::PerfMap(wanted) => perf_map(&socket, wanted),
+        CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
         CtlCommand::Drain => {
-            ask(&socket, "POST", "/drain")?;
+            way.ask("POST", "/drain")?;
             output::print_line("draining")
         }
     }
 }
 
-fn upstream(socket: &Path, flags: &Upstream) -> Result<(), Failure> {
+fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {
     let Upstream { name, action, server } = flags;
     let word = match action {
         Wanted::Drain => "drain",
@@ -229,37 +223,36 @@ fn upstream(socket: &Path, flags: &Upstream) -> Result<(), Failure> {
         )),
         other => other,
     };
-    ask_with(socket, ("POST", "/upstreams"), &format!("{word} {name} {server}"))
-        .map_err(unknown)?;
+    way.ask_with(("POST", "/upstreams"), &format!("{word} {name} {server}")).map_err(unknown)?;
     output::print_line(&format!("{name}: {server} {word}"))
 }
 
-fn purge(socket: &Path, pattern: &str) -> Result<(), Failure> {
+fn purge(way: &Way, pattern: &str) -> Result<(), Failure> {
     let wrong = |failure| match failure {
         Failure::Failed(told) if told.contains(" answered 400 ") => Failure::WrongUse(format!(
             "`{pattern}` is no pattern; write /path, /prefix* or host/path, percent-encoded"
         )),
         other => other,
     };
-    ask_with(socket, ("POST", "/cache/purge"), pattern).map_err(wrong)?;
+    way.ask_with(("POST", "/cache/purge"), pattern).map_err(wrong)?;
     output::print_line(&format!("purged {pattern}"))
 }
 
-fn perf_map(socket: &Path, wanted: &PerfMap) -> Result<(), Failure> {
-    let (path, count) = write_perf_map(socket, wanted.output.as_deref())?;
+fn perf_map(way: &Way, wanted: &PerfMap) -> Result<(), Failure> {
+    let (path, count) = write_perf_map(way, wanted.output.as_deref())?;
     output::print_line(&format!("{}: {count} pieces of native code", path.display()))
 }
 
 /// Requests the native code of pages, and writes it where profilers look for it; returns the file and the number of entries.
 pub(crate) fn write_perf_map(
-    socket: &Path,
+    way: &Way,
     output: Option<&Path>,
 ) -> Result<(PathBuf, usize), Failure> {
-    let map = ask(socket, "GET", "/native-code")?;
+    let map = way.ask("GET", "/native-code")?;
     let path = match output {
         Some(path) => path.to_owned(),
         None => {
-            let status: Value = parse(&ask(socket, "GET", "/status")?)?;
+            let status: Value = parse(&way.ask("GET", "/status")?)?;
             format!("/tmp/perf-{}.map", status["process"]).into()
         }
     };
@@ -272,63 +265,6 @@ pub(crate) fn write_perf_map(
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
     made.and_then(|mut file| file.write_all(map.as_bytes())).map_err(failed)?;
     Ok((path, map.lines().count()))
-}
-
-/// The only control socket in this user's directory.
-fn only_socket(directory: &Path) -> Result<PathBuf, Failure> {
-    // A server that was killed leaves its socket behind: only sockets that are answered count.
-    let mut sockets = control_sockets(directory);
-    sockets.retain(|path| is_answered(path));
-    match sockets.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(Failure::Failed(format!(
-            "no server is found: no control socket in `{}` is answered; one elsewhere ([admin] socket, another user) \
-             is named with --socket",
-            directory.display()
-        ))),
-        several => {
-            let names: Vec<_> = several.iter().map(|path| path.display().to_string()).collect();
-            Err(Failure::WrongUse(format!(
-                "several servers run; name one with --socket: {}",
-                names.join(", ")
-            )))
-        }
-    }
-}
-
-#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
-fn is_answered(socket: &Path) -> bool {
-    std::os::unix::net::UnixStream::connect(socket).is_ok()
-}
-
-fn ask(socket: &Path, method: &str, path: &str) -> Result<String, Failure> {
-    ask_with(socket, (method, path), "")
-}
-
-#[expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
-fn ask_with(socket: &Path, (method, path): (&str, &str), body: &str) -> Result<String, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::Failed(format!(
-            "`{}` does not answer: {error}; does the server run?",
-            socket.display()
-        ))
-    };
-    let mut stream = std::os::unix::net::UnixStream::connect(socket).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    let length =
-        if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: control\r\n{length}Connection: close\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).map_err(failed)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).unwrap_or("none");
-    if !status.starts_with('2') {
-        return Err(Failure::Failed(format!("`{}` answered {status} to {path}", socket.display())));
-    }
-    Ok(body.to_owned())
 }
 
 fn parse(answer: &str) -> Result<Value, Failure> {
@@ -388,37 +324,5 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
             Value::String(words) => text.push_str(&format!("{indent}{key:width$}  {words}\n")),
             other => text.push_str(&format!("{indent}{key:width$}  {other}\n")),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The socket of a server that was killed stays behind: nothing answers there.
-    #[test]
-    fn only_a_socket_that_is_answered_is_a_server() {
-        use std::os::unix::net::UnixListener;
-        let directory = std::env::temp_dir().join(format!("velodrome-ctl-{}", std::process::id()));
-        // An earlier process with the same id may have left one.
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).expect("a directory for the test");
-        let listen = |name: &str| UnixListener::bind(directory.join(name)).expect("a new socket");
-        drop(listen("8080.sock"));
-        // A process that another test forks holds the listener until it executes its program.
-        while is_answered(&directory.join("8080.sock")) {
-            std::thread::yield_now();
-        }
-        let Err(Failure::Failed(told)) = only_socket(&directory) else { panic!("nobody is there") };
-        let place = directory.display().to_string();
-        assert!(told.contains(&place) && told.contains("--socket"), "{told}");
-        let first = listen("8081.sock");
-        let found = only_socket(&directory).ok();
-        assert_eq!(found, Some(directory.join("8081.sock")));
-        let second = listen("8082.sock");
-        let Err(Failure::WrongUse(told)) = only_socket(&directory) else { panic!("which one?") };
-        assert!(told.contains("8081.sock, ") && told.contains("8082.sock"), "{told}");
-        drop((first, second));
-        std::fs::remove_dir_all(&directory).expect("the directory of the test");
     }
 }

@@ -14,6 +14,7 @@ use bench::plan::{AddressError, Ownership, Url, resolve};
 
 use super::Profile;
 use crate::Failure;
+use crate::ctl::way::Way;
 use crate::ctl::write_perf_map;
 
 /// The program to profile: a running one, or one that was started for the profile and ends with it.
@@ -187,7 +188,7 @@ pub(super) fn sampled(process: u32, asked: &Profile) -> Result<Told, Failure> {
 /// Makes the server write the map of its pages' native code: at the end, because it compiles code while it runs.
 pub(super) fn map_pages(asked: &Profile, remarks: &mut Vec<String>) {
     let Some(socket) = &asked.pages else { return };
-    match write_perf_map(socket, None) {
+    match write_perf_map(&Way::Socket(socket.clone()), None) {
         Ok((path, count)) => remarks.push(format!("{}: {count} pieces of pages", path.display())),
         // The samples are useful without it.
         Err(Failure::Failed(why) | Failure::WrongUse(why)) => {

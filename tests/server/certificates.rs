@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::client::WantsClientCert;
@@ -33,7 +34,24 @@ impl Authority {
     /// Writes `NAME.pem` and `NAME.key`, for these host names and addresses.
     pub(crate) fn issue(&self, directory: &Directory, name: &str, names: &[&str]) -> Shown {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
+        self.issue_with(directory, name, CertificateParams::new(names).unwrap())
+    }
+
+    /// The same for one name, which ends so many days from now.
+    pub(crate) fn issue_for_days(&self, directory: &Directory, name: &str, days: u64) -> Shown {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        let now = SystemTime::now();
+        params.not_before = now.into();
+        params.not_after = (now + Duration::from_hours(24 * days)).into();
+        self.issue_with(directory, name, params)
+    }
+
+    fn issue_with(
+        &self,
+        directory: &Directory,
+        name: &str,
+        mut params: CertificateParams,
+    ) -> Shown {
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

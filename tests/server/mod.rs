@@ -12,11 +12,12 @@ pub(crate) mod forms;
 pub(crate) mod mounted;
 pub(crate) mod other;
 pub(crate) mod patience;
+mod ports;
 pub(crate) mod upstreams;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread;
@@ -27,6 +28,8 @@ use serde_json::Value;
 use client::Client;
 use directory::Directory;
 use patience::{PATIENCE, until, within};
+
+pub(crate) use ports::{free_address, used_port};
 
 /// The built binary.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_velodrome");
@@ -377,18 +380,11 @@ pub(crate) fn printed_by(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A port of 127.0.0.1 that is in use as long as this is kept.
-pub(crate) fn used_port() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
-}
-
 /// Whether a program is installed; reports the test as skipped if not.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
 pub(crate) fn has(program: &str, test: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&paths).any(|path| path.join(program).is_file());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|place| place.join(program).is_file());
     if !found {
         println!("SKIPPED {test}: {program} is not installed");
     }

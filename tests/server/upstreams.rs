@@ -78,8 +78,3 @@ pub(crate) fn by_hand() -> (SocketAddr, Receiver<TcpStream>) {
 pub(crate) fn next(connections: &Receiver<TcpStream>) -> TcpStream {
     connections.recv_timeout(PATIENCE).unwrap()
 }
-
-/// An address at which nobody listens.
-pub(crate) fn nobody() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::server::certificates::Authority;
 use crate::server::client::{Client, field, text};
 use crate::server::patience::until;
-use crate::server::{PROGRAM, Plan, Server, errors_of, printed_by, run, used_port};
+use crate::server::{PROGRAM, Plan, Server, errors_of, free_address, printed_by, run};
 
 #[test]
 fn status_tells_what_an_operator_looks_at_first() {
@@ -119,12 +120,79 @@ fn many_questions_at_once_are_all_answered() {
 
 /// A server with metrics at a separate address.
 fn with_metrics() -> (Server, SocketAddr) {
-    let (listener, address) = used_port();
-    drop(listener);
+    let address = free_address();
     let config = format!("[admin]\nmetrics = \"{address}\"\n");
     let plan = Plan::new().config(&config).file("a.txt", "a\n").argument("--schedulers=2");
     let server = plan.file("page.page.txt", "<% x = 1 %>").start();
     (server, address)
+}
+
+#[test]
+fn over_the_network_a_key_controls_the_server_and_tls_hides_it() {
+    let address = free_address();
+    let tls = "tls = { certificate = \"admin.pem\", key = \"admin.key\" }";
+    let config = format!("[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n{tls}\n");
+    let plan = Plan::new().config(&config).file("a.txt", "a\n");
+    let authority = Authority::in_directory(&plan.directory);
+    authority.issue(&plan.directory, "admin", &["127.0.0.1"]);
+    plan.directory.write("admin.keys", "a key of those who may control it\n");
+    plan.directory.write("other.keys", "a key of those who may not do that\n");
+    let server = plan.start();
+    let file = |name: &str| server.directory().join(name).display().to_string();
+    let (ca, key, other) = (file("ca.pem"), file("admin.keys"), file("other.keys"));
+    let url = format!("https://{address}");
+    let ctl = |words: &[&str]| {
+        run(Command::new(PROGRAM).args(["ctl", "--url", &url, "status", "--json"]).args(words))
+    };
+    for trust in [&["--cacert", &*ca][..], &["-k"]] {
+        let output = ctl(&[trust, &["--key-file", &key]].concat());
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(status["process"], server.id());
+        assert_eq!(status["certificates"][0]["names"][0], "127.0.0.1");
+    }
+    for (words, status, why) in [
+        (&["--cacert", &*ca, "--key-file", &*other][..], 1, "does not know this key"),
+        (&["--key-file", &*key], 1, "the handshake failed"),
+        (&["--cacert", &*ca], 2, "--key-file"),
+    ] {
+        let output = ctl(words);
+        assert_eq!(output.status.code(), Some(status), "{words:?}");
+        assert!(errors_of(&output).contains(why), "{}", errors_of(&output));
+    }
+    let anyone = authority.client(None);
+    for path in ["/status", "/metrics", "/health", "/none"] {
+        let answer = anyone.get(address, "127.0.0.1", path).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{path} {answer}");
+        assert!(answer.contains("\r\nWWW-Authenticate: Bearer\r\n"), "{answer}");
+    }
+    let plain = Client::connect(address).unwrap().get("/status").unwrap();
+    assert_eq!(plain.status, 400);
+    // New certificates are in force with a reload, here one over the network.
+    let before = anyone.connect(address, "127.0.0.1").unwrap().certificate();
+    authority.issue(server.directory(), "admin", &["127.0.0.1"]);
+    let reload = ["ctl", "--url", &*url, "--cacert", &*ca, "--key-file", &*key, "reload"];
+    assert_eq!(run(Command::new(PROGRAM).args(reload)).status.code(), Some(0));
+    until("another certificate", || {
+        let shown = anyone.connect(address, "127.0.0.1").unwrap().certificate();
+        (shown != before).then_some(())
+    });
+}
+
+#[test]
+fn without_tls_a_key_is_sent_within_this_machine_only() {
+    let address = free_address();
+    let config = format!("[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n");
+    let plan = Plan::new().config(&config);
+    plan.directory.write("admin.keys", "a key of those who may control it\n");
+    let server = plan.start();
+    let key = server.directory().join("admin.keys").display().to_string();
+    let ctl = |url: &str| {
+        run(Command::new(PROGRAM).args(["ctl", "--url", url, "--key-file", &key, "status"]))
+    };
+    assert!(printed_by(&ctl(&format!("http://{address}/"))).contains("schedulers_answering"));
+    let refused = ctl("http://192.0.2.1:9443");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(errors_of(&refused).contains("in clear"), "{}", errors_of(&refused));
 }
 
 /// The samples of a scrape: series to value. Fails for a line that Prometheus would refuse.

@@ -7,10 +7,8 @@ use std::net::SocketAddr;
 use crate::server::forms::{TYPE, part};
 use crate::server::other::{Heard, always, other};
 use crate::server::patience::PATIENCE;
-use crate::server::upstreams::{
-    OK, by_hand, connect, exchange, get, next, nobody, read_to, rest, start,
-};
-use crate::server::{Plan, Server};
+use crate::server::upstreams::{OK, by_hand, connect, exchange, get, next, read_to, rest, start};
+use crate::server::{Plan, Server, free_address};
 
 /// A server that lets requests with the cookie `in` pass as those of Ann, and refuses all others.
 fn guard() -> (SocketAddr, Heard) {
@@ -163,7 +161,7 @@ fn nothing_passes_when_the_server_does_not_answer() {
     let odd = always("HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n").0;
     let deaf = other(|_, _, _| Vec::new()).0;
     for (guard, status) in
-        [(nobody(), "502"), (silent, "504"), (broken, "502"), (odd, "502"), (deaf, "502")]
+        [(free_address(), "502"), (silent, "504"), (broken, "502"), (odd, "502"), (deaf, "502")]
     {
         let server = site(guard, "first_byte_timeout = \"300ms\"", behind);
         for path in ["/text", "/a.txt", "/who", "/module", "/behind/x"] {
@@ -181,7 +179,7 @@ fn another_server_is_asked_when_one_fails() {
         "[[route]]\nprefix = \"/\"\nproxy = \"behind\"\nforward_auth = {{ upstream = \"guard\" }}\n\
          [[upstream]]\nname = \"guard\"\nservers = [\"{}\", \"{guard}\"]\nbalance = \"round-robin\"\n\
          [[upstream]]\nname = \"behind\"\nservers = [\"{behind}\"]\n",
-        nobody()
+        free_address()
     );
     let server = start(&text);
     for _ in 0..4 {

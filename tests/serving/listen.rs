@@ -5,14 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use crate::server::client::{Client, text};
 use crate::server::patience::until;
-use crate::server::{Plan, Server, errors_of, used_port};
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let (listener, address) = used_port();
-    drop(listener);
-    address.port()
-}
+use crate::server::{Plan, Server, errors_of, free_address};
 
 /// Whether this host has IPv6; prints that a part of the test is skipped if not.
 #[expect(clippy::print_stdout, reason = "what is skipped has to be seen")]
@@ -93,7 +86,7 @@ fn all_addresses_of_one_family_leave_the_other_alone() {
 #[test]
 fn of_two_that_start_at_the_same_time_one_stands() {
     for _ in 0..10 {
-        let address = format!("127.0.0.1:{}", free_port());
+        let address = format!("127.0.0.1:{}", free_address().port());
         let mut both = [(); 2].map(|()| site("a").listen(&address).launch());
         let stands = |server: &Server| server.directory().text("stdout.txt").contains("http://");
         let standing = until("one to stand and one to end", || {
@@ -112,7 +105,7 @@ fn of_two_that_start_at_the_same_time_one_stands() {
 #[test]
 fn an_address_may_have_a_listener_of_its_own_beside_that_of_all() {
     for hosts in [["0.0.0.0", "127.0.0.1"], ["127.0.0.1", "0.0.0.0"]] {
-        let port = free_port();
+        let port = free_address().port();
         let [first, second] = hosts.map(|host| format!("{host}:{port}"));
         let config =
             format!("[[listener]]\naddress = \"{first}\"\n[[listener]]\naddress = \"{second}\"\n");

@@ -4,8 +4,8 @@
 use crate::server::forms::{TYPE, part};
 use crate::server::other::always;
 use crate::server::patience::PATIENCE;
-use crate::server::upstreams::{exchange, get, nobody};
-use crate::server::{Plan, Server};
+use crate::server::upstreams::{exchange, get};
+use crate::server::{Plan, Server, free_address};
 
 const MODULE: &str = "local function forward(request) return request:proxy('api') end
 return {
@@ -30,7 +30,7 @@ fn site(api: std::net::SocketAddr) -> Server {
          [[upstream]]\nname = \"api\"\nservers = [\"{api}\"]\n\
          [[upstream]]\nname = \"down\"\nservers = [\"{}\"]\n\
          [pages]\napp = \"app\"\nuploads = \"up\"\n",
-        nobody()
+        free_address()
     );
     let plan = Plan::new().argument("--schedulers=1").config(&config);
     std::fs::create_dir(plan.directory.join("up")).unwrap();

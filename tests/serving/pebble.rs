@@ -1,7 +1,7 @@
 //! Pebble, the test authority of Let's Encrypt, with its DNS server: it refuses half of all nonces, and asks a server
 //! of a test on two ports.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use rustls::pki_types::CertificateDer;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::server::certificates::{Authority, SecureClient};
 use crate::server::directory::Directory;
 use crate::server::patience::until;
-use crate::server::{Ending, has, run};
+use crate::server::{Ending, free_address, has, run};
 
 /// A running authority.
 pub(crate) struct Pebble {
@@ -21,11 +21,6 @@ pub(crate) struct Pebble {
     /// Where it asks about names.
     pub(crate) plain_port: u16,
     pub(crate) secure_port: u16,
-}
-
-/// A port that was free just now.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Waits until a program listens; `None`: it has ended before, because somebody else took its port.
@@ -53,8 +48,9 @@ impl Pebble {
     }
 
     fn try_start(directory: &Directory) -> Option<Self> {
-        let [port, management, plain_port, secure_port] = std::array::from_fn(|_| free_port());
-        let [dns, dns_management] = std::array::from_fn(|_| free_port());
+        let [port, management, plain_port, secure_port] =
+            std::array::from_fn(|_| free_address().port());
+        let [dns, dns_management] = std::array::from_fn(|_| free_address().port());
         let file = |name: &str| directory.join(name).display().to_string();
         let config = json!({ "pebble": {
             "listenAddress": format!("127.0.0.1:{port}"),

@@ -4,11 +4,11 @@
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-use crate::server::Plan;
 use crate::server::caches::{FRESH, ask, body, cached, clients, count, counting, field, validated};
 use crate::server::other::other;
 use crate::server::patience::until;
-use crate::server::upstreams::{all_to, by_hand, exchange, get, next, nobody, read_to, rest};
+use crate::server::upstreams::{all_to, by_hand, exchange, get, next, read_to, rest};
+use crate::server::{Plan, free_address};
 
 #[test]
 fn a_stale_answer_is_validated_and_its_fields_renewed() {
@@ -70,7 +70,7 @@ fn a_stale_answer_is_used_if_the_server_is_dead() {
             counting("Cache-Control: max-age=0\r\nETag: \"e\"\r\nConnection: close\r\n");
         let server = cached(address, keys);
         assert_eq!(ask(&server, "/", "").0, "0");
-        let config = all_to(&[nobody()], &format!("cache = {{ {keys} }}"));
+        let config = all_to(&[free_address()], &format!("cache = {{ {keys} }}"));
         server.directory().write("velodrome.toml", crate::server::configuration(&config));
         let reloaded = server.ctl(&["reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");

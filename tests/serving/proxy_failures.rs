@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::server::Server;
 use crate::server::other::{Heard, always, other};
 use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{
-    OK, all_to, by_hand, connect, exchange, get, next, nobody, read_to, rest, start,
+    OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
 };
+use crate::server::{Server, free_address};
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or(answer)
@@ -134,7 +134,8 @@ fn a_server_that_refuses_a_body_is_heard_before_its_end() {
 #[test]
 fn a_server_that_does_not_listen_is_passed_over() {
     let (alive, _heard) = always(OK);
-    let server = start(&all_to(&[nobody(), alive, nobody()], "retries = 2\nfailures = 1000"));
+    let server =
+        start(&all_to(&[free_address(), alive, free_address()], "retries = 2\nfailures = 1000"));
     for text in [
         get("/", ""),
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc".into(),
@@ -144,7 +145,7 @@ fn a_server_that_does_not_listen_is_passed_over() {
             assert_eq!(status(&exchange(&server, &text)), "200");
         }
     }
-    let server = start(&all_to(&[nobody(), nobody()], ""));
+    let server = start(&all_to(&[free_address(), free_address()], ""));
     assert_eq!(status(&exchange(&server, &get("/", ""))), "502");
     logged(&server, "connection refused");
 }

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::server::Server;
 use crate::server::other::always;
 use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{
-    OK, all_to, by_hand, connect, exchange, get, next, nobody, read_to, rest, start,
+    OK, all_to, by_hand, connect, exchange, get, next, read_to, rest, start,
 };
+use crate::server::{Server, free_address};
 
 const LOG: &str = "[log]\naccess = \"access.log\"\nfields = [\"status\", \"request_id\", \"upstream\", \"upstream_address\", \
     \"upstream_status\", \"upstream_connect_ms\", \"upstream_first_byte_ms\", \"upstream_ms\", \"duration_ms\"]\n";
@@ -65,7 +65,7 @@ fn the_log_has_the_server_and_its_times() {
 
 #[test]
 fn the_log_has_all_servers_that_were_tried() {
-    let (closed, (alive, _heard)) = (nobody(), always(OK));
+    let (closed, (alive, _heard)) = (free_address(), always(OK));
     let server = logging(&[closed, alive], "balance = \"round-robin\"");
     assert!(exchange(&server, &get("/", "")).ends_with("\r\n\r\nok"));
     let both = line(&server, 0);
@@ -75,7 +75,7 @@ fn the_log_has_all_servers_that_were_tried() {
 
 #[test]
 fn what_there_is_none_of_is_null() {
-    let closed = nobody();
+    let closed = free_address();
     let respond = "[[route]]\npath = \"/own\"\nrespond = { body = \"own\" }\n";
     // The page of the error is looked up, so the request waits once more when its servers are known.
     let page = "[error_pages]\n502 = \"/502.html\"\n";

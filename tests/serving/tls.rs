@@ -15,17 +15,17 @@ use crate::server::client::{Client, text};
 use crate::server::patience::{PATIENCE, until};
 use crate::server::{PROGRAM, Plan, Server, configuration, has, printed_by, run};
 
-const NAME: &str = "velodrome.example";
+pub(crate) const NAME: &str = "velodrome.example";
 
 /// A listener with the certificate `site`.
-const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \"site.key\" }\n";
+pub(crate) const LISTENER: &str = "[[listener]]\naddress = \"127.0.0.1:0\"\ntls = { certificate = \"site.pem\", key = \"site.key\" }\n";
 
 /// Shows what a page sees of its connection.
 const PAGE: &str = "<%= request.scheme %><% local tls = request.tls or {} %>\n\
     <%= tls.version or '-' %> <%= tls.server_name or '-' %> <%= tls.subject or '-' %> <%= #(tls.fingerprint or '') %>";
 
 /// A site with a page and a file.
-fn site(config: &str) -> (Plan, Authority) {
+pub(crate) fn site(config: &str) -> (Plan, Authority) {
     let plan = Plan::new().config(config).file("a.txt", "a\n").file("tls.page.txt", PAGE);
     let authority = Authority::in_directory(&plan.directory);
     authority.issue(&plan.directory, "site", &[NAME, "127.0.0.1"]);
@@ -33,7 +33,7 @@ fn site(config: &str) -> (Plan, Authority) {
 }
 
 /// The addresses that a server announced with a scheme.
-fn addresses(server: &Server, scheme: &str) -> Vec<SocketAddr> {
+pub(crate) fn addresses(server: &Server, scheme: &str) -> Vec<SocketAddr> {
     let of_line = |line: &String| {
         let address = line.strip_prefix(scheme)?.trim_end_matches('/');
         Some(address.parse().unwrap())
@@ -42,7 +42,7 @@ fn addresses(server: &Server, scheme: &str) -> Vec<SocketAddr> {
 }
 
 /// Waits until a handshake has failed for this reason.
-fn failed(server: &Server, reason: &str) {
+pub(crate) fn failed(server: &Server, reason: &str) {
     is_counted(server, "handshake_failures", reason);
 }
 
@@ -72,57 +72,6 @@ fn a_server_with_tls_self_signed_needs_no_certificate_file() {
     assert_eq!(careful.status.code(), Some(60), "curl does not know its issuer");
     failed(&server, "alert");
     is_counted(&server, "handshake_alerts", "unknown_ca");
-}
-
-#[test]
-fn over_tls_pages_see_the_clients_certificate_and_files_arrive_whole() {
-    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
-    let (plan, authority) = site(&format!("{LISTENER}{asked}{LISTENER}client_ca = \"ca.pem\"\n"));
-    let ann = authority.issue(&plan.directory, "ann", &["ann"]);
-    let strangers = crate::server::directory::Directory::new();
-    let stranger = Authority::in_directory(&strangers).issue(&strangers, "bob", &["bob"]);
-    let server = plan.listen_as_configured(2).start();
-    let [asking, requiring] = addresses(&server, "https://")[..] else {
-        panic!("{:?}", server.announced);
-    };
-    let (anyone, known) = (authority.client(None), authority.client(Some(&ann)));
-    let answer = anyone.get(asking, NAME, "/tls").unwrap();
-    assert!(answer.ends_with(&format!("https\nTLSv1.3 {NAME} - 0")), "{answer}");
-    for address in [asking, requiring] {
-        let answer = known.get(address, NAME, "/tls").unwrap();
-        assert!(answer.ends_with(&format!("https\nTLSv1.3 {NAME} CN=ann 64")), "{answer}");
-    }
-    // Also not with the ticket of a listener that only asks.
-    assert!(anyone.get(requiring, NAME, "/tls").is_err());
-    assert!(authority.client(Some(&stranger)).get(asking, NAME, "/tls").is_err());
-    failed(&server, "certificate_missing");
-    // Its issuer has the name of the known one, but another key.
-    failed(&server, "certificate_invalid");
-    // Kept alive, and a large file.
-    let content = vec![b'x'; 3_000_000];
-    server.directory().write("site/large.txt", &content);
-    let mut kept = anyone.connect(asking, NAME).unwrap();
-    for _ in 0..3 {
-        assert!(kept.get(NAME, "/a.txt").unwrap().ends_with("\r\n\r\na\n"));
-        let large = kept.get(NAME, "/large.txt").unwrap();
-        assert_eq!(large.split_once("\r\n\r\n").unwrap().1.len(), content.len());
-    }
-    server.reaches("/network/handshakes_under_way", 0);
-}
-
-#[test]
-fn access_by_certificate_is_for_its_subjects() {
-    let access = "access = [{ certificate = [\"CN=ann\"] }]\n";
-    let asked = "client_ca = \"ca.pem\"\nclient_certificates = \"asked\"\n";
-    let (plan, authority) = site(&format!("{access}{LISTENER}{asked}"));
-    let ann = authority.issue(&plan.directory, "ann", &["ann"]);
-    let bob = authority.issue(&plan.directory, "bob", &["bob"]);
-    let server = plan.listen_as_configured(1).start();
-    let [address] = addresses(&server, "https://")[..] else { panic!("{:?}", server.announced) };
-    for (certificate, status) in [(Some(&ann), "200"), (Some(&bob), "403"), (None, "403")] {
-        let answer = authority.client(certificate).get(address, NAME, "/a.txt").unwrap();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
-    }
 }
 
 #[test]

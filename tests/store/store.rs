@@ -2,13 +2,13 @@
 //! which is killed, drained, reloaded and filled.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use crate::server::channel::{API_KEY, connect, resp, say};
 use crate::server::client::{Client, text};
 use crate::server::patience::until;
-use crate::server::{Ending, Plan, Server, errors_of, printed_by, run};
+use crate::server::{Ending, Plan, Server, errors_of, free_address, printed_by, run};
 
 fn plan(config: &str) -> Plan {
     let plan = Plan::new().argument("--listen-resp=127.0.0.1:0");
@@ -353,7 +353,7 @@ fn the_exporter_for_prometheus_reads_info() {
     let server = start("[store]\nsync = \"none\"\n");
     let mut client = connect(resp(&server));
     assert_eq!(ask(&mut client, "SET a 1\r\nGET a\r\nGET b\r\n"), "+OK\r\n$1\r\n1\r\n$-1\r\n");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = free_address();
     let mut command = Command::new(EXPORTER);
     command.arg(format!("-redis.addr=redis://{}", resp(&server)));
     command.arg(format!("-web.listen-address={free}")).stderr(Stdio::null());

@@ -1,10 +1,9 @@
 //! Goal: `velodrome bench hold` opens hundreds of connections, keeps them in use, and reports their cost. Method: the
 //! built binary against our server and against a port at which nothing listens.
 
-use std::net::TcpListener;
 use std::process::Command;
 
-use crate::server::{PROGRAM, Plan, errors_of, printed_by, run};
+use crate::server::{PROGRAM, Plan, errors_of, free_address, printed_by, run};
 use serde_json::Value;
 
 /// Runs of which one must be undisturbed.
@@ -58,7 +57,7 @@ fn the_text_tells_what_connections_cost() {
 
 #[test]
 fn without_a_server_nothing_is_held() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = free_address();
     let (report, status) = hold(&format!("{nobody} -c 5 -t 1 -d 1h"));
     assert_eq!((&report["hold"]["open"], status), (&0.into(), Some(3)), "{report}");
 }

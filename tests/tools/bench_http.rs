@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::server::directory::Directory;
 use crate::server::patience::until;
-use crate::server::{PROGRAM, Plan, errors_of, printed_by, run};
+use crate::server::{PROGRAM, Plan, errors_of, free_address, printed_by, run};
 use serde_json::Value;
 
 /// `velodrome bench` with these arguments, separated by spaces.
@@ -151,7 +151,7 @@ fn words_of_other_generators_are_understood() {
 
 #[test]
 fn nothing_answered_is_no_result() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = free_address();
     for (address, kind) in [(nobody, "connect"), (answering(b"garbage").0, "garbage")] {
         let (report, status) = measured(&format!("http {address} -c 2 -t 1 -d 600ms --warmup 0s"));
         assert_eq!(status, Some(3), "{report}");
@@ -164,7 +164,7 @@ fn nothing_answered_is_no_result() {
 
 #[test]
 fn what_was_wrong_is_told_with_its_mend() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = free_address();
     // The kernel accepts connections for it, and nothing reads them.
     let unread = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = unread.local_addr().unwrap();
@@ -320,7 +320,7 @@ fn an_interrupted_opening_tells_how_far_it_came() {
 
 #[test]
 fn a_knee_of_nobody_is_no_result() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = free_address();
     let words = format!("knee {nobody} --slo p99=5ms -c 1 -t 1 -d 300ms --warmup 0s");
     let output = bench(&words);
     assert_eq!(output.status.code(), Some(3), "{output:?}");

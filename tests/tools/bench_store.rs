@@ -1,12 +1,12 @@
 //! Goal: `velodrome bench store` fills a store, reads it, and counts what it finds, and a store that returns wrong values or errors has no valid
 //! figures. Method: the built binary against itself, redis-server and memcached.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::server::channel::{connect, resp, say};
 use crate::server::patience::until;
-use crate::server::{PROGRAM, Plan, Server, errors_of, has, printed_by, run};
+use crate::server::{PROGRAM, Plan, Server, errors_of, free_address, has, printed_by, run};
 use serde_json::Value;
 
 /// `velodrome bench store` with these arguments.
@@ -45,7 +45,7 @@ impl Drop for Guest {
 }
 
 fn guest(program: &str, words: impl Fn(String) -> Vec<String>) -> (Guest, SocketAddr) {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     let mut command = Command::new(program);
     command.args(words(address.port().to_string())).stdout(Stdio::null()).stderr(Stdio::null());
     let guest = Guest(command.spawn().unwrap());

@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::moment::Moment;
 use crate::names::Names;
 
-const DAY_S: i64 = 24 * 60 * 60;
-
 /// The state of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateStatus {
@@ -32,7 +30,7 @@ impl CertificateStatus {
     /// Whole days until it ends; negative once it has ended.
     #[must_use]
     pub fn days_left(&self, now: Moment) -> Option<i64> {
-        self.not_after.map(|end| end.since(now).div_euclid(DAY_S))
+        self.not_after.map(|end| tls::days_left(end.unix(), now.unix()))
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Refusal {
     Denied,
     /// The channel's rules require a token, and the client has shown none.
     NoToken,
+    /// The channel's rules require the certificate of a client, and that of the connection is none of them.
+    NoCertificate,
     /// The message is larger than the channel's rules allow.
     TooLarge,
     /// The publisher exceeds the rate that the channel's rules allow.
@@ -30,6 +32,7 @@ impl Refusal {
         match self {
             Self::Denied => "the channel's rules do not allow it",
             Self::NoToken => "the channel requires a token",
+            Self::NoCertificate => "the channel requires a certificate of the client",
             Self::TooLarge => "the message is larger than the channel's `message_size`",
             Self::TooOften => "too many messages; see the channel's `rate`",
             Self::Full => "there are too many channels or subscriptions",

@@ -3,22 +3,45 @@
 //! Owns the decision, from the rules of a channel and the rights of the client.
 
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::transport::{Agreed, ClientCertificate};
+
 use crate::outcome::Refusal;
-use crate::rules::{Access, Rules};
+use crate::rules::{Access, Certificates, Rules};
 use crate::token::Pass;
 
-/// What a client has shown.
+/// The rights of a client: what it has shown, and the certificate of its connection.
+#[derive(Clone, Debug)]
+pub struct Rights(Known);
+
+/// What is known of a client. Most have no certificate: they pay no memory for one.
+#[derive(Clone, Debug)]
+enum Known {
+    Shown(Shown),
+    Certified(Box<(Rc<ClientCertificate>, Shown)>),
+}
+
+// Every idle client of a channel or of the store keeps its rights.
+const _: () = assert!(size_of::<Rights>() <= 16);
+
+impl Default for Rights {
+    fn default() -> Self {
+        Self::ANYBODY
+    }
+}
+
+/// What a client has shown. It may show something else later.
 #[derive(Clone, Debug, Default)]
-pub enum Rights {
+pub enum Shown {
     /// Nothing.
     #[default]
-    Anybody,
+    Nothing,
     /// A token.
     Token(Arc<Pass>),
     /// A key or password of the server, for which the rules do not apply.
-    All,
+    Key,
 }
 
 /// A client that publishes.
@@ -32,16 +55,63 @@ pub struct Sender<'s> {
 
 impl Sender<'_> {
     /// The server itself, or a program that may do everything.
-    pub const SERVER: Sender<'static> = Sender { rights: &Rights::All, address: None };
+    pub const SERVER: Sender<'static> = Sender { rights: &Rights::ALL, address: None };
 }
 
 impl Rights {
+    /// Those of a client of whom nothing is known.
+    pub const ANYBODY: Self = Self(Known::Shown(Shown::Nothing));
+
+    /// Those of the server itself, for which the rules do not apply.
+    pub const ALL: Self = Self(Known::Shown(Shown::Key));
+
+    /// Those of a client that has shown this over a connection on which that was agreed.
+    #[must_use]
+    pub fn new(shown: Shown, agreed: Option<&Agreed>) -> Self {
+        let certificate = agreed.and_then(|agreed| agreed.client.clone());
+        Self(match certificate {
+            None => Known::Shown(shown),
+            Some(certificate) => Known::Certified(Box::new((certificate, shown))),
+        })
+    }
+
+    /// The client has shown this instead. Its certificate remains.
+    pub fn show(&mut self, shown: Shown) {
+        match &mut self.0 {
+            Known::Shown(before) => *before = shown,
+            Known::Certified(known) => known.1 = shown,
+        }
+    }
+
+    /// What the client has shown.
+    #[must_use]
+    pub fn shown(&self) -> &Shown {
+        match &self.0 {
+            Known::Shown(shown) => shown,
+            Known::Certified(known) => &known.1,
+        }
+    }
+
+    fn certificate(&self) -> Option<&ClientCertificate> {
+        match &self.0 {
+            Known::Shown(_) => None,
+            Known::Certified(known) => Some(&known.0),
+        }
+    }
+
+    /// Whether the rules do not apply to the client.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        matches!(self.shown(), Shown::Key)
+    }
+
     /// Whether the client may subscribe to a channel with these rules.
     ///
     /// # Errors
     /// Why not.
     pub fn to_subscribe(&self, name: &str, rules: &Rules) -> Result<(), Refusal> {
-        self.to(rules.subscribe, |pass| pass.subscribe.iter().any(|glob| glob.matches(name)))
+        let is_named = |pass: &Pass| pass.subscribe.iter().any(|glob| glob.matches(name));
+        self.to((rules.subscribe, rules.subscribe_certificate.as_ref()), is_named)
     }
 
     /// Whether the client may publish to a channel with these rules.
@@ -49,14 +119,26 @@ impl Rights {
     /// # Errors
     /// Why not.
     pub fn to_publish(&self, name: &str, rules: &Rules) -> Result<(), Refusal> {
-        self.to(rules.publish, |pass| pass.publish.iter().any(|glob| glob.matches(name)))
+        let is_named = |pass: &Pass| pass.publish.iter().any(|glob| glob.matches(name));
+        self.to((rules.publish, rules.publish_certificate.as_ref()), is_named)
     }
 
-    fn to(&self, access: Access, is_named: impl FnOnce(&Pass) -> bool) -> Result<(), Refusal> {
-        match (access, self) {
-            (_, Self::All) | (Access::Open, _) => Ok(()),
-            (Access::Token, Self::Anybody) => Err(Refusal::NoToken),
-            (Access::Token, Self::Token(pass)) if is_named(pass) => Ok(()),
+    fn to(
+        &self,
+        (access, certificates): (Access, Option<&Certificates>),
+        is_named: impl FnOnce(&Pass) -> bool,
+    ) -> Result<(), Refusal> {
+        if self.are_all() {
+            return Ok(());
+        }
+        // No token can take the place of a certificate, so none is asked for.
+        if certificates.is_some_and(|certificates| !certificates.have(self.certificate())) {
+            return Err(Refusal::NoCertificate);
+        }
+        match (access, self.shown()) {
+            (Access::Open, _) | (_, Shown::Key) => Ok(()),
+            (Access::Token, Shown::Nothing) => Err(Refusal::NoToken),
+            (Access::Token, Shown::Token(pass)) if is_named(pass) => Ok(()),
             (Access::Token | Access::Closed, _) => Err(Refusal::Denied),
         }
     }
@@ -70,9 +152,9 @@ impl Rights {
     /// The token.
     #[must_use]
     pub fn pass(&self) -> Option<&Arc<Pass>> {
-        match self {
-            Self::Token(pass) => Some(pass),
-            Self::Anybody | Self::All => None,
+        match self.shown() {
+            Shown::Token(pass) => Some(pass),
+            Shown::Nothing | Shown::Key => None,
         }
     }
 }

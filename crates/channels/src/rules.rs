@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use runtime::transport::ClientCertificate;
+
 use crate::glob::Glob;
 use crate::limits;
 
@@ -16,6 +18,26 @@ pub enum Access {
     Token,
     /// No client. Pages and the server itself may.
     Closed,
+}
+
+/// The certificates of clients that an action needs, besides its access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificates {
+    /// Any that the listener accepts.
+    Any,
+    /// Those that one of these names: a subject or a fingerprint.
+    These(Arc<[Box<str>]>),
+}
+
+impl Certificates {
+    /// Whether the certificate of a connection is among them.
+    #[must_use]
+    pub fn have(&self, shown: Option<&ClientCertificate>) -> bool {
+        shown.is_some_and(|certificate| match self {
+            Self::Any => true,
+            Self::These(names) => names.iter().any(|name| certificate.is_named(name)),
+        })
+    }
 }
 
 /// What happens to a subscriber for which more than the limit waits.
@@ -64,8 +86,12 @@ pub struct Rules {
     pub history: HistoryRules,
     /// The access of subscribers.
     pub subscribe: Access,
+    /// The certificates that subscribers need besides; `None` for none.
+    pub subscribe_certificate: Option<Certificates>,
     /// The access of publishers.
     pub publish: Access,
+    /// The certificates that publishers need besides; `None` for none.
+    pub publish_certificate: Option<Certificates>,
     /// Whether subscribers see which users are subscribed.
     pub presence: Presence,
     /// What happens to slow subscribers.
@@ -85,7 +111,9 @@ impl Default for Rules {
         Self {
             history: HistoryRules { count: 0, bytes: 0, age_ms: 0 },
             subscribe: Access::Open,
+            subscribe_certificate: None,
             publish: Access::Open,
+            publish_certificate: None,
             presence: Presence::Off,
             slow: Slow::Disconnect,
             behind: limits::BEHIND,
@@ -120,7 +148,11 @@ impl Rulebook {
     /// Whether every client may subscribe to every channel.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        let is_open = |rules: &Rules| rules.subscribe == Access::Open && rules.module.is_none();
+        let is_open = |rules: &Rules| {
+            rules.subscribe == Access::Open
+                && rules.subscribe_certificate.is_none()
+                && rules.module.is_none()
+        };
         self.rules.iter().all(|(_, rules)| is_open(rules))
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use wire::network::{NetworkError, Peers};
 
 use super::item::Item;
-use super::key::{Absent, Change, Key, SectionKeys, Value};
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
 use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path, word};
 use super::wording::shown;
@@ -218,7 +218,7 @@ fn names(item: &Item<'_>) -> Result<Names, String> {
 }
 
 /// Subjects and fingerprints of certificates. A subject is compared as a text, so it has to be in the one form.
-fn subjects(item: &Item<'_>) -> Result<Names, String> {
+pub(super) fn subjects(item: &Item<'_>) -> Result<Names, String> {
     let names = names(item)?;
     let has_blank = |name: &&String| name.contains('=') && name.contains(", ");
     match &names {
@@ -228,6 +228,17 @@ fn subjects(item: &Item<'_>) -> Result<Names, String> {
             Err(cannot_be(item, name, why))
         }
         _ => Ok(names),
+    }
+}
+
+/// The list as the configuration has it.
+pub(super) fn show_names(names: &Names) -> String {
+    match names {
+        Names::Any => show_text("any"),
+        Names::These(names) => {
+            let names: Vec<String> = names.iter().map(show_text).collect();
+            format!("[{}]", names.join(", "))
+        }
     }
 }
 
@@ -288,9 +299,21 @@ pub(super) fn check(top_offset: Option<usize>, config: &Config, problems: &mut P
     let asks = |listener: &Listener| {
         listener.tls.as_ref().is_some_and(|tls| tls.clients != ClientCertificates::Ignored)
     };
-    if let Some(place) = certificate
-        && !config.listeners.iter().any(asks)
-    {
+    if config.listeners.iter().any(asks) {
+        return;
+    }
+    if let Some(place) = certificate {
         problems.add(place, "`certificate` in `access` needs a [[listener]] with `client_ca`");
+    }
+    for channel in &config.channels {
+        for (key, certificate) in [
+            ("subscribe_certificate", &channel.subscribe_certificate),
+            ("publish_certificate", &channel.publish_certificate),
+        ] {
+            if certificate.is_some() {
+                let why = format!("`{key}` needs a [[listener]] with `client_ca`");
+                problems.add(Some(channel.place), why);
+            }
+        }
     }
 }

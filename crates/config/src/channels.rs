@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::access::{Names, show_names, subjects};
 use super::choice::choice;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
 use super::section::Section;
@@ -19,8 +20,12 @@ pub struct ChannelRules {
     pub pattern: String,
     /// The access of subscribers.
     pub subscribe: ChannelAccess,
+    /// The certificates that subscribers need besides.
+    pub subscribe_certificate: Option<Names>,
     /// The access of publishers.
     pub publish: ChannelAccess,
+    /// The certificates that publishers need besides.
+    pub publish_certificate: Option<Names>,
     /// Maximum number of messages in the history.
     pub history: u64,
     /// Maximum bytes of the history.
@@ -70,7 +75,9 @@ impl Default for ChannelRules {
         Self {
             pattern: String::new(),
             subscribe: ChannelAccess::Open,
+            subscribe_certificate: None,
             publish: ChannelAccess::Open,
+            publish_certificate: None,
             history: 0,
             history_size: limits::CHANNEL_HISTORY_SIZE,
             history_age: limits::CHANNEL_HISTORY_AGE,
@@ -139,6 +146,16 @@ fn read_one(
         let why = "`slow` needs a history to take messages from; add `history = 100`";
         problems.at(offset, why);
     }
+    let certificates = [
+        ("subscribe_certificate", read.subscribe, &read.subscribe_certificate),
+        ("publish_certificate", read.publish, &read.publish_certificate),
+    ];
+    for (key, access, certificate) in certificates {
+        if access == ChannelAccess::None && certificate.is_some() {
+            let offset = section.item(key).map_or(section.offset, |item| item.key_offset);
+            problems.at(offset, format!("`{key}` has no effect where no client may do it"));
+        }
+    }
     for (key, access) in [("subscribe", read.subscribe), ("publish", read.publish)] {
         if access == ChannelAccess::Token && keys.token_keys.is_none() {
             let offset = section.item(key).map_or(section.offset, |item| item.offset);
@@ -187,6 +204,22 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             text: "Who may subscribe: every client, clients with a [token](channels.md#tokens) that names the channel, or none.",
         },
         Key {
+            name: "subscribe_certificate",
+            value: Value::Own {
+                takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
+                read: |config, item, _| {
+                    rules(config).subscribe_certificate = Some(subjects(item)?);
+                    Ok(())
+                },
+                show: |config| {
+                    shown(config, |rules| rules.subscribe_certificate.as_ref().map(show_names))
+                },
+            },
+            absent: Absent::Words("no certificate"),
+            change: Change::Reload,
+            text: "Subscribers need this certificate of a client besides, as [`certificate` of `access`](#access) names it, over every protocol.",
+        },
+        Key {
             name: "publish",
             value: Value::Own {
                 takes: "`\"open\"`, `\"token\"` or `\"none\"`",
@@ -199,6 +232,22 @@ pub(super) static CHANNEL: SectionKeys = SectionKeys {
             absent: Absent::Default,
             change: Change::Reload,
             text: "Who may publish: every client, clients with a [token](channels.md#tokens) that names the channel, or none. Pages may in any case.",
+        },
+        Key {
+            name: "publish_certificate",
+            value: Value::Own {
+                takes: "`\"any\"`, or a list of subjects or SHA-256 fingerprints",
+                read: |config, item, _| {
+                    rules(config).publish_certificate = Some(subjects(item)?);
+                    Ok(())
+                },
+                show: |config| {
+                    shown(config, |rules| rules.publish_certificate.as_ref().map(show_names))
+                },
+            },
+            absent: Absent::Words("no certificate"),
+            change: Change::Reload,
+            text: "The same for publishers.",
         },
         Key {
             name: "history",

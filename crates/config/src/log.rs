@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use wire::access_log::LogFormat;
 
-use super::Address;
 use super::choice::choice;
 use super::item::Item;
 use super::key::{Absent, Change, Key, SectionKeys, Value, show_choice, show_text};
+use super::section::Section;
 use super::value::{borrowed_text, cannot_be, path, word};
+use super::{Address, Certificates, Problems, Tls, listener_tls};
 use crate::limits::UNIX_PATH_SIZE_MAX;
 
 /// `[log]`.
@@ -80,6 +81,12 @@ pub struct Admin {
     pub socket: Option<PathBuf>,
     /// The address of the metrics listener; `None` for none.
     pub metrics: Option<SocketAddr>,
+    /// The address at which clients with a key control the server; `None` for none.
+    pub listen: Option<SocketAddr>,
+    /// The file of these keys.
+    pub keys: Option<PathBuf>,
+    /// The certificates of that address; `None`: it is plain.
+    pub tls: Option<Tls>,
 }
 
 const MESSAGES: [(&str, LogMessages); 3] =
@@ -203,7 +210,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             value: Value::Own {
                 takes: "address and port",
                 read: |config, item, _| {
-                    config.admin.metrics = Some(metrics(item)?);
+                    config.admin.metrics = Some(address(item, "metrics are served")?);
                     Ok(())
                 },
                 show: |config| config.admin.metrics.map(show_text),
@@ -211,6 +218,48 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             absent: Absent::Words("none"),
             change: Change::Restart,
             text: "Serves [metrics](metrics.md) for Prometheus at `/metrics` on this address. There is no access control: do not expose it to the public.",
+        },
+        Key {
+            name: "listen",
+            value: Value::Own {
+                takes: "address and port",
+                read: |config, item, _| {
+                    config.admin.listen = Some(address(item, "the server is controlled")?);
+                    Ok(())
+                },
+                show: |config| config.admin.listen.map(show_text),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Restart,
+            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. Metrics are there, too.",
+        },
+        Key {
+            name: "keys",
+            value: Value::Own {
+                takes: "path of a file",
+                read: |config, item, reading| {
+                    config.admin.keys = Some(path(item, reading.base)?);
+                    Ok(())
+                },
+                show: |config| config.admin.keys.as_ref().map(|path| show_text(path.display())),
+            },
+            absent: Absent::Words("must be given with `listen`"),
+            change: Change::Restart,
+            text: "The file with these keys: one of at least 32 bytes on each line. Whoever has one may do what `velodrome ctl` can.",
+        },
+        Key {
+            name: "tls",
+            value: Value::Own {
+                takes: "`{ certificate, key }`, or a list of those",
+                read: |config, item, reading| {
+                    config.admin.tls = Some(listener_tls::read(item, reading)?);
+                    Ok(())
+                },
+                show: |config| config.admin.tls.as_ref().and_then(listener_tls::show),
+            },
+            absent: Absent::Words("plain, which is for addresses of this machine only"),
+            change: Change::Restart,
+            text: "Encrypts `listen`, as `tls` of a [listener](#listener). New files are noticed as those of listeners are.",
         },
     ],
     shared: &[],
@@ -257,11 +306,39 @@ fn socket(item: &Item<'_>, base: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-fn metrics(item: &Item<'_>) -> Result<SocketAddr, String> {
+fn address(item: &Item<'_>, what: &str) -> Result<SocketAddr, String> {
     let text = borrowed_text(item, "an address in quotes such as \"127.0.0.1:9090\"")?;
     match text.parse() {
         Ok(Address::Tcp(address)) => Ok(address),
-        Ok(_) => Err(cannot_be(item, text, "metrics are served on an address and port only")),
+        Ok(_) => Err(cannot_be(item, text, &format!("{what} on an address and port only"))),
         Err(error) => Err(cannot_be(item, text, &error.to_string())),
+    }
+}
+
+/// Who reaches the control of a server over the network must need a key, and nobody on the way may read that.
+pub(super) fn check_remote(section: &Section<'_>, admin: &Admin, problems: &mut Problems) {
+    let Some(listen) = admin.listen else {
+        for key in ["keys", "tls"] {
+            if let Some(item) = section.item(key) {
+                problems.at(item.key_offset, format!("`{key}` of [admin] needs `listen`"));
+            }
+        }
+        return;
+    };
+    let offset = section.item("listen").map_or(section.offset, |item| item.key_offset);
+    if admin.keys.is_none() {
+        let why = "`listen` of [admin] needs `keys`: a file with the keys of those who may control the server";
+        problems.at(offset, why);
+    }
+    match &admin.tls {
+        None if !listen.ip().is_loopback() => {
+            let why = "`listen` of [admin] needs `tls` at an address that other machines reach: keys would be sent in clear";
+            problems.at(offset, why);
+        }
+        Some(tls) if tls.certificates == Certificates::Acme => {
+            let why = "`tls` of [admin] takes certificates in files only; \"acme\" is for listeners of the site";
+            problems.at(offset, why);
+        }
+        _ => {}
     }
 }

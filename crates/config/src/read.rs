@@ -3,6 +3,7 @@
 //! Owns the order in which sections are read, and the precedence of the command line. Each section
 //! has its own file.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use super::channel_settings::CHANNELS;
 use super::channels;
 use super::files::{self, FILES};
 use super::limit_keys::{self, LIMITS};
-use super::log::{ADMIN, LOG};
+use super::log::{ADMIN, LOG, check_remote};
 use super::maintenance::{self, MAINTENANCE};
 use super::named_modules;
 use super::pages::{self, PAGES};
@@ -161,6 +162,9 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
     ] {
         if let Some(section) = top.section(key, keys, problems) {
             section.apply(config, base, problems);
+            if key == "admin" {
+                check_remote(&section, &config.admin, problems);
+            }
         }
     }
 }
@@ -217,31 +221,20 @@ fn lay_over(overrides: &Overrides, config: &mut Config, problems: &mut Problems)
 
 /// The admin's sockets must not be the listeners'.
 fn check_admin(top: &Section<'_>, listeners: &[Listener], admin: &Admin, problems: &mut Problems) {
+    let addresses = [("metrics", admin.metrics), ("listen", admin.listen)];
     for listener in listeners {
-        let (key, taken) = match &listener.address {
-            Address::Tcp(address) => (
-                "metrics",
-                admin
-                    .metrics
-                    .filter(|metrics| {
-                        let covers = address.ip() == metrics.ip()
-                            || address.ip().is_unspecified()
-                            || metrics.ip().is_unspecified();
-                        address.port() == metrics.port() && address.port() != 0 && covers
-                    })
-                    .map(|metrics| metrics.to_string()),
-            ),
-            Address::Unix(path) => (
-                "socket",
-                admin
-                    .socket
-                    .as_ref()
-                    .filter(|socket| *socket == path)
-                    .map(|socket| socket.display().to_string()),
-            ),
+        let taken = match &listener.address {
+            Address::Tcp(address) => addresses.iter().find_map(|(key, of_admin)| {
+                let of_admin = of_admin.filter(|of_admin| do_meet(*address, *of_admin))?;
+                Some((*key, of_admin.to_string()))
+            }),
+            Address::Unix(path) => {
+                let socket = admin.socket.as_ref().filter(|socket| *socket == path);
+                socket.map(|socket| ("socket", socket.display().to_string()))
+            }
             Address::Systemd(_) => continue,
         };
-        let Some(taken) = taken else { continue };
+        let Some((key, taken)) = taken else { continue };
         let offset = top.item("admin").map(|item| item.key_offset);
         let place = offset.map(|offset| problems.place(offset));
         problems.add(
@@ -252,4 +245,10 @@ fn check_admin(top: &Section<'_>, listeners: &[Listener], admin: &Admin, problem
             ),
         );
     }
+}
+
+/// Whether one of two addresses takes the other.
+fn do_meet(one: SocketAddr, other: SocketAddr) -> bool {
+    let covers = one.ip() == other.ip() || one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && one.port() != 0 && covers
 }

@@ -5,8 +5,9 @@
 
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
-use runtime::service::{Context, ServiceContext};
+use runtime::service::{Context, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::transport::Transport;
 use wire::http::status::Status;
 
 use super::answer_context::AnswerContext;
@@ -269,6 +270,12 @@ pub enum Urgency {
 pub trait Application: Sized {
     /// Its messages between schedulers: a closed enum.
     type Message: Send;
+
+    /// The transport of a connection that a listener has accepted; `None`: it is plain. A service whose processes are
+    /// not all HTTP chooses transports itself.
+    fn transport(&mut self, _listener: ListenerIndex) -> Option<Box<dyn Transport>> {
+        None
+    }
 
     /// How to handle the body of this request. Called before the body is read. What `context` keeps, such as the
     /// request's route, is there in the next call about it.

@@ -6,6 +6,7 @@
 
 use runtime::calendar::civil_date;
 use runtime::clock::Now;
+use runtime::transport::{Agreed, ClientCertificate};
 use sys::socket::Peer;
 use wire::access_log::{Known, LogField, LogFormat, LogPiece};
 use wire::escape::{escape_json, escape_log};
@@ -67,6 +68,11 @@ impl<'a> AccessLine<'a> {
         self.request.and_then(|request| request.field(name)).unwrap_or_default()
     }
 
+    /// What was agreed on with the client, if the connection is encrypted.
+    fn secured(&self) -> Option<&'a Agreed> {
+        self.request.and_then(|request| request.secured).map(|agreed| &**agreed)
+    }
+
     /// Milliseconds since the head of the request was complete.
     fn since_head(&self, until_ns: u64) -> Option<f64> {
         let began_ns = self.request?.begin.began_ns;
@@ -114,9 +120,10 @@ impl<'a> AccessLine<'a> {
             Known::RequestId => self.request.map_or(Value::None, Value::Id),
             Known::Route => text(&self.notes.route),
             Known::User => text(&self.notes.user),
-            Known::Tls => {
-                let secured = self.request.and_then(|request| request.secured);
-                secured.map_or(Value::None, |agreed| text(agreed.version))
+            Known::Tls => self.secured().map_or(Value::None, |agreed| text(agreed.version)),
+            Known::TlsClientSubject | Known::TlsClientIssuer | Known::TlsClientFingerprint => {
+                let client = self.secured().and_then(|agreed| agreed.client.as_ref());
+                client.map_or(Value::None, |client| text(shown_by(client, known)))
             }
             Known::Referer => Value::Bytes(self.header("referer")),
             Known::UserAgent => Value::Bytes(self.header("user-agent")),
@@ -130,6 +137,15 @@ impl<'a> AccessLine<'a> {
                 passed_on.and_then(|it| value_of(it, known, self.now)).unwrap_or(Value::None)
             }
         }
+    }
+}
+
+/// The value of a field of a client's certificate.
+fn shown_by(client: &ClientCertificate, known: Known) -> &str {
+    match known {
+        Known::TlsClientSubject => &client.subject,
+        Known::TlsClientIssuer => &client.issuer,
+        _ => &client.fingerprint,
     }
 }
 

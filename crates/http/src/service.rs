@@ -8,8 +8,9 @@ use std::net::IpAddr;
 use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{
-    CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
 };
+use runtime::transport::Transport;
 use sys::socket::Peer;
 
 use super::application::Application;
@@ -50,6 +51,21 @@ impl<A: Application> Service for Http<A> {
         context: &mut Context<'_, A::Message>,
     ) -> Option<Connection> {
         Connection::new(self, listener, peer, context)
+    }
+
+    fn transport(&mut self, beginning: Beginning) -> Option<Box<dyn Transport>> {
+        match beginning {
+            Beginning::Accepted { listener, .. } => self.application_mut().transport(listener),
+            Beginning::Connecting { .. } => None,
+        }
+    }
+
+    fn on_agreed(
+        &mut self,
+        connection: &mut Connection,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        connection.on_agreed(self, context)
     }
 
     #[inline]

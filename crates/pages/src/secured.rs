@@ -7,7 +7,6 @@ use std::rc::Rc;
 use http::Scheme;
 use runtime::transport::{Agreed, Resumption};
 use script::engine::Answer;
-use tls::Certificate;
 
 /// The scheme of a request, as text.
 pub(super) fn scheme_of(scheme: Scheme) -> &'static [u8] {
@@ -28,10 +27,9 @@ pub(super) fn tell(secured: Option<&Rc<Agreed>>, answer: &mut Answer) {
     if agreed.resumption == Resumption::Resumed {
         answer.field(b"resumed", b"true");
     }
-    let shown = agreed.peer_certificate.as_deref().map(Certificate::read);
-    if let Some(Ok(certificate)) = shown {
-        answer.field(b"subject", certificate.subject.as_bytes());
-        answer.field(b"issuer", certificate.issuer.as_bytes());
-        answer.field(b"fingerprint", certificate.fingerprint_text().as_bytes());
+    if let Some(client) = &agreed.client {
+        answer.field(b"subject", client.subject.as_bytes());
+        answer.field(b"issuer", client.issuer.as_bytes());
+        answer.field(b"fingerprint", client.fingerprint.as_bytes());
     }
 }

@@ -119,6 +119,27 @@ pub struct Agreed {
     pub server_name: Option<Box<str>>,
     /// The certificate that the peer proved to own, in DER; `None` if it sent none.
     pub peer_certificate: Option<Box<[u8]>>,
+    /// On the server's side: what that certificate says of the client; `None` if it sent none.
+    pub client: Option<Rc<ClientCertificate>>,
+}
+
+/// What a client's certificate says, as text. The handshake has verified it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The subject, as RFC 4514 writes it; often empty.
+    pub subject: Box<str>,
+    /// The issuer, in the same form.
+    pub issuer: Box<str>,
+    /// SHA-256 of the whole certificate, in lower-case hexadecimal.
+    pub fingerprint: Box<str>,
+}
+
+impl ClientCertificate {
+    /// Whether this text names it: its whole subject, or its fingerprint, also in capitals.
+    #[must_use]
+    pub fn is_named(&self, text: &str) -> bool {
+        *text == *self.subject || text.eq_ignore_ascii_case(&self.fingerprint)
+    }
 }
 
 /// How the keys of a connection came about.

@@ -1,4 +1,4 @@
-//! The keys of channels: those that verify tokens, and the API keys of programs.
+//! The keys of channels, which verify tokens, the API keys of programs, and the keys of the control.
 //!
 //! Owns what a client with a key or a token may do. Reads the key files, on the main thread.
 
@@ -6,42 +6,59 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use channels::{Rights, TokenKeys, TokenProblem};
-use ctutils::CtEq as _;
+use channels::{Shown, TokenKeys, TokenProblem};
 use files::rules::Root;
 use files::secret::{SecretFault, SecretFile, secrets_of};
+
+use crate::program_keys::ProgramKeys;
 
 /// The current keys.
 #[derive(Debug, Default)]
 pub struct ChannelKeys {
     tokens: TokenKeys,
-    api: ApiKeys,
+    api: ProgramKeys,
     /// Problems of the key files that do not prevent their use.
     pub warnings: Vec<String>,
 }
 
-/// The keys of programs, which may do everything.
-#[derive(Default)]
-struct ApiKeys(Vec<Box<[u8]>>);
+/// The keys of those who may control the server over the network, and what is not right about their file.
+#[derive(Debug, Default)]
+pub struct AdminKeys {
+    /// The keys.
+    pub(crate) keys: Arc<ProgramKeys>,
+    /// What does not prevent their use.
+    pub warning: Option<String>,
+}
 
-impl fmt::Debug for ApiKeys {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ApiKeys({})", self.0.len())
+impl AdminKeys {
+    /// The keys of the configured file.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub(crate) fn load(path: Option<&Path>, roots: &[Root]) -> Result<Self, KeysError> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let read = SecretFile::read(path, roots).and_then(|file| {
+            let keys = Arc::new(ProgramKeys::of(&file.secrets()?));
+            Ok(Self { keys, warning: file.warning })
+        });
+        let place = ("keys", "[admin]");
+        read.map_err(|fault| KeysError { place, path: path.to_path_buf(), fault })
     }
 }
 
 /// A key file that cannot be used.
 #[derive(Debug)]
 pub struct KeysError {
-    /// The configuration key that names the file.
-    key: &'static str,
+    /// The configuration key that names the file, and its section.
+    place: (&'static str, &'static str),
     path: PathBuf,
     fault: SecretFault,
 }
 
 impl fmt::Display for KeysError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the {} `{}` of [channels] {}", self.key, self.path.display(), self.fault)
+        let (key, section) = self.place;
+        write!(out, "the {key} `{}` of {section} {}", self.path.display(), self.fault)
     }
 }
 
@@ -67,7 +84,7 @@ impl ChannelKeys {
         }
         if let Some(path) = &settings.api_keys {
             keys.read("api_keys", path, roots, |keys, file| {
-                keys.api.0 = file.secrets()?.into_iter().map(|key| key.as_bytes().into()).collect();
+                keys.api = ProgramKeys::of(&file.secrets()?);
                 Ok(file.warning.clone())
             })?;
         }
@@ -82,30 +99,30 @@ impl ChannelKeys {
         take: impl FnOnce(&mut Self, &SecretFile) -> Result<Option<String>, SecretFault>,
     ) -> Result<(), KeysError> {
         let taken = SecretFile::read(path, roots).and_then(|file| take(self, &file));
-        let fault = |fault| KeysError { key, path: path.to_path_buf(), fault };
+        let place = (key, "[channels]");
+        let fault = |fault| KeysError { place, path: path.to_path_buf(), fault };
         self.warnings.extend(taken.map_err(fault)?);
         Ok(())
     }
 
     /// Whether any key is configured with which a client could authenticate.
     pub(crate) fn are_there(&self) -> bool {
-        !self.tokens.is_empty() || !self.api.0.is_empty()
+        !self.tokens.is_empty() || !self.api.is_empty()
     }
 
-    /// The rights that a key or token gives.
+    /// What a client shows: a key or a token.
     ///
     /// # Errors
     /// If it is neither a key nor a valid token.
-    pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
-        if self.is_program(shown) {
-            return Ok(Rights::All);
+    pub(crate) fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+        if self.is_program(text) {
+            return Ok(Shown::Key);
         }
-        self.tokens.read(shown, unix_seconds).map(|pass| Rights::Token(Arc::new(pass)))
+        self.tokens.read(text, unix_seconds).map(|pass| Shown::Token(Arc::new(pass)))
     }
 
     /// Whether this is the key of a program.
     pub(crate) fn is_program(&self, shown: &[u8]) -> bool {
-        // All keys are compared, each in constant time.
-        self.api.0.iter().fold(false, |is, key| is | bool::from(shown.ct_eq(key)))
+        self.api.have(shown)
     }
 }

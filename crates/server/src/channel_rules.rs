@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use channels::{Access, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
-use config::{ChannelAccess, ChannelRules, SlowSubscriber};
+use channels::{Access, Certificates, Glob, HistoryRules, Presence, Rulebook, Rules, Slow};
+use config::{ChannelAccess, ChannelRules, Names, SlowSubscriber};
 use runtime::clock::milliseconds;
 
 // A channel without a section, which Redis clients may use, has the same defaults as one with a section.
@@ -40,7 +40,9 @@ fn rules(of: &ChannelRules) -> Rules {
             age_ms: milliseconds(of.history_age),
         },
         subscribe: access(of.subscribe),
+        subscribe_certificate: of.subscribe_certificate.as_ref().map(certificates),
         publish: access(of.publish),
+        publish_certificate: of.publish_certificate.as_ref().map(certificates),
         presence: if of.presence { Presence::On } else { Presence::Off },
         slow: match of.slow {
             SlowSubscriber::Disconnect => Slow::Disconnect,
@@ -51,5 +53,14 @@ fn rules(of: &ChannelRules) -> Rules {
         message_size: of.message_size,
         rate: of.rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX)),
         module: of.module.as_deref().map(Arc::from),
+    }
+}
+
+fn certificates(of: &Names) -> Certificates {
+    match of {
+        Names::Any => Certificates::Any,
+        Names::These(names) => {
+            Certificates::These(names.iter().map(|name| (**name).into()).collect())
+        }
     }
 }

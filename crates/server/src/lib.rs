@@ -22,6 +22,7 @@ mod maintenance;
 pub mod message;
 mod origin;
 mod password_helper;
+mod program_keys;
 pub mod record_json;
 mod resp_pace;
 mod resp_stats;

@@ -33,7 +33,7 @@ pub use self::second_addresses::second_addresses;
 use self::served::{look_at_served, place_of};
 use self::taken::Taken;
 use crate::access::{UserFiles, UsersError};
-use crate::channel_keys::{ChannelKeys, KeysError};
+use crate::channel_keys::{AdminKeys, ChannelKeys, KeysError};
 use crate::limits::{APP_MAIN, CONFIG_SIZE_MAX};
 use crate::site_data::SiteData;
 use crate::site_tls::{SiteTls, TlsError};
@@ -110,8 +110,8 @@ pub enum LoadError {
         /// The zone.
         zone: UnknownZone,
     },
-    /// A key file of channels cannot be used.
-    ChannelKeys(KeysError),
+    /// A key file of channels or of the control cannot be used.
+    Keys(KeysError),
     /// A file of users cannot be used.
     Users(UsersError),
     /// A root is inside the directory of app modules.
@@ -196,7 +196,7 @@ impl fmt::Display for LoadError {
             Self::UpstreamTls(error) => error.fmt(formatter),
             Self::Secret(error) => error.fmt(formatter),
             Self::Zone { files, zone } => write!(formatter, "{}: {zone}", files.at(zone.place)),
-            Self::ChannelKeys(error) => error.fmt(formatter),
+            Self::Keys(error) => error.fmt(formatter),
             Self::Users(error) => error.fmt(formatter),
             Self::RootInApp { root, app } => write!(
                 formatter,
@@ -288,7 +288,9 @@ impl Source {
         data.processes = ProcessPlan::all_of(&data.config.processes)
             .map_err(|zone| LoadError::Zone { files: data.config.files.clone(), zone })?;
         data.channel_keys = ChannelKeys::load(&data.config.channel_settings.keys, &data.roots)
-            .map_err(LoadError::ChannelKeys)?;
+            .map_err(LoadError::Keys)?;
+        data.admin_keys = AdminKeys::load(data.config.admin.keys.as_deref(), &data.roots)
+            .map_err(LoadError::Keys)?;
         data.orders = orders::settings_of(&data.config).map_err(LoadError::Orders)?;
         data.users = UserFiles::load(&data.config, &data.roots, data.generation)
             .map_err(LoadError::Users)?;

@@ -24,7 +24,7 @@ use pages::{PageRoot, PageSet, Places, ProcessPlan, Secret, SetIndex};
 use quota::{Limit, Pace, Rule};
 
 use crate::access::UserFiles;
-use crate::channel_keys::ChannelKeys;
+use crate::channel_keys::{AdminKeys, ChannelKeys};
 use crate::channel_rules;
 use crate::site_tls::SiteTls;
 use crate::upstream_tls::UpstreamConnectors;
@@ -73,6 +73,8 @@ pub struct SiteData {
     pub rulebook: Arc<Rulebook>,
     /// The keys of channels.
     pub channel_keys: ChannelKeys,
+    /// The keys of those who may control the server over the network.
+    pub admin_keys: AdminKeys,
     /// The limits of clients, in the order of the configuration.
     pub limits: Arc<[Limit]>,
     /// The files of users.
@@ -136,6 +138,7 @@ impl SiteData {
             databases_of_http,
             rulebook,
             channel_keys: ChannelKeys::default(),
+            admin_keys: AdminKeys::default(),
             limits,
             users: UserFiles::default(),
             tls: Arc::default(),

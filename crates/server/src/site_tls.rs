@@ -22,6 +22,8 @@ use crate::limits::SELF_SIGNED_NAMES;
 pub struct SiteTls {
     /// By configured listener; `None`: it is plain.
     offers: Vec<Option<Offer>>,
+    /// That of the control over the network; `None`: it is plain, or there is none.
+    admin: Option<Offer>,
     /// Each once.
     shown: Vec<Shown>,
     /// Those of `shown`.
@@ -92,7 +94,7 @@ impl Shown {
 
     /// Whole days until its end, at this time in seconds since 1970; negative behind it.
     pub fn days_left(&self, now: i64) -> i64 {
-        self.certificate().not_after.saturating_sub(now).div_euclid(24 * 3600)
+        tls::days_left(self.certificate().not_after, now)
     }
 }
 
@@ -147,14 +149,22 @@ impl SiteTls {
         };
         let mut loaded = Self { https_port, kept: before.kept.clone(), ..Self::default() };
         for listener in &config.listeners {
-            let offer = loaded.offer_of(listener, config).map_err(|why| refused(listener, why))?;
-            loaded.offers.push(offer);
+            let offered = listener.tls.as_ref();
+            let offer = offered.map(|tls| loaded.offer_of(tls, protocols_of(listener), config));
+            loaded.offers.push(offer.transpose().map_err(|why| refused(listener, why))?);
         }
+        let offer = config.admin.tls.as_ref().map(|tls| loaded.offer_of(tls, HTTP, config));
+        let refused = |why| TlsError { listener: "[admin]".to_owned(), why };
+        loaded.admin = offer.transpose().map_err(refused)?;
         Ok(loaded)
     }
 
-    fn offer_of(&mut self, listener: &Listener, config: &Config) -> Result<Option<Offer>, Why> {
-        let Some(tls) = &listener.tls else { return Ok(None) };
+    fn offer_of(
+        &mut self,
+        tls: &config::Tls,
+        protocols: &[&str],
+        config: &Config,
+    ) -> Result<Offer, Why> {
         let identities = self.identities_of(&tls.certificates, config)?;
         let authorities = |path: &Path| ClientAuthorities::read(path).map_err(Why::Authorities);
         let clients = match &tls.clients {
@@ -178,8 +188,8 @@ impl SiteTls {
                 tls::Certificates::Fixed(&identities)
             }
         };
-        let acceptor = Acceptor::new(shown, protocols_of(listener), &clients, &tickets);
-        Ok(Some(Offer { acceptor: acceptor.map_err(Why::Acceptor)?, clients, tickets }))
+        let acceptor = Acceptor::new(shown, protocols, &clients, &tickets);
+        Ok(Offer { acceptor: acceptor.map_err(Why::Acceptor)?, clients, tickets })
     }
 
     fn identities_of(
@@ -278,6 +288,11 @@ impl SiteTls {
         self.offers.get(listener)?.as_ref().map(|offer| &offer.acceptor)
     }
 
+    /// What the control over the network offers; `None`: it is plain, or there is none.
+    pub fn admin_acceptor(&self) -> Option<&Acceptor> {
+        self.admin.as_ref().map(|offer| &offer.acceptor)
+    }
+
     /// The port of the first listener of HTTP that encrypts; `None`: there is none, or the port is not known.
     pub fn https_port(&self) -> Option<u16> {
         self.https_port
@@ -310,10 +325,13 @@ fn refused(listener: &Listener, why: Why) -> TlsError {
     TlsError { listener: listener.address.to_string(), why }
 }
 
+/// HTTP/1.1 as handshakes call it.
+const HTTP: &[&str] = &["http/1.1"];
+
 /// What the protocol of a listener is called in a handshake (RFC 7301).
 fn protocols_of(listener: &Listener) -> &'static [&'static str] {
     match listener.protocol {
-        Protocol::Http => &["http/1.1"],
+        Protocol::Http => HTTP,
         Protocol::Resp => &[],
     }
 }
@@ -321,7 +339,8 @@ fn protocols_of(listener: &Listener) -> &'static [&'static str] {
 /// All files that are read for these listeners.
 pub fn files_of(config: &Config) -> Vec<&Path> {
     let mut files = Vec::new();
-    for tls in config.listeners.iter().filter_map(|listener| listener.tls.as_ref()) {
+    let of_listeners = config.listeners.iter().filter_map(|listener| listener.tls.as_ref());
+    for tls in of_listeners.chain(&config.admin.tls) {
         if let Certificates::Files(pairs) = &tls.certificates {
             files.extend(pairs.iter().flat_map(|pair| [&*pair.certificate, &*pair.key]));
         }

@@ -4,6 +4,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -18,12 +19,11 @@ pub fn monotonic_ns() -> u64 {
 
 /// The time of day: seconds and nanoseconds since 1970-01-01 00:00 UTC. It can jump in both directions. A clock
 /// set before 1970 reads as zero.
+#[expect(clippy::disallowed_methods, reason = "the one place where the time of day is read")]
 pub fn realtime() -> (u64, u32) {
-    let now = clock_gettime(ClockId::Realtime);
-    match u64::try_from(now.tv_sec) {
-        Ok(seconds) => (seconds, subsecond(&now)),
-        Err(_before_1970) => (0, 0),
-    }
+    // As all libraries read it, so that a test can set it for the whole process (faketime).
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (since.as_secs(), since.subsec_nanos())
 }
 
 /// A counter that grows evenly with time and takes a few nanoseconds to read if the processor has one: the

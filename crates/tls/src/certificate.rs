@@ -13,6 +13,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use runtime::transport::ClientCertificate;
 use sha2::{Digest, Sha256};
 
 use crate::limits::NAMES_READ;
@@ -125,7 +126,16 @@ impl Certificate {
     /// The fingerprint in hexadecimal, as `openssl x509 -fingerprint -sha256` shows it, without colons.
     #[must_use]
     pub fn fingerprint_text(&self) -> String {
-        self.fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.fingerprint)
+    }
+
+    /// What the certificate of a client says, in DER. One that rustls has accepted but cannot be read here has only a
+    /// fingerprint.
+    pub(crate) fn of_client(bytes: &[u8]) -> ClientCertificate {
+        let fingerprint = hexadecimal(&Sha256::digest(bytes)).into();
+        let (subject, issuer) = Self::read(bytes)
+            .map_or_else(|_| Default::default(), |read| (read.subject, read.issuer));
+        ClientCertificate { subject: subject.into(), issuer: issuer.into(), fingerprint }
     }
 
     /// Whether it is for this host name. A wildcard stands for one label (RFC 6125 section 6.4.3).
@@ -141,6 +151,16 @@ impl Certificate {
         let key = BASE64_URL_SAFE_NO_PAD.encode(self.authority_key.as_ref()?);
         Some(format!("{key}.{}", BASE64_URL_SAFE_NO_PAD.encode(&self.serial)))
     }
+}
+
+/// Whole days from `now` to the end of a validity, both in seconds since 1970; negative behind it.
+#[must_use]
+pub fn days_left(not_after: i64, now: i64) -> i64 {
+    not_after.saturating_sub(now).div_euclid(24 * 3600)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Names are visible characters of ASCII (RFC 5280 section 4.2.1.6), so one with other bytes is malformed. This keeps

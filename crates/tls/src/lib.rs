@@ -20,7 +20,7 @@ mod session;
 mod stream;
 
 pub use alert::alert_name;
-pub use certificate::{Certificate, Malformed};
+pub use certificate::{Certificate, Malformed, days_left};
 pub use choice::{CHALLENGE_PROTOCOL, Challenge, ChallengeError};
 pub use client::{Authorities, Connector, ConnectorError, Peers};
 pub use identity::{Flaw, Identity, IdentityError};

@@ -17,6 +17,7 @@ use rustls::server::{
 use rustls::unbuffered::UnbufferedStatus;
 use rustls::{CommonState, RootCertStore, ServerConfig};
 
+use crate::certificate::Certificate;
 use crate::choice::{CHALLENGE_PROTOCOL, Challenge, Choice, take_asked};
 use crate::failure::violation_of;
 use crate::identity::Identity;
@@ -239,7 +240,10 @@ impl Transport for Accepted {
         self.asked = take_asked().or_else(|| self.asked.take());
         opened.map_err(|error| violation_of(&error))?;
         if self.session.is_over() {
-            self.agreed = Some(Rc::new(agreed_of(&self.session, self.asked.take())));
+            let mut agreed = agreed_of(&self.session, self.asked.take());
+            let shown = agreed.peer_certificate.as_deref();
+            agreed.client = shown.map(|shown| Rc::new(Certificate::of_client(shown)));
+            self.agreed = Some(Rc::new(agreed));
         }
         Ok(())
     }
@@ -284,6 +288,7 @@ pub(crate) fn agreed_of<C: Unbuffered>(
         protocol: common.alpn_protocol().map(Into::into),
         server_name,
         peer_certificate: certificates.first().map(|der| der.as_ref().into()),
+        client: None,
     }
 }
 

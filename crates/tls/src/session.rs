@@ -7,9 +7,15 @@
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
 };
-use rustls::{CommonState, Error, HandshakeKind};
+use rustls::{CommonState, Error, HandshakeKind, ProtocolVersion};
 
 use crate::limits::{FIRST_BYTES, FIRST_RECORD_BYTES, RECORD_BYTES, RECORD_EXTRA_BYTES};
+
+/// The record of a fatal alert, `decode_error` (RFC 8446 sections 5.1 and 6.2).
+const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
+
+/// The same for `unexpected_message`.
+const UNEXPECTED_MESSAGE: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 
 /// A connection of rustls, of either side.
 pub(crate) trait Unbuffered {
@@ -34,6 +40,8 @@ pub(crate) struct Session<C> {
     /// Plain bytes that were encoded since the peer last sent something.
     sealed_bytes: usize,
     has_ended: bool,
+    /// Whether a message of this side has been encoded.
+    has_spoken: bool,
     /// Why it cannot go on.
     failure: Option<Error>,
 }
@@ -47,6 +55,7 @@ impl<C: Unbuffered> Session<C> {
             held_max,
             sealed_bytes: 0,
             has_ended: false,
+            has_spoken: false,
             failure: None,
         }
     }
@@ -94,7 +103,8 @@ impl<C: Unbuffered> Session<C> {
         self.sealed_bytes = 0;
         if self.held.is_empty() {
             let used = self.process(bytes, plain, wire)?;
-            return self.hold(&bytes[used..]);
+            self.held = bytes[used..].to_vec();
+            return self.check_held(wire);
         }
         let mut held = std::mem::take(&mut self.held);
         held.extend_from_slice(bytes);
@@ -106,19 +116,15 @@ impl<C: Unbuffered> Session<C> {
         // A large message may have been before it.
         held.shrink_to(2 * held.len());
         self.held = held;
-        self.check_held()
+        self.check_held(wire)
     }
 
-    fn hold(&mut self, rest: &[u8]) -> Result<(), Error> {
-        self.held = rest.to_vec();
-        self.check_held()
-    }
-
-    fn check_held(&self) -> Result<(), Error> {
+    fn check_held(&mut self, wire: &mut Vec<u8>) -> Result<(), Error> {
         if self.held.len() <= self.held_max {
             return Ok(());
         }
-        Err(Error::InvalidMessage(rustls::InvalidMessage::HandshakePayloadTooLarge))
+        let too_large = rustls::InvalidMessage::HandshakePayloadTooLarge;
+        Err(self.fail(Error::InvalidMessage(too_large), wire))
     }
 
     /// Processes records; returns the number of bytes that are done with.
@@ -142,6 +148,7 @@ impl<C: Unbuffered> Session<C> {
                     }
                 }
                 Ok(ConnectionState::EncodeTlsData(mut message)) => {
+                    self.has_spoken = true;
                     let encoded = append(wire, RECORD_EXTRA_BYTES, |room| {
                         message.encode(room).map_err(Short::of_message)
                     });
@@ -150,11 +157,7 @@ impl<C: Unbuffered> Session<C> {
                 Ok(ConnectionState::TransmitTlsData(sent)) => sent.done(),
                 Ok(ConnectionState::PeerClosed) => self.has_ended = true,
                 Ok(_) => waits = true,
-                Err(error) => {
-                    self.failure = Some(error.clone());
-                    self.append_alert(wire);
-                    return Err(error);
-                }
+                Err(error) => return Err(self.fail(error, wire)),
             }
             start += discard;
             if waits {
@@ -164,8 +167,34 @@ impl<C: Unbuffered> Session<C> {
         }
     }
 
-    /// After a failure: what waits to be sent, at its end the alert that says why. Nothing is read any more.
-    fn append_alert(&mut self, wire: &mut Vec<u8>) {
+    /// The session cannot go on for this reason: appends what waits to be sent, at its end the alert that says why.
+    /// Nothing is read any more.
+    fn fail(&mut self, error: Error, wire: &mut Vec<u8>) -> Error {
+        self.failure = Some(error.clone());
+        let before = wire.len();
+        self.append_waiting(wire);
+        // Rustls has no alert for some breaches, such as a message that is too long. One in clear can be said while
+        // nothing is encrypted yet.
+        if wire.len() == before && self.speaks_in_clear() {
+            match error {
+                Error::AlertReceived(_) => {}
+                Error::InvalidMessage(_) => wire.extend_from_slice(&DECODE_ERROR),
+                _ => wire.extend_from_slice(&UNEXPECTED_MESSAGE),
+            }
+        }
+        error
+    }
+
+    /// Whether the next record of this side would not be encrypted: before its first message, and in a full handshake
+    /// of TLS 1.2 until it is over.
+    fn speaks_in_clear(&self) -> bool {
+        let common = self.connection.common();
+        let is_older = common.protocol_version() == Some(ProtocolVersion::TLSv1_2);
+        let is_full = common.handshake_kind() != Some(HandshakeKind::Resumed);
+        !self.has_spoken || is_older && is_full && common.is_handshaking()
+    }
+
+    fn append_waiting(&mut self, wire: &mut Vec<u8>) {
         while self.connection.common().wants_write() {
             let Ok(ConnectionState::EncodeTlsData(mut message)) =
                 self.connection.process(&mut []).state

@@ -97,6 +97,12 @@ known! {
     User = "user",
     /// The version of TLS between the client and this server.
     Tls = "tls",
+    /// The subject of the client's certificate.
+    TlsClientSubject = "tls_client_subject",
+    /// The issuer of the client's certificate.
+    TlsClientIssuer = "tls_client_issuer",
+    /// The fingerprint of the client's certificate.
+    TlsClientFingerprint = "tls_client_fingerprint",
     /// `Referer`.
     Referer = "referer",
     /// `User-Agent`.

@@ -3,7 +3,12 @@
 //! Owns the reading of /proc. CPU time is exact (scheduler statistics, nanoseconds); the split
 //! into user and system comes from clock ticks and is accurate to about 0.1 us per request.
 
+use std::net::SocketAddr;
+
 use crate::bench::host::Cores;
+
+/// The state of an established connection in /proc/net/tcp.
+const ESTABLISHED: &str = "01";
 
 /// CPU time of all threads of a process and its descendants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -114,9 +119,39 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / (whole.max(1)) as f64
 }
 
+/// The connections at this address that its server has accepted. One that waits in the accept queue has no inode.
+pub(crate) fn accepted(address: SocketAddr) -> u32 {
+    accepted_in(&std::fs::read_to_string("/proc/net/tcp").unwrap_or_default(), address)
+}
+
+fn accepted_in(table: &str, address: SocketAddr) -> u32 {
+    let SocketAddr::V4(address) = address else { return 0 };
+    // The kernel shows the bytes of an address as a number of this machine.
+    let ip = u32::from_ne_bytes(address.ip().octets());
+    let local = format!("{ip:08X}:{:04X}", address.port());
+    let is_accepted = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, at, _, state, _, _, _, _, _, inode, ..] = fields[..] else { return false };
+        at == local && state == ESTABLISHED && inode != "0"
+    };
+    u32::try_from(table.lines().filter(is_accepted).count()).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_types, reason = "no scheduler runs here")]
+    fn connections_in_the_accept_queue_are_not_open_at_the_server() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let clients = [0; 3].map(|_| std::net::TcpStream::connect(address).unwrap());
+        assert_eq!(accepted(address), 0);
+        let first = listener.accept().unwrap();
+        assert_eq!(accepted(address), 1);
+        drop((first, clients));
+    }
 
     #[test]
     fn ticks_are_read_past_a_name_with_blanks_and_brackets() {

@@ -82,7 +82,7 @@ impl Channels {
     /// # Errors
     /// If there is no room.
     pub fn listen(&mut self, name: &str, number: ListenerNumber) -> Result<(), Refusal> {
-        self.check_subscribe(name, &Rights::All)?;
+        self.check_subscribe(name, &Rights::ALL)?;
         let place = self.find_or_make(name)?;
         let Some(channel) = &mut self.channels[place as usize] else { return Err(Refusal::Full) };
         channel.listeners.insert(number);

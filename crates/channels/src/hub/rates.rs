@@ -93,13 +93,13 @@ impl Rates {
 mod tests {
     use super::*;
     use crate::member::Member;
-    use crate::rights::Rights;
+    use crate::rights::{Rights, Shown};
     use crate::token::Pass;
 
     #[test]
     fn a_publisher_has_a_second_at_once_and_then_its_rate() {
         let mut rates = Rates::default();
-        let rights = Rights::Anybody;
+        let rights = Rights::ANYBODY;
         let admitted = |rates: &mut Rates, address: &str, now_ms| {
             let sender = Sender { rights: &rights, address: address.parse().ok() };
             (0..50).filter(|_| rates.admit(0, 10, sender, now_ms)).count()
@@ -119,7 +119,8 @@ mod tests {
     fn a_user_is_one_publisher_wherever_it_is() {
         let mut rates = Rates::default();
         let user = |name: &str| Member { user: name.into(), info: None };
-        let rights = |name| Rights::Token(Pass::of_user(user(name), u64::MAX).into());
+        let rights =
+            |name| Rights::new(Shown::Token(Pass::of_user(user(name), u64::MAX).into()), None);
         let (ann, bob) = (rights("ann"), rights("bob"));
         let mut admits = |rights, address: &str, section| {
             let sender = Sender { rights, address: address.parse().ok() };
@@ -127,7 +128,7 @@ mod tests {
         };
         assert!(admits(&ann, "10.0.0.1", 0) && !admits(&ann, "10.0.0.2", 0));
         assert!(admits(&bob, "10.0.0.1", 0) && admits(&ann, "10.0.0.1", 1));
-        let server = Sender { rights: &Rights::All, address: None };
+        let server = Sender { rights: &Rights::ALL, address: None };
         assert!((0..10).all(|_| rates.admit(0, 1, server, 1_000)));
     }
 
@@ -136,7 +137,7 @@ mod tests {
         let mut rates = Rates::default();
         for number in 0..PUBLISHERS as u32 + 10 {
             let address = Some(IpAddr::V4(number.to_be().into()));
-            rates.admit(0, 1, Sender { rights: &Rights::Anybody, address }, 1_000);
+            rates.admit(0, 1, Sender { rights: &Rights::ANYBODY, address }, 1_000);
         }
         assert!(rates.due_us.len() <= PUBLISHERS);
     }

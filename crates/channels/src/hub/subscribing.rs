@@ -93,7 +93,7 @@ impl Channels {
         subscriber: Subscriber<'_>,
     ) -> Result<Subscription, Refusal> {
         let Subscriber { process, format, rights } = subscriber;
-        if !matches!(rights, Rights::All) && !self.rulebook.is_open() {
+        if !rights.are_all() && !self.rulebook.is_open() {
             return self.counted(Err(Refusal::Denied));
         }
         let has_room = self.subscriptions < SUBSCRIPTIONS;

@@ -6,12 +6,14 @@ use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::transport::Transport;
 use sys::signal::{Signal, send_to_self};
 use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
+use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
 use super::{metrics, status};
 use crate::cache_order::CacheOrder;
@@ -32,9 +34,6 @@ pub struct Peers {
     pub log: Option<Endpoint>,
 }
 
-/// The first listener is the control socket, which accepts every request. The others only serve metrics.
-const CONTROL: ListenerIndex = ListenerIndex(0);
-
 /// The admin application.
 pub struct Admin {
     facts: Arc<Facts>,
@@ -48,21 +47,12 @@ pub struct Admin {
     certificates: Certificates,
     phase: Phase,
     maintenance: Switches,
-    has_control: HasControl,
-}
-
-/// Whether the first listener is the control socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HasControl {
-    /// Yes.
-    Yes,
-    /// It could not be opened: all listeners only serve metrics.
-    No,
+    gate: Gate,
 }
 
 impl Admin {
     /// An admin service for these schedulers.
-    pub fn new(facts: Arc<Facts>, peers: Peers, has_control: HasControl) -> Self {
+    pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
         Self {
             facts,
             peers,
@@ -74,7 +64,7 @@ impl Admin {
             certificates: Certificates::default(),
             phase: Phase::Serving,
             maintenance: Switches::default(),
-            has_control,
+            gate,
         }
     }
 
@@ -294,6 +284,10 @@ impl Admin {
 impl Application for Admin {
     type Message = Message;
 
+    fn transport(&mut self, listener: ListenerIndex) -> Option<Box<dyn Transport>> {
+        self.gate.transport(listener)
+    }
+
     fn body_policy(
         &mut self,
         _request: &Request<'_>,
@@ -312,10 +306,15 @@ impl Application for Admin {
             reply.empty(Status::FORBIDDEN);
             return Answer::Done;
         }
-        if request.listener == CONTROL && self.has_control == HasControl::Yes {
-            self.control(request, reply, context)
-        } else {
-            self.metrics(request, reply, context)
+        match self.gate.permission(request) {
+            Permission::Control => self.control(request, reply, context),
+            Permission::Metrics => self.metrics(request, reply, context),
+            Permission::Nothing => {
+                reply.begin(Status::UNAUTHORIZED);
+                let _valid = reply.field("WWW-Authenticate", b"Bearer");
+                reply.end_head_with_length(0);
+                Answer::Done
+            }
         }
     }
 
@@ -337,7 +336,10 @@ impl Application for Admin {
                 }
             }
             ToControl::PagesLoaded(report) => admin.pages = report,
-            ToControl::Certificates(tls) => admin.certificates.on_shown(tls),
+            ToControl::Certificates(tls) => {
+                admin.gate.on_shown(Arc::clone(&tls));
+                admin.certificates.on_shown(tls);
+            }
             ToControl::Orders(orders) => admin.certificates.on_orders(orders),
             ToControl::Maintenance(switch) => admin.maintenance.set(Source::File, switch),
             ToControl::Draining => admin.phase = Phase::Draining,

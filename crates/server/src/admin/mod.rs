@@ -1,5 +1,5 @@
-//! The admin service: status, statistics, reload and drain over the control socket; metrics over
-//! TCP.
+//! The admin service: status, statistics, reload and drain over the control socket, and with a
+//! key over TCP; metrics over TCP.
 //!
 //! Owns nothing of the data plane. It runs on its own control scheduler and queries the schedulers
 //! by message, so it answers even if one of them does not. `round` is one such query; `metrics` and
@@ -8,6 +8,7 @@
 mod certificates;
 mod exposition;
 mod facts;
+mod gate;
 mod handle;
 mod metrics;
 mod numbers;
@@ -15,4 +16,5 @@ mod round;
 mod status;
 
 pub use facts::Facts;
-pub use handle::{Admin, HasControl, Peers};
+pub use gate::{Entrance, Gate};
+pub use handle::{Admin, Peers};

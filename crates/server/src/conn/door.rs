@@ -19,7 +19,7 @@ const RESP_ANSWER: &str =
     "-ERR this port takes encrypted connections only: use rediss:// or --tls\r\n";
 
 /// A transport before which a client may forget to encrypt.
-pub(super) struct Door {
+pub(crate) struct Door {
     behind: Box<dyn Transport>,
     protocol: Protocol,
     stage: Stage,
@@ -37,7 +37,7 @@ enum Stage {
 
 impl Door {
     /// Before a transport that carries this protocol and counts in the share of its address, if it has one.
-    pub(super) fn before(
+    pub(crate) fn before(
         behind: Box<dyn Transport>,
         protocol: Protocol,
         under_way: Option<UnderWay>,

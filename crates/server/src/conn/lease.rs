@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use channels::{Rights, Sender};
+use channels::{Rights, Sender, Shown};
 use pages::{KeptRequest, Wish};
 use runtime::clock::Now;
 use runtime::service::Context;
@@ -61,9 +61,9 @@ impl Lease {
         site.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// Replaces the client's rights.
-    pub(super) fn set_rights(&mut self, rights: Rights) {
-        self.rights = rights;
+    /// The client shows this instead of what it has shown.
+    pub(super) fn show(&mut self, shown: Shown) {
+        self.rights.show(shown);
     }
 
     pub(super) fn rights(&self) -> &Rights {
@@ -86,11 +86,11 @@ impl Lease {
         Some(expire.saturating_sub(now.unix_seconds).saturating_mul(1000))
     }
 
-    /// Removes expired rights. Returns whether there were any.
+    /// Removes what has expired. Returns whether there were any.
     pub(super) fn end_if_over(&mut self, now: Now) -> bool {
         let is_over = self.left_ms(now) == Some(0);
         if is_over {
-            self.rights = Rights::Anybody;
+            self.rights.show(Shown::Nothing);
         }
         is_over
     }

@@ -3,7 +3,7 @@
 //! Owns the closed enum of processes, the protocol of each listener, and the receiver of each
 //! message. Knows no protocol and no route: `http`, `fetch` and `site` do.
 
-mod door;
+pub(crate) mod door;
 mod events;
 mod lease;
 mod log;

@@ -348,7 +348,7 @@ impl Socket {
                 let now_ms = context.now.monotonic_ms();
                 match site.publish_in_order(name, body, self.lease.sender(), None, now_ms) {
                     Ok(_) => After::More,
-                    Err(Refusal::Denied | Refusal::NoToken) => {
+                    Err(Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate) => {
                         After::Close(CloseCode::POLICY, "publishing is not allowed")
                     }
                     Err(Refusal::TooOften) => After::Close(CloseCode::POLICY, "too many messages"),

@@ -100,6 +100,7 @@ fn own_files(config: &Config) -> impl Iterator<Item = &Path> {
         config.pages.fetch_key.as_deref(),
         keys.token_keys.as_deref(),
         keys.api_keys.as_deref(),
+        config.admin.keys.as_deref(),
         match &config.log.access {
             AccessLog::File(path) => Some(path.as_path()),
             AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,

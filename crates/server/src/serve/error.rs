@@ -75,12 +75,14 @@ pub enum ServeError {
 
 impl ServeError {
     /// The error of a control scheduler that was not launched.
-    pub(super) fn of_control(error: LaunchError) -> Self {
+    pub(super) fn of_control(admin: &config::Admin, error: LaunchError) -> Self {
         let LaunchError::Listen { address, error } = error else { return Self::Launch(error) };
         match address {
             ListenAddress::Unix(socket) => Self::Control(ControlPlace::Socket(socket.path), error),
-            ListenAddress::Tcp(metrics) | ListenAddress::TcpBeside(metrics) => {
-                Self::Control(ControlPlace::Metrics(metrics), error)
+            ListenAddress::Tcp(address) | ListenAddress::TcpBeside(address) => {
+                let is_listen = admin.listen == Some(address);
+                let place = if is_listen { ControlPlace::Listen } else { ControlPlace::Metrics };
+                Self::Control(place(address), error)
             }
             ListenAddress::Inherited(_) => Self::Launch(LaunchError::Listen { address, error }),
         }
@@ -92,6 +94,8 @@ impl ServeError {
 pub enum ControlPlace {
     /// The control socket.
     Socket(PathBuf),
+    /// The address of the control over the network.
+    Listen(SocketAddr),
     /// The address of the metrics.
     Metrics(SocketAddr),
 }
@@ -200,6 +204,10 @@ fn control(
                 _ => "name another socket with `socket` in [admin] or --admin-socket",
             })
         }
+        ControlPlace::Listen(address) => write!(
+            formatter,
+            "the server cannot be controlled at {address}: {error}; choose another address for `listen` in [admin]"
+        ),
         ControlPlace::Metrics(address) => write!(
             formatter,
             "the metrics cannot be served at {address}: {error}; choose another address for `metrics` in [admin]"

@@ -9,6 +9,7 @@ use sys::pollset::{ListenOptions, Silence, Speaks};
 use sys::socket::{ListenAddress, UnixAddress};
 
 use super::error::ServeError;
+use crate::admin::Entrance;
 use crate::limits;
 use config::{Address, Config, Listener, Protocol};
 
@@ -155,19 +156,21 @@ fn put_behind_what_covers(listeners: &mut DataListeners) {
         others.into_iter().chain(covered).map(|(options, place)| (options, *place)).unzip();
 }
 
-/// The listeners of the control scheduler: the control socket first, then metrics.
-pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<ListenOptions> {
+/// The listeners of the control scheduler, and who comes through each.
+pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<(Entrance, ListenOptions)> {
     let options = |address| ListenOptions {
         address,
         backlog: limits::ADMIN_BACKLOG,
         first: Speaks::CLIENT,
         silent: Silence::Trusted,
     };
-    let unix = |path: &Path| {
-        options(ListenAddress::Unix(UnixAddress { path: path.to_path_buf(), mode: 0o600 }))
-    };
-    let metrics = config.admin.metrics.map(|address| options(ListenAddress::Tcp(address)));
-    socket.map(unix).into_iter().chain(metrics).collect()
+    let unix = |path: &Path| UnixAddress { path: path.to_path_buf(), mode: 0o600 };
+    let socket = socket.map(|path| (Entrance::Socket, ListenAddress::Unix(unix(path))));
+    let keyed = config.admin.listen.map(|address| (Entrance::Keyed, ListenAddress::Tcp(address)));
+    let metrics =
+        config.admin.metrics.map(|address| (Entrance::Metrics, ListenAddress::Tcp(address)));
+    let all = [socket, keyed, metrics].into_iter().flatten();
+    all.map(|(entrance, address)| (entrance, options(address))).collect()
 }
 
 #[cfg(test)]

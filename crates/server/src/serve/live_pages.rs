@@ -193,7 +193,13 @@ fn warn(data: &SiteData) {
     {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
-    for warning in data.channel_keys.warnings.iter().chain(&second_addresses(data)) {
+    for warning in data
+        .channel_keys
+        .warnings
+        .iter()
+        .chain(&data.admin_keys.warning)
+        .chain(&second_addresses(data))
+    {
         diagnostic::write(Level::Warn, format_args!("{warning}"));
     }
     for (place, _) in data.page_roots.iter().zip(&data.pages).filter(|(_, set)| set.is_cut) {

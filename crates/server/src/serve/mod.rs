@@ -45,7 +45,7 @@ use self::requirements::Met;
 use self::settings::{form_of, level_of, scheduler_settings};
 use self::signals::Live;
 use self::watch::Watch;
-use crate::admin::{Admin, Facts, HasControl, Peers};
+use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
 use crate::limits;
@@ -261,12 +261,15 @@ fn launch_control(
     standing: &Started,
     socket: Option<PathBuf>,
 ) -> Result<Option<Launched>, ServeError> {
-    let configured = data.config.admin.socket.is_some();
+    let admin = &data.config.admin;
+    let configured = admin.socket.is_some() || admin.listen.is_some() || admin.metrics.is_some();
     let listeners = listeners::control(&data.config, socket.as_deref());
-    let first = if socket.is_some() { HasControl::Yes } else { HasControl::No };
     if listeners.is_empty() {
         return Ok(None);
     }
+    let (entrances, listeners) = listeners.into_iter().unzip();
+    let keys = Arc::clone(&data.admin_keys.keys);
+    let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
     let peers = Peers { schedulers: crew.schedulers, log: crew.log };
     let seat = crew.control()?;
@@ -284,7 +287,7 @@ fn launch_control(
         keep: Vec::new(),
     };
     let make = move |_| {
-        let admin = Admin::new(Arc::clone(&facts), peers.clone(), first);
+        let admin = Admin::new(Arc::clone(&facts), peers.clone(), gate.clone());
         Ok(Http::new(admin, Arc::new(http::Settings::default()), None))
     };
     match launch::launch(&plan, vec![seat], make) {
@@ -292,9 +295,7 @@ fn launch_control(
             launched.start();
             Ok(Some(launched))
         }
-        Err(error) if configured || data.config.admin.metrics.is_some() => {
-            Err(ServeError::of_control(error))
-        }
+        Err(error) if configured => Err(ServeError::of_control(&data.config.admin, error)),
         Err(error) => {
             diagnostic::write(
                 Level::Warn,

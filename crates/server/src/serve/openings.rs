@@ -185,6 +185,7 @@ pub(super) fn of(
         &pages.fetch_key,
         &channel_keys.token_keys,
         &channel_keys.api_keys,
+        &data.config.admin.keys,
     ];
     for path in files.into_iter().flatten() {
         openings.read.extend(directories_of(path));

@@ -99,6 +99,10 @@ fn look_at_addresses(config: &Config) -> Result<(), ServeError> {
         may_listen(&address)
             .map_err(|error| ServeError::Control(ControlPlace::Socket(path.clone()), error))?;
     }
+    if let Some(address) = config.admin.listen {
+        may_listen(&ListenAddress::Tcp(address))
+            .map_err(|error| ServeError::Control(ControlPlace::Listen(address), error))?;
+    }
     if let Some(address) = config.admin.metrics {
         may_listen(&ListenAddress::Tcp(address))
             .map_err(|error| ServeError::Control(ControlPlace::Metrics(address), error))?;

@@ -7,7 +7,6 @@ use config::route::Found;
 use config::{AccessRule, Admission, Clients, Names};
 use http::{Answer, AnswerContext, FieldList, Request};
 use runtime::service::{Command, ServiceContext};
-use tls::Certificate;
 use wire::http::status::Status;
 use wire::http::target;
 
@@ -219,8 +218,10 @@ impl Site {
         let rights = rights.map_err(|_| Some(TokenWanted::Invalid))?;
         let user = rights.pass().and_then(|pass| pass.user());
         match (names, user) {
-            _ if matches!(rights, channels::Rights::Anybody) => Err(Some(TokenWanted::Missing)),
-            _ if matches!(rights, channels::Rights::All) => Ok(None),
+            _ if matches!(rights.shown(), channels::Shown::Nothing) => {
+                Err(Some(TokenWanted::Missing))
+            }
+            _ if rights.are_all() => Ok(None),
             (Names::Any, user) => Ok(user.map(Box::from)),
             (Names::These(known), Some(user)) if known.iter().any(|name| name == user) => {
                 Ok(Some(user.into()))
@@ -297,15 +298,10 @@ fn are_among(request: &Request<'_>, clients: &[Clients]) -> bool {
 
 /// Whether the connection has a certificate of one of these. The handshake has verified it.
 fn has_certificate(request: &Request<'_>, names: &Names) -> bool {
-    let shown = request.secured.and_then(|agreed| agreed.peer_certificate.as_deref());
-    let Some(shown) = shown else { return false };
-    let Names::These(names) = names else { return true };
-    Certificate::read(shown).is_ok_and(|certificate| {
-        let is_it = |name: &String| {
-            *name == certificate.subject
-                || name.eq_ignore_ascii_case(&certificate.fingerprint_text())
-        };
-        names.iter().any(is_it)
+    let shown = request.secured.and_then(|agreed| agreed.client.as_ref());
+    shown.is_some_and(|certificate| match names {
+        Names::Any => true,
+        Names::These(names) => names.iter().any(|name| certificate.is_named(name)),
     })
 }
 

@@ -71,7 +71,7 @@ impl Site {
     ) -> Verdict {
         let Question { process, channel, wish, rights, request } = question;
         let rules = self.data.rulebook.of(channel);
-        let Some(module) = rules.module.as_ref().filter(|_| !matches!(rights, Rights::All)) else {
+        let Some(module) = rules.module.as_ref().filter(|_| !rights.are_all()) else {
             return Verdict::Yes;
         };
         let failed = || {

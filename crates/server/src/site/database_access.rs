@@ -3,7 +3,7 @@
 //! Owns the decision, for clients of every protocol. The rules come from the configuration, and a
 //! reload changes them for open connections as well.
 
-use channels::Rights;
+use channels::{Rights, Shown};
 use config::DatabaseAccess;
 use store::Database;
 
@@ -51,16 +51,16 @@ impl Site {
     fn check_one(&self, need: Need, number: usize, rights: &Rights) -> Result<(), NoAccess> {
         let (read, write) = self.data.database_accesses.get(number).copied().unwrap_or_default();
         let access = if need == Need::Read { read } else { write };
-        match (access, rights) {
+        match (access, rights.shown()) {
             (DatabaseAccess::Open, _)
-            | (DatabaseAccess::Key | DatabaseAccess::Token, Rights::All) => Ok(()),
-            (DatabaseAccess::Token, Rights::Token(pass)) => {
+            | (DatabaseAccess::Key | DatabaseAccess::Token, Shown::Key) => Ok(()),
+            (DatabaseAccess::Token, Shown::Token(pass)) => {
                 let names = self.store.as_ref().map(|store| store.store().databases());
                 let name = names.and_then(|names| names.get(number)).map_or("", String::as_str);
                 let may = if need == Need::Read { pass.reads(name) } else { pass.writes(name) };
                 if may { Ok(()) } else { Err(NoAccess::Denied) }
             }
-            (DatabaseAccess::Token, Rights::Anybody) => Err(NoAccess::NoToken),
+            (DatabaseAccess::Token, Shown::Nothing) => Err(NoAccess::NoToken),
             (DatabaseAccess::Key, _) => Err(NoAccess::NoKey),
             (DatabaseAccess::None, _) => Err(NoAccess::Denied),
         }

@@ -44,7 +44,7 @@ impl Site {
         match self.write_acceptance(exchange) {
             Ok(extension) => {
                 let address = exchange.request.peer.address;
-                let (to, rights) = (Upgrade::Talk, Rights::All);
+                let (to, rights) = (Upgrade::Talk, Rights::ALL);
                 self.upgraded = Some(Upgraded { to, rights, address, request: None, extension });
                 Answer::Upgrade
             }

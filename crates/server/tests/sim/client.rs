@@ -6,10 +6,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use tls::Connector;
 use world::{ClientId, ClientState, Stall, World};
 
 use crate::expected::{Expected, short};
 use crate::response::{Input, Response, parse};
+use crate::secure::Secure;
 use crate::world::{SECOND_NS, address};
 
 /// The date is a second between sending the request and receiving the answer.
@@ -67,9 +69,19 @@ pub(crate) enum Ending {
     NotConnected,
 }
 
+/// How a client reaches the server.
+enum Way {
+    Plain,
+    /// It encrypts, once it is connected.
+    Secure(Connector),
+    /// It encrypts.
+    Encrypted(Secure),
+}
+
 /// A client.
 pub(crate) struct Client {
     id: Option<ClientId>,
+    way: Way,
     start_ns: u64,
     script: VecDeque<Step>,
     received: Vec<u8>,
@@ -86,6 +98,8 @@ pub(crate) struct Client {
     pub(crate) answers: usize,
     /// Whether part of an answer had come when the connection was lost.
     pub(crate) partial: bool,
+    /// Whether the server has ended the connection without a word, where the transport has one.
+    pub(crate) looks_cut: bool,
     /// Whether a scheduler had its connection when it ended.
     pub(crate) was_accepted: bool,
     /// The last answer.
@@ -108,6 +122,7 @@ impl Client {
     pub(crate) fn new(start_ns: u64, script: impl IntoIterator<Item = Step>) -> Self {
         Self {
             id: None,
+            way: Way::Plain,
             start_ns,
             script: script.into_iter().collect(),
             received: Vec::new(),
@@ -119,9 +134,15 @@ impl Client {
             over: None,
             answers: 0,
             partial: false,
+            looks_cut: false,
             was_accepted: false,
             last: None,
         }
+    }
+
+    /// The same over TLS.
+    pub(crate) fn secure(self, connector: &Connector) -> Self {
+        Self { way: Way::Secure(connector.clone()), ..self }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -151,8 +172,14 @@ impl Client {
         }
         let Some(id) = self.id else {
             self.id = world.connect(&address());
-            if self.id.is_none() {
+            let Some(id) = self.id else {
                 self.over = Some((world.now_ns(), Ending::NotConnected));
+                return true;
+            };
+            if let Way::Secure(connector) = &self.way {
+                let (secure, hello) = Secure::begin(connector);
+                world.client_send(id, &hello);
+                self.way = Way::Encrypted(secure);
             }
             return true;
         };
@@ -164,28 +191,73 @@ impl Client {
     }
 
     fn read(&mut self, world: &World, id: ClientId) -> bool {
-        let before = self.received.len();
-        match self.pace {
-            None => self.received.extend(world.client_received(id)),
+        let came = match self.pace {
+            None => world.client_received(id),
             Some((count, every_ns)) if world.now_ns() >= self.reads_ns => {
-                self.received.extend(world.client_read(id, count));
                 self.reads_ns = world.now_ns() + every_ns;
+                world.client_read(id, count)
             }
-            Some(_) => {}
+            Some(_) => Vec::new(),
+        };
+        self.take(came, world, id)
+    }
+
+    /// Takes bytes that came; returns whether there were any.
+    fn take(&mut self, mut came: Vec<u8>, world: &World, id: ClientId) -> bool {
+        if came.is_empty() {
+            return false;
         }
-        self.received.len() > before
+        match &mut self.way {
+            Way::Encrypted(secure) => {
+                let answer = secure.open(&mut came, &mut self.received);
+                if !answer.is_empty() {
+                    world.client_send(id, &answer);
+                }
+            }
+            Way::Plain | Way::Secure(_) => self.received.append(&mut came),
+        }
+        true
+    }
+
+    fn send(&mut self, bytes: &[u8], world: &World, id: ClientId) {
+        match &mut self.way {
+            Way::Encrypted(secure) => world.client_send(id, &secure.seal(bytes)),
+            Way::Plain | Way::Secure(_) => world.client_send(id, bytes),
+        }
+    }
+
+    /// Whether nothing of its script can be done before the handshake is over, except to wait and to go.
+    fn shakes_hands(&self) -> bool {
+        let waits = !matches!(self.script.front(), None | Some(Step::Pause(_) | Step::Reset));
+        waits && matches!(&self.way, Way::Encrypted(secure) if !secure.is_agreed())
+    }
+
+    /// Whether the server has said in words of the transport that nothing follows; without one, by its end alone.
+    fn was_told_the_end(&self) -> bool {
+        match &self.way {
+            Way::Encrypted(secure) => secure.has_ended(),
+            Way::Plain | Way::Secure(_) => true,
+        }
     }
 
     /// Does one step, if that is possible now.
     fn try_step(&mut self, world: &World, id: ClientId) -> bool {
         let now_ns = world.now_ns();
+        if self.shakes_hands() {
+            let state = world.client_state(id);
+            if state != ClientState::Open {
+                self.end(world, id, Ending::Lost(state));
+            }
+            return state != ClientState::Open;
+        }
         let Some(step) = self.script.front() else {
             self.end(world, id, Ending::Satisfied);
             return true;
         };
         match step {
             Step::Send(bytes) => {
-                world.client_send(id, bytes);
+                let bytes = bytes.clone();
+                self.send(&bytes, world, id);
                 self.sent_ns = now_ns;
                 self.asked_ns.get_or_insert(now_ns);
             }
@@ -202,7 +274,12 @@ impl Client {
                 world.client_stall(id, Stall::Reading);
             }
             Step::Stall => world.client_stall(id, Stall::Reading),
-            Step::EndOutput => world.client_end_output(id),
+            Step::EndOutput => {
+                if let Way::Encrypted(secure) = &mut self.way {
+                    world.client_send(id, &secure.end());
+                }
+                world.client_end_output(id);
+            }
             Step::ExpectEnd | Step::ExpectEndSoon | Step::ExpectLoss => {
                 if world.client_state(id) == ClientState::Open {
                     if matches!(step, Step::ExpectEndSoon) {
@@ -214,6 +291,8 @@ impl Client {
                 self.resumes_ns = None;
                 let silent = !matches!(step, Step::ExpectLoss);
                 let nothing = self.received.is_empty();
+                let ended = world.client_state(id) == ClientState::EndedByServer;
+                self.looks_cut = ended && !self.was_told_the_end();
                 assert!(!silent || nothing, "expected the end: {}", short(&self.received));
             }
             Step::Reset => {
@@ -235,9 +314,12 @@ impl Client {
         let state = world.client_state(id);
         let ended = state != ClientState::Open;
         if ended {
-            self.received.extend(world.client_read(id, usize::MAX));
+            let rest = world.client_read(id, usize::MAX);
+            self.take(rest, world, id);
         }
-        let input = if state == ClientState::EndedByServer { Input::Ended } else { Input::Open };
+        // Without a word of its end, an answer that ends with the connection may have been cut.
+        let is_end = state == ClientState::EndedByServer && self.was_told_the_end();
+        let input = if is_end { Input::Ended } else { Input::Open };
         match parse(&self.received, expected.asked, input) {
             Some(response) => {
                 expected.check(&response);

@@ -1,12 +1,12 @@
 //! The whole HTTP server in simulated worlds.
 //!
 //! `world` turns schedulers, helpers and clients in seeded order; `client` and `cast` are the programs that use the
-//! server, `expected` what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands of
-//! seeds), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with `fetcher`), `channel_worlds` (with
-//! `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload), `refusals`, `parts`, `panics` and
-//! `mux_worlds`, in which the same requests and those of `whole_site` come on streams (`mux`, `mux_frames`,
-//! `mux_client`, `mux_small`). A seed that fails is printed with the command that replays it, and stays in
-//! `failed_seeds.txt`.
+//! server, `expected` what they have to get, `small` and `site` what it serves. The tests are in `worlds` (thousands
+//! of seeds; also over TLS, with `secure`), `deadlines`, `cutting`, `crowding`, `fetching` and `fetch_worlds` (with
+//! `fetcher`), `channel_worlds` (with `subscriber` and `publisher`), `full_mailboxes`, `endings` (drain and reload),
+//! `refusals`, `parts`, `panics` and `mux_worlds`, in which the same requests and those of `whole_site` come on
+//! streams (`mux`, `mux_frames`, `mux_client`, `mux_small`). A seed that fails is printed with the command that
+//! replays it, and stays in `failed_seeds.txt`.
 #![expect(clippy::unwrap_used, reason = "a test stops where its preparation fails")]
 
 mod cast;
@@ -33,6 +33,7 @@ mod parts;
 mod publisher;
 mod refusals;
 mod response;
+mod secure;
 mod seeds;
 mod site;
 mod small;

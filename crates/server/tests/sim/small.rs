@@ -7,8 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
-use runtime::service::{Command, ServiceContext};
+use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::transport::Transport;
+use tls::Acceptor;
 use world::Random;
 
 use crate::client::Step;
@@ -35,6 +37,8 @@ pub(crate) struct Small {
     waiting: Vec<(u64, ProcessId)>,
     ready: Vec<ProcessId>,
     pub(crate) parts: Parts,
+    /// How connections are encrypted; `None`: they are plain.
+    pub(crate) acceptor: Option<Acceptor>,
     /// Bodies that are handed over.
     pub(crate) taken: Vec<Taken>,
 }
@@ -106,6 +110,10 @@ impl Small {
 
 impl Application for Small {
     type Message = Order;
+
+    fn transport(&mut self, _listener: ListenerIndex) -> Option<Box<dyn Transport>> {
+        self.acceptor.as_ref().map(Acceptor::accept)
+    }
 
     fn body_policy(
         &mut self,

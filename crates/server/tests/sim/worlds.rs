@@ -8,6 +8,7 @@ use world::{ClientState, Faults, Random};
 use crate::cast::{Repertoire, ill_behaved, well_behaved};
 use crate::client::{Client, Ending, Step};
 use crate::expected::Expected;
+use crate::secure;
 use crate::seeds;
 use crate::site;
 use crate::small;
@@ -109,6 +110,9 @@ fn judge<S: Service>(stage: &Stage<S>, clients: &[Client], weather: Weather) {
     } else if let Some(client) = lost.iter().find(|client| client.partial) {
         panic!("cut off in the middle of an answer: {client:?}\n{}", reasons(stage));
     }
+    // A connection that is closed to make room is told nothing.
+    let cut = clients.iter().filter(|client| client.looks_cut).count();
+    assert!(cut as u64 <= excused, "{cut} of {excused} look cut\n{}", reasons(stage));
     assert!(
         lost.len() as u64 <= excused,
         "{excused} are excused, lost are: {lost:#?}\n{}",
@@ -140,6 +144,30 @@ fn site_world(seed: u64) -> u64 {
     let drawn = draw(seed, &repertoire);
     let mut stage = site::stage(&drawn.setting);
     play(&mut stage, drawn)
+}
+
+/// The same requests over TLS: the network cuts records and handshakes anywhere.
+fn secure_world(seed: u64) {
+    let (acceptor, connector) = secure::sides();
+    let repertoire = Repertoire { exchange: &small::exchange, last: &small::last_exchange };
+    let mut drawn = draw(seed, &repertoire);
+    let mut stage = secure::stage(&drawn.setting, &acceptor);
+    let over_tls = |client: Client| client.secure(&connector);
+    drawn.behaved = drawn.behaved.into_iter().map(over_tls).collect();
+    drawn.others = drawn.others.into_iter().map(over_tls).collect();
+    let mut random = Random::new(seed);
+    for _ in 0..random.index(3) {
+        // It goes in the middle of its handshake, or as soon as that is over.
+        let pause = Step::Pause(random.below(20 * MILLISECOND_NS));
+        let start_ns = stage.now_ns() + random.below(3 * SECOND_NS);
+        drawn.others.push(over_tls(Client::new(start_ns, [pause, Step::Reset])));
+    }
+    play(&mut stage, drawn);
+}
+
+#[test]
+fn worlds_over_tls() {
+    seeds::run("worlds_over_tls", 150, secure_world);
 }
 
 #[test]

@@ -150,6 +150,7 @@ pub(crate) fn encrypt(tally: &mut Tally) {
             protocol: Some(b"http/1.1".as_slice().into()),
             server_name: None,
             peer_certificate: Some(der.clone()),
+            client: None,
         };
         tally.agree(&agreed, 2_000_000);
     }

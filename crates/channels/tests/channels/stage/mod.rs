@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use channels::{
-    Body, Channels, Format, Letter, Position, Publisher, Refusal, Rights, Rulebook, Sender,
+    Body, Channels, Format, Letter, Position, Publisher, Refusal, Rights, Rulebook, Sender, Shown,
     Standing, Subscriber, Subscription, Told,
 };
 use runtime::Peer;
@@ -54,7 +54,8 @@ impl Lines {
                 .map(|subscription| member.keep(name, subscription)),
             "as" => {
                 let user = channels::Member { user: name.into(), info: None };
-                member.rights = Rights::Token(channels::Pass::of_user(user, u64::MAX).into());
+                member.rights =
+                    Rights::new(Shown::Token(channels::Pass::of_user(user, u64::MAX).into()), None);
                 Ok(())
             }
             "psub" | "confirm" => self
@@ -64,7 +65,7 @@ impl Lines {
                     Subscriber {
                         process: context.id,
                         format: Format::Resp2,
-                        rights: &Rights::Anybody,
+                        rights: &Rights::ANYBODY,
                     },
                 )
                 .map(|subscription| {
@@ -74,7 +75,7 @@ impl Lines {
             "pub" => {
                 let publisher = Publisher { process: context.id, told: Told::ByReceipt(now_ms) };
                 let body = Body::of_text(rest);
-                let sender = Sender { rights: &Rights::Anybody, address: None };
+                let sender = Sender { rights: &Rights::ANYBODY, address: None };
                 self.channels.publish(name, body, sender, Some(publisher), now_ms).map(drop)
             }
             "poll" => {
@@ -122,7 +123,7 @@ impl Lines {
     fn poll(&mut self, member: &mut Member, context: &mut Context<'_, Box<Letter>>) -> Next {
         let Some((name, since, seconds)) = &member.poll else { return Next::Read };
         let times = (context.now.monotonic_ms(), seconds * 1000);
-        match self.channels.poll(name, *since, (context.id, &Rights::Anybody), times) {
+        match self.channels.poll(name, *since, (context.id, &Rights::ANYBODY), times) {
             Ok(Some(answer)) => {
                 context.output.put(&answer);
                 context.output.put(b"\n\n");
@@ -167,7 +168,7 @@ impl Service for Lines {
             subscriptions: Vec::new(),
             process,
             poll: None,
-            rights: Rights::Anybody,
+            rights: Rights::ANYBODY,
             is_confirmed: true,
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Owns Redis' error texts for them. The site decides which rights they give.
 
+use channels::Shown;
 use runtime::service::Context;
 
 use super::Session;
@@ -11,7 +12,7 @@ use crate::site::Site;
 impl Session {
     /// Whether the client must authenticate before other commands.
     pub(super) fn must_authenticate(&self) -> bool {
-        self.is_asked && matches!(self.lease.rights(), channels::Rights::Anybody)
+        self.is_asked && matches!(self.lease.rights().shown(), Shown::Nothing)
     }
 }
 
@@ -30,10 +31,10 @@ pub(super) fn show<'c>(
              Are you sure your configuration is correct?",
         );
     }
-    let rights = site.rights(shown, context.now.unix_seconds);
-    let rights =
-        rights.map_err(|_| "WRONGPASS invalid username-password pair or user is disabled.")?;
-    session.lease.set_rights(rights);
+    let shown = site.read_shown(shown, context.now.unix_seconds);
+    let shown =
+        shown.map_err(|_| "WRONGPASS invalid username-password pair or user is disabled.")?;
+    session.lease.show(shown);
     if !context.is_draining() {
         session.set_deadline(context);
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns what they do, and Redis' error texts for invalid calls.
 
-use channels::Rights;
+use channels::Shown;
 use channels::limits::SUBSCRIPTIONS_PER_CONNECTION;
 use runtime::service::Context;
 use wire::resp::{
@@ -122,7 +122,7 @@ fn perform(
             session.replies = client::Replies::On;
             session.keys = keys::Dialog::default();
             session.database = store::Database(0);
-            session.lease.set_rights(Rights::Anybody);
+            session.lease.show(Shown::Nothing);
             write_simple(out, "RESET");
         }
         "publish" => return pubsub::publish(session, command, site, context),

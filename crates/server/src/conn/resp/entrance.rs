@@ -2,11 +2,13 @@
 //!
 //! Owns how far the connection has come. Never reads a command.
 
+use channels::{Rights, Shown};
 use http::limits::DRAIN_IDLE_GRACE;
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Next};
 
 use super::Session;
+use crate::conn::lease::Lease;
 use crate::message::Message;
 
 /// How far the connection of a client has come.
@@ -42,6 +44,8 @@ impl Session {
     /// The handshake is over.
     pub(in crate::conn) fn on_agreed(&mut self, context: &mut Context<'_, Message>) -> Next {
         self.entrance = Entrance::Open;
+        let rights = Rights::new(Shown::Nothing, context.agreed().as_deref());
+        self.lease = Lease::new(rights, self.lease.address());
         set_first_deadline(context);
         Next::Read
     }

@@ -102,7 +102,7 @@ impl Session {
             version: Version::Two,
             about: None,
             listening: Listening::default(),
-            lease: Lease::new(Rights::Anybody, peer.address),
+            lease: Lease::new(Rights::ANYBODY, peer.address),
             is_asked: authentication == Authentication::Required,
             asks: false,
             database: Database(0),

@@ -38,7 +38,7 @@ fn begin(session: &Session, parts: usize, out: &mut Vec<u8>) {
 
 fn refusal_text(refusal: Refusal) -> String {
     match refusal {
-        Refusal::Denied | Refusal::NoToken => format!("NOPERM {refusal}"),
+        Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate => format!("NOPERM {refusal}"),
         Refusal::Busy => format!("BUSY {refusal}"),
         Refusal::TooLarge | Refusal::TooOften | Refusal::Full => format!("ERR {refusal}"),
     }

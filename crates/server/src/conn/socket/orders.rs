@@ -201,13 +201,12 @@ impl Socket {
         site: &mut Site,
         context: &mut Context<'_, Message>,
     ) {
-        let rights = match site.rights(token.as_bytes(), context.now.unix_seconds) {
-            Ok(rights) => rights,
+        match site.read_shown(token.as_bytes(), context.now.unix_seconds) {
+            Ok(shown) => self.lease.show(shown),
             Err(problem) => return refuse(&problem.to_string(), None, id, context),
-        };
-        let user = rights.pass().and_then(|pass| pass.user());
+        }
+        let user = self.lease.rights().pass().and_then(|pass| pass.user());
         let user = user.map_or(serde_json::Value::Null, json);
-        self.lease.set_rights(rights);
         let mut text = format!("{{\"authorized\":{user}");
         if let Some(left_ms) = self.lease.left_ms(context.now) {
             text.push_str(&format!(",\"expires_in\":{}", left_ms / 1000));
@@ -316,7 +315,9 @@ impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Full | Refusal::Busy | Refusal::TooOften => Self::ForNow,
-            Refusal::Denied | Refusal::NoToken | Refusal::TooLarge => Self::Always,
+            Refusal::Denied | Refusal::NoToken | Refusal::NoCertificate | Refusal::TooLarge => {
+                Self::Always
+            }
         }
     }
 }

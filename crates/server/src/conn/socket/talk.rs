@@ -104,7 +104,7 @@ impl Socket {
             return Err(Refusal::Full.as_str());
         }
         let process = context.id;
-        let subscriber = Subscriber { process, format, rights: &Rights::All };
+        let subscriber = Subscriber { process, format, rights: &Rights::ALL };
         let out = context.output.buffer();
         let subscription = site.channels.subscribe(name, subscriber, None, out);
         self.subscriptions.push(subscription.map_err(Refusal::as_str)?);

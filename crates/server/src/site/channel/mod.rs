@@ -9,7 +9,7 @@ mod programs;
 mod publishing;
 mod reading;
 
-use channels::{NameProblem, Refusal, Rights, TokenProblem, check_name};
+use channels::{NameProblem, Refusal, Rights, Shown, TokenProblem, check_name};
 use config::route::Found;
 use http::{Answer, AnswerContext, Request};
 use pages::{KeptRequest, Wish};
@@ -30,6 +30,7 @@ use super::upgraded::Upgraded;
 use crate::limits::KEPT_REQUEST_SIZE;
 use crate::message::Message;
 use crate::origin::{Origin, origin_of};
+use crate::program_keys::bearer_of;
 
 /// The path prefix of channels.
 const PREFIX: &str = "/channels";
@@ -69,7 +70,9 @@ impl Refused {
             Self::Token(_) | Self::NoProgram | Self::Rules(Refusal::NoToken) => {
                 Status::UNAUTHORIZED
             }
-            Self::Origin | Self::Rules(Refusal::Denied) => Status::FORBIDDEN,
+            Self::Origin | Self::Rules(Refusal::Denied | Refusal::NoCertificate) => {
+                Status::FORBIDDEN
+            }
             Self::Rules(Refusal::TooLarge) => Status::CONTENT_TOO_LARGE,
             Self::Rules(Refusal::TooOften) => Status::TOO_MANY_REQUESTS,
             Self::Rules(Refusal::Full | Refusal::Busy) => Status::SERVICE_UNAVAILABLE,
@@ -237,9 +240,9 @@ impl Site {
         rights.to_publish(name, self.data.rulebook.of(name))
     }
 
-    /// The rights that a key or token gives.
-    pub(crate) fn rights(&self, shown: &[u8], unix_seconds: u64) -> Result<Rights, TokenProblem> {
-        self.data.channel_keys.rights(shown, unix_seconds)
+    /// What a client shows: a key or a token.
+    pub(crate) fn read_shown(&self, text: &[u8], unix_seconds: u64) -> Result<Shown, TokenProblem> {
+        self.data.channel_keys.read_shown(text, unix_seconds)
     }
 
     /// Whether a request has the key of a program.
@@ -252,7 +255,7 @@ impl Site {
         self.data.channel_keys.are_there()
     }
 
-    /// The key or token in a request: `Authorization: Bearer`, or `token` in the query, because browsers let a page send no field with an event
+    /// The rights of a client by the certificate of its connection, and by the key or token in a request: `Authorization: Bearer`, or `token` in the query, because browsers let a page send no field with an event
     /// stream or a WebSocket (RFC 6750, sections 2.1 and 2.3).
     pub(in crate::site) fn rights_shown(
         &self,
@@ -260,20 +263,14 @@ impl Site {
         query: Option<&[u8]>,
         unix_seconds: u64,
     ) -> Result<Rights, TokenProblem> {
-        if let Some(shown) = bearer_of(request) {
-            return self.rights(shown, unix_seconds);
-        }
         let mut pairs = query_pairs(query.unwrap_or_default(), QUERY_PAIRS_MAXIMUM);
-        match pairs.find(|(name, _)| **name == *b"token") {
-            Some((_, shown)) => self.rights(&shown, unix_seconds),
-            None => Ok(Rights::Anybody),
-        }
+        let shown = if let Some(text) = bearer_of(request) {
+            self.read_shown(text, unix_seconds)?
+        } else if let Some((_, text)) = pairs.find(|(name, _)| **name == *b"token") {
+            self.read_shown(&text, unix_seconds)?
+        } else {
+            Shown::Nothing
+        };
+        Ok(Rights::new(shown, request.secured.map(|agreed| &**agreed)))
     }
-}
-
-fn bearer_of<'r>(request: &Request<'r>) -> Option<&'r [u8]> {
-    let field = request.field("authorization")?;
-    let space = field.iter().position(|byte| *byte == b' ')?;
-    let is_bearer = field[..space].eq_ignore_ascii_case(b"bearer");
-    is_bearer.then(|| field[space..].trim_ascii())
 }

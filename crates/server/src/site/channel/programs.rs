@@ -29,7 +29,7 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
-        if !matches!(rights, Rights::All) {
+        if !rights.are_all() {
             return refuse(&Refused::NoProgram, origin, exchange);
         }
         let mut batch = match self.programs.under_way.remove(&context.id) {
@@ -99,7 +99,7 @@ impl Site {
                     return Some(wrong("the channel has no history; set `history`"));
                 }
                 let times = (context.now.monotonic_ms(), 0);
-                match self.channels.poll(channel, *since, (process, &Rights::All), times) {
+                match self.channels.poll(channel, *since, (process, &Rights::ALL), times) {
                     Ok(Some(messages)) => Some(String::from_utf8_lossy(&messages).into_owned()),
                     Ok(None) => None,
                     Err(refusal) => Some(wrong(&refusal.to_string())),
