@@ -54,7 +54,7 @@ pub const WORDS: &[&[u8]] = &[
 /// The most that a server answers to what is no more than a handshake: its certificate and two tickets.
 const ANSWER_BYTES: usize = 16 * 1024;
 
-/// What a client says once the handshake is over.
+/// The data of a client after the handshake.
 const REQUEST: &[u8] = b"GET /a/path/that/is/known HTTP/1.1\r\nHost: example.test\r\n\r\n";
 
 thread_local! {
@@ -88,7 +88,7 @@ fn make_sides() -> Option<(Acceptor, Connector)> {
     Some((acceptor, Connector::new(&Peers::Any, &["http/1.1"], None).ok()?))
 }
 
-/// A server's side, with what it has said and let out.
+/// A server's session with its output and the plain text that it delivered.
 struct Server {
     transport: Box<dyn Transport>,
     plain: Vec<u8>,
@@ -116,7 +116,7 @@ impl Server {
         let Err(why) = opened else { return };
         self.is_refused = true;
         if matches!(why, Violation::Alert(_)) {
-            // Who has refused is not told so (RFC 8446 section 6.2).
+            // A side that has refused the session gets no alert of the other (RFC 8446 section 6.2).
             return;
         }
         // Behind the server's hello an alert is encrypted, and looks like data.

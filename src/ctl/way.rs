@@ -34,7 +34,7 @@ pub(crate) struct WayFlags {
     /// Trust the authorities in this PEM file in place of those of the system, for --url.
     #[arg(long, value_name = "FILE", alias = "ca", global = true, conflicts_with = "insecure")]
     cacert: Option<PathBuf>,
-    /// Accept any certificate, for --url: whoever is on the way learns the key.
+    /// Accept any certificate, for --url: another host on the way can read the key.
     #[arg(short = 'k', long, global = true)]
     insecure: bool,
 }
@@ -167,7 +167,7 @@ impl Network {
     }
 }
 
-/// What the flags trust.
+/// The authorities that the flags trust.
 fn connector(flags: &WayFlags) -> Result<Connector, Failure> {
     let failed = |error: &dyn fmt::Display| Failure::Failed(error.to_string());
     let peers = match &flags.cacert {

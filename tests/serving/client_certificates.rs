@@ -1,5 +1,5 @@
-//! Goal: what a client's certificate says is seen by pages, the log, `access` and channels, and decides. Method: clients
-//! of rustls with a certificate of the test's authority, of another one, and with none.
+//! Goal: what a client's certificate says is seen by pages, the log, `access` and channels, and decides. Method:
+//! clients of rustls with a certificate of the test's authority, of another one, and with none.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! Goal: an operator learns of the end of a certificate in time, in the log, in the status and in the metrics. Method: the
-//! clock of a running server is set forward (faketime), which nothing else on this machine notices.
+//! Goal: an operator learns of the end of a certificate in time, in the log, in the status and in the metrics. Method:
+//! the clock of a running server is set forward (faketime), which nothing else on this machine notices.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::server::{Plan, Server, has, printed_by, run};
 /// The life of the certificate, in days.
 const LIFE: u64 = 90;
 
-/// What `faketime` has a program load.
+/// The library that `faketime` preloads.
 fn library() -> String {
     let printed = printed_by(&run(Command::new("faketime").args(["0 days", "env"])));
     let line = printed.lines().find_map(|line| line.strip_prefix("LD_PRELOAD="));

@@ -147,7 +147,7 @@ fn left_alone() -> (Server, TcpStream) {
 }
 
 #[test]
-fn what_nobody_reads_and_cannot_be_stored_is_not_received() {
+fn fill_without_reader_that_cannot_be_stored_is_dropped() {
     let (server, mut backend) = left_alone();
     assert!(server.ctl(&["cache", "purge", "/"]).status.success());
     match backend.read(&mut [0]) {

@@ -1,6 +1,6 @@
 //! Goal: a request that something was asked about and that ends without its answer has one line in the access log like
-//! any other, with what is known of it, and is counted. Method: the built binary with its log in a file, servers by hand
-//! and a module that waits, and clients that leave.
+//! any other, with what is known of it, and is counted. Method: the built binary with its log in a file, servers by
+//! hand and a module that waits, and clients that leave.
 
 use std::io::Write;
 use std::net::SocketAddr;

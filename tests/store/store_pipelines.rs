@@ -193,8 +193,8 @@ fn a_single_long_command_is_done_in_slices() {
     ] {
         let before = server.count("/resp/rests");
         let verb = String::from_utf8_lossy(&command[..30]).into_owned();
-        // A command works at least as long as it took to read, so a cheap one rests less often; on a busy machine perhaps
-        // not at the first time.
+        // A command works at least as long as it took to read, so a cheap one rests less often; on a busy machine
+        // perhaps not at the first time.
         let least = if verb.contains("SUBSCRIBE") { 3 } else { 1 };
         until(&verb, || {
             client.write_all(&command).unwrap();

@@ -1,10 +1,12 @@
-//! The compiler of the workspace's crates in a build for tests: clippy, which leaves test programs without optimisation.
+//! The compiler of the workspace's crates in a build for tests: clippy, which leaves test programs without
+//! optimisation.
 //!
-//! Owns which crates are optimised. A library is used by many programs, and is optimised where the profile says so. Cargo gives a
-//! package's test programs the same level, though each is compiled once and runs for seconds: most of a clean build was optimising them.
+//! Owns which crates are optimised. A library is used by many programs, and is optimised where the profile says so.
+//! Cargo gives a package's test programs the same level, though each is compiled once and runs for seconds: most of a
+//! clean build was optimising them.
 //!
-//! As the compiler of the build clippy costs a tenth of a build; as a run of its own it would check everything once more,
-//! dependencies included.
+//! As the compiler of the build clippy costs a tenth of a build; as a run of its own it would check everything once
+//! more, dependencies included.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -50,7 +52,8 @@ pub(crate) fn linting_cargo() -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Stands in for the compiler, if this tool was started for that: cargo then names the compiler first, before any option.
+/// Stands in for the compiler, if this tool was started for that: cargo then names the compiler first, before any
+/// option.
 pub(crate) fn stand_in(words: &[String]) -> Option<ExitCode> {
     let real = std::env::var(REAL).ok()?;
     if words.first().is_none_or(|word| word.starts_with('-')) {

@@ -1,4 +1,4 @@
-//! Faults of the state directory: the control thread logs each cause once, though it reads the directory again and again.
+//! Faults of the state directory: the control thread logs each cause once, however often it reads the directory.
 //!
 //! Owns what was told last. Reads and writes no file.
 

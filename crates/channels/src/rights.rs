@@ -32,7 +32,7 @@ impl Default for Rights {
     }
 }
 
-/// What a client has shown. It may show something else later.
+/// The credential of a client, which it may replace later.
 #[derive(Clone, Debug, Default)]
 pub enum Shown {
     /// Nothing.
@@ -83,7 +83,7 @@ impl Rights {
         }
     }
 
-    /// What the client has shown.
+    /// The credential of the client.
     #[must_use]
     pub fn shown(&self) -> &Shown {
         match &self.0 {

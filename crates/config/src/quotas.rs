@@ -118,7 +118,7 @@ pub(super) static QUOTA: SectionKeys = SectionKeys {
             value: Value::Apart { takes: "rate such as `\"1 MiB/s\"` or `\"1 GiB/h\"`" },
             absent: Absent::Words("none"),
             change: Change::Reload,
-            text: "Limits bytes of bodies, in both directions together. They are counted when an answer is complete; who has used more than the burst is refused until that much time has passed.",
+            text: "Limits bytes of bodies, in both directions together. They are counted at the end of a request, whatever that end is; a client that has used more than the burst is refused until that much time has passed.",
         },
         Key {
             name: "open",

@@ -287,7 +287,8 @@ pub struct HeaderEdits {
 }
 
 impl HeaderEdits {
-    /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables take
+    /// Whether all fields of this name are removed, perhaps because it is set. Programs that get fields as variables
+    /// take
     /// `_` for `-`, so both are the same here.
     #[must_use]
     pub fn drop_field(&self, name: &str) -> bool {

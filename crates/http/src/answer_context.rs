@@ -1,6 +1,6 @@
-//! What an application has at hand when it is asked about a request.
+//! The connection, the clock and the mailbox that an application can use while it answers a request.
 //!
-//! Owns what is kept with a request between two questions. Never asks.
+//! Owns the value that the application keeps with a request between two calls. Never calls the application.
 
 use std::any::Any;
 

@@ -39,7 +39,7 @@ pub(super) struct Refused<'r> {
     seen: Seen<'r>,
 }
 
-/// What the log gets of what was refused.
+/// The part of a refused request that the access log shows.
 enum Seen<'r> {
     /// The part that was received, of this client.
     Input(Peer, &'r [u8]),
@@ -315,8 +315,8 @@ impl<A: Application> Http<A> {
         }
     }
 
-    /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the notes
-    /// are those of the request.
+    /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the
+    /// notes are those of the request.
     pub(super) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
         self.clear_notes();
         let (notes, kept) = (&mut self.notes, &mut self.kept);

@@ -184,8 +184,8 @@ pub enum BodyPolicy {
         /// Maximum number of bytes.
         limit: u64,
     },
-    /// Ask first whether it may come ([`Application::admit_body`]); then collect it. Until then nothing of it is read, and
-    /// a client that waits for `100 Continue` goes on waiting (RFC 9110 section 10.1.1).
+    /// Ask first whether it may come ([`Application::admit_body`]); then collect it. Until then nothing of it is read,
+    /// and a client that waits for `100 Continue` goes on waiting (RFC 9110 section 10.1.1).
     Admit {
         /// Maximum number of bytes.
         limit: u64,
@@ -285,8 +285,8 @@ pub trait Application: Sized {
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> BodyPolicy;
 
-    /// Whether a body may come that is collected then ([`BodyPolicy::Admit`]). After [`Intake::Pause`] it is asked again
-    /// when the process is resumed.
+    /// Whether a body may come that is collected then ([`BodyPolicy::Admit`]). After [`Intake::Pause`] it is asked
+    /// again when the process is resumed.
     fn admit_body(
         &mut self,
         _request: &Request<'_>,
@@ -364,8 +364,9 @@ pub trait Application: Sized {
     /// has used, it counts. [`on_gone`](Self::on_gone) follows.
     fn on_unanswered(&mut self, _request: &Request<'_>, _unanswered: Unanswered<'_>) {}
 
-    /// The application will not be asked again about a request that waited or whose body was to come: its connection has
-    /// ended, or it was answered without the application. Also called after the application panicked in this request.
+    /// The application will not be asked again about a request that waited or whose body was to come: its connection
+    /// has ended, or it was answered without the application. Also called after the application panicked in this
+    /// request.
     fn on_gone(&mut self, _process: ProcessId) {}
 
     /// Called once, before the first turn.

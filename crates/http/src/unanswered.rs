@@ -1,4 +1,4 @@
-//! What an application has at hand when a request ends without it, and the line of such a request.
+//! A request that ends without an answer of the application: its notes for the access log, and its line.
 //!
 //! Owns what is kept of the request until the time of its line is known. Never decides what an end means.
 
@@ -17,8 +17,9 @@ use super::log::{AccessLine, AccessLog};
 use super::notes::Notes;
 use super::request::{Begin, Request};
 
-/// A request that ends without its application: [`Application::on_unanswered`](crate::Application::on_unanswered). An application that keeps nothing with a
-/// request, notes nothing and counts nothing ignores it, as that of [`Application`](crate::Application) does.
+/// A request that ends without its application: [`Application::on_unanswered`](crate::Application::on_unanswered). An
+/// application that keeps nothing with a request, notes nothing and counts nothing ignores it, as that of
+/// [`Application`](crate::Application) does.
 pub struct Unanswered<'a> {
     /// Its process.
     pub id: ProcessId,

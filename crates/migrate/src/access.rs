@@ -1,4 +1,4 @@
-//! Who may send requests, as rules of ours.
+//! The access rules of nginx and Caddy as rules of a route: addresses, users and certificates.
 //!
 //! Owns how addresses, passwords and certificates are demanded together or instead of each other. Never knows nginx or
 //! Caddy.
@@ -46,7 +46,7 @@ pub(crate) enum Satisfy {
     Any,
 }
 
-/// What is said of an address.
+/// A rule about the addresses of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
     Allow(String),
@@ -100,7 +100,7 @@ impl Access {
         self
     }
 
-    /// Whether nobody is let in.
+    /// Whether the rules refuse every client.
     pub(crate) fn is_shut(&self) -> bool {
         !self.rules.is_empty() && self.rules.iter().all(|rule| matches!(rule, Rule::Deny(_)))
     }

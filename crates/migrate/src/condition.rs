@@ -1,4 +1,4 @@
-//! What a route asks of a request beyond its path.
+//! The conditions of a route on a request besides its path.
 //!
 //! Owns the keys `methods` and `when`. Two conditions join only where both can be said of one request.
 

@@ -12,7 +12,7 @@ pub(crate) struct Directive {
     block: Option<Vec<Directive>>,
     file: String,
     line: usize,
-    /// Why it stands for something that could not be read.
+    /// The reason, if it stands for text that could not be read.
     failure: Option<String>,
 }
 
@@ -121,7 +121,7 @@ impl Inclusion {
         Ok(())
     }
 
-    /// Counts what was read of it.
+    /// Counts the bytes that were read of it.
     ///
     /// # Errors
     /// If all together is too long.
@@ -133,12 +133,12 @@ impl Inclusion {
         Ok(())
     }
 
-    /// What may still be added.
+    /// The directives that may still be added.
     pub(crate) fn left(&self) -> usize {
         INCLUDED_SIZE_MAX.saturating_sub(self.size)
     }
 
-    /// Ends what was opened last.
+    /// Ends the file or snippet that was opened last.
     pub(crate) fn close(&mut self) {
         self.open.pop();
     }

@@ -17,6 +17,7 @@ pub mod limits;
 mod matcher;
 mod nginx;
 mod pattern;
+mod quoted;
 mod route;
 mod section;
 mod settle;

@@ -1,4 +1,4 @@
-//! A route on its way: what it takes, what it does, and what is said of it.
+//! A route before it is printed: its matcher, its action, and the comments about it.
 //!
 //! Owns how it is written as a section. Never knows nginx or Caddy.
 

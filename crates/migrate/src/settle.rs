@@ -46,7 +46,7 @@ fn check(text: &str) -> Result<(), ConfigErrors> {
     Table::compile(&config).map(drop)
 }
 
-/// Takes out what is refused. The error says why that cannot be.
+/// Takes out the lines that `config` refuses. The error says why a line must stay.
 fn amend(draft: &mut Draft, errors: &ConfigErrors, origins: &[Origin]) -> Result<(), String> {
     // One problem of a section at a time: a line that is out may have been the reason for the others.
     let mut amended = Vec::new();
@@ -90,7 +90,7 @@ fn has_line_problem(errors: &ConfigErrors, origins: &[Origin], section: usize) -
     places.any(|place| matches!(origin(origins, place), Some(Origin::Line(number, _)) if number == section))
 }
 
-/// What is lost with something that is refused.
+/// The loss if a refused line is taken out.
 enum Loss {
     /// No more than is said there.
     Section,

@@ -164,7 +164,7 @@ impl Meter {
         self.table.replaced()
     }
 
-    /// Who is refused is not forgotten for the sake of others.
+    /// Marks a key that was refused, so that new keys replace others first.
     fn note(&mut self, key: u64, outcome: Outcome) -> Outcome {
         if matches!(outcome, Outcome::Refused(_)) {
             self.table.mark_refused(key);

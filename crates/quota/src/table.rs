@@ -28,8 +28,8 @@ struct Entry {
     number: u64,
 }
 
-/// The mark of a key that was refused since it is known. It lasts until all four of the line have it: so who is refused
-/// again and again keeps it, and who was refused once does not keep its place for ever.
+/// The mark of a key that was refused. It lasts until all four keys of the line have it: a client that is refused again
+/// and again keeps its place, and a client that was refused once loses it some time.
 const REFUSED: u64 = 1 << 63;
 
 const _: () = assert!(size_of::<Line>() == 64 && size_of::<Entry>() == KEY_BYTES);
@@ -65,7 +65,7 @@ impl Table {
                 table.mark_refused(entry.key());
             }
         }
-        // What a reload forgets says nothing of the clients.
+        // Keys that a reload drops are no sign of too small a table.
         table.replaced = self.replaced;
         table
     }

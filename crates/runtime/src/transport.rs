@@ -123,7 +123,7 @@ pub struct Agreed {
     pub client: Option<Rc<ClientCertificate>>,
 }
 
-/// What a client's certificate says, as text. The handshake has verified it.
+/// The subject, issuer and fingerprint of a client's certificate. The handshake has verified it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// The subject, as RFC 4514 writes it; often empty.

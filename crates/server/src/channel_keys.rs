@@ -26,7 +26,7 @@ pub struct ChannelKeys {
 pub struct AdminKeys {
     /// The keys.
     pub(crate) keys: Arc<ProgramKeys>,
-    /// What does not prevent their use.
+    /// Problems that do not prevent the use of the keys.
     pub warning: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl ChannelKeys {
         !self.tokens.is_empty() || !self.api.is_empty()
     }
 
-    /// What a client shows: a key or a token.
+    /// The credential of a client: a key or a token.
     ///
     /// # Errors
     /// If it is neither a key nor a valid token.

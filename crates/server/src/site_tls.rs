@@ -288,7 +288,7 @@ impl SiteTls {
         self.offers.get(listener)?.as_ref().map(|offer| &offer.acceptor)
     }
 
-    /// What the control over the network offers; `None`: it is plain, or there is none.
+    /// The certificates of the control over the network; `None`: it is plain, or there is none.
     pub fn admin_acceptor(&self) -> Option<&Acceptor> {
         self.admin.as_ref().map(|offer| &offer.acceptor)
     }

@@ -1,8 +1,8 @@
 //! One request and its answer across turns, whatever carries them: it waits, its answer is sent in parts, its body
 //! arrives.
 //!
-//! Owns what is kept of a request between two calls of the application, and the deadlines of both sides. `intake` has the
-//! body, `ended` an end before the last call. Knows neither the framing of a message nor a socket: a
+//! Owns what is kept of a request between two calls of the application, and the deadlines of both sides. `intake` has
+//! the body, `ended` an end before the last call. Knows neither the framing of a message nor a socket: a
 //! [`Connection`](crate::Connection) of HTTP/1 and a [`Stream`](crate::Stream) feed it, and do what its steps say.
 
 mod ended;

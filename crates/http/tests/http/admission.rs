@@ -96,7 +96,7 @@ fn a_body_is_collected_once_it_may_come() {
 }
 
 #[test]
-fn what_has_come_with_the_head_waits_too() {
+fn body_bytes_behind_the_head_are_kept_while_the_application_decides() {
     let mut stage = stage(None);
     let client = stage.connect();
     assert_eq!(stage.exchange(client, &format!("{HEAD}\r\nabcde")), "");

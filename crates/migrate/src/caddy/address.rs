@@ -2,7 +2,7 @@
 //!
 //! Owns which of them Caddy encrypts, and where it listens. Never knows what a site does.
 
-/// What is said of all sites.
+/// The global options that concern all addresses.
 #[derive(Debug, Default)]
 pub(super) struct Defaults {
     http_port: Option<String>,
@@ -79,7 +79,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads one; `None` if it has something that we cannot tell.
+    /// Reads an address; `None` if one of its parts has no counterpart here.
     pub(super) fn of(word: &str, defaults: &Defaults) -> Option<Self> {
         let (scheme, rest) = word.split_once("://").unwrap_or(("", word));
         if !matches!(scheme, "" | "http" | "https") || rest.contains(['/', '{']) {

@@ -39,7 +39,7 @@ pub(super) struct Block<'b> {
 /// Directives that change nothing of what is answered.
 const SPARE: &str = "encode push tracing log_skip skip_log log_name log_append";
 
-/// What a directive did, or why its block is closed.
+/// The effect of a directive, or the reason why its block is closed.
 type Done = Result<End, String>;
 
 impl<'b> Block<'b> {

@@ -1,4 +1,4 @@
-//! What is in force at a directive of a Caddyfile.
+//! The matcher, path and earlier directives that apply at one directive of a Caddyfile.
 //!
 //! Owns which requests come there, the path that Caddy sees of them, and what was said of them before. Never makes a
 //! route.
@@ -7,18 +7,18 @@ use super::layer::{Effect, Effects, Layer, parts};
 use super::matcher::Chosen;
 use crate::matcher::Matcher;
 
-/// What is in force at a directive.
+/// The matcher, path and earlier directives that apply at one directive.
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
     /// The requests that come here.
     chosen: Chosen,
-    /// What is removed from the paths that Caddy sees.
+    /// The prefix that Caddy removes from paths.
     base: String,
     layers: Vec<Layer>,
     /// How many of them are of the blocks around this one.
     outer: usize,
     tries: Option<Vec<String>>,
-    /// Whether what its block does not answer is answered behind it.
+    /// Whether a later directive answers the requests that its block does not answer.
     is_followed: bool,
 }
 
@@ -69,7 +69,7 @@ impl Scope {
         self.tries = Some(tries);
     }
 
-    /// Says something of requests that come here.
+    /// Adds settings for the requests that come here.
     pub(super) fn say(&mut self, chosen: Chosen, effect: Effect) {
         // The last root counts, and of those in one block the first that fits.
         let at = match effect {
@@ -79,12 +79,12 @@ impl Scope {
         self.layers.insert(at, Layer::new(chosen, effect));
     }
 
-    /// What was said in a block whose requests go on here.
+    /// Takes over the settings of a block whose requests go on here.
     pub(super) fn take_layers(&mut self, inner: Self) {
         self.layers = inner.layers;
     }
 
-    /// Whether something was said of a part of all requests.
+    /// Whether settings were added for a part of the requests only.
     pub(super) fn has_parts(&self) -> bool {
         let all = Chosen::all();
         self.layers.iter().any(|layer| layer.moved(&all, &all).flatten().is_none())

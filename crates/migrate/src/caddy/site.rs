@@ -1,6 +1,6 @@
 //! One site of a Caddyfile: its addresses, its certificate, and its routes.
 //!
-//! Owns what is said of a site as a whole. `block` makes routes of what it does.
+//! Owns the directives that concern a site as a whole. `block` makes routes of the others.
 
 use super::address::{Address, Defaults};
 use super::block::{Block, End};
@@ -40,7 +40,7 @@ pub(super) enum Certificate {
     Own,
 }
 
-/// What is for all sites.
+/// The global options, which concern all sites.
 pub(super) struct Common<'c> {
     upstreams: &'c mut Upstreams,
     users: &'c mut UserFiles,
@@ -222,7 +222,7 @@ impl Site {
         })
     }
 
-    /// What Caddy answers names without a site.
+    /// The answer of Caddy to host names without a site.
     pub(super) fn nothing(addresses: Vec<String>) -> Self {
         let note = "Caddy answers other names with nothing.";
         let routes =

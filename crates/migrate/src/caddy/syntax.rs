@@ -5,6 +5,7 @@
 
 use crate::directive::{Directive, Inclusion};
 use crate::limits::{DEPTH_MAX, TEXT_SIZE_MAX};
+use crate::quoted::quoted;
 use crate::{Files, SyntaxError};
 
 /// A word with its line, or the end of a line.
@@ -89,8 +90,9 @@ fn tokens(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
             '#' => rest = rest.find('\n').and_then(|end| rest.get(end..)).unwrap_or_default(),
             '"' | '`' => {
                 let began = line;
-                let (word, behind) =
-                    quoted(after, first, &mut line).ok_or((began, "a quote does not end"))?;
+                let escapes: &[_] = if first == '"' { &[('"', '"')] } else { &[] };
+                let (word, behind) = quoted(after, first, escapes, &mut line)
+                    .ok_or((began, "a quote does not end"))?;
                 tokens.push(Token { word, line: began, end: line, is_quoted: true });
                 rest = behind;
             }
@@ -103,25 +105,6 @@ fn tokens(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
         }
     }
     Ok(tokens)
-}
-
-fn quoted<'t>(text: &'t str, quote: char, line: &mut usize) -> Option<(String, &'t str)> {
-    let mut word = String::new();
-    let mut signs = text.char_indices();
-    while let Some((at, sign)) = signs.next() {
-        match sign {
-            '\\' if quote == '"' => match signs.next()?.1 {
-                '"' => word.push('"'),
-                next => word.extend(['\\', next]),
-            },
-            sign if sign == quote => return Some((word, text.get(at + sign.len_utf8()..)?)),
-            sign => {
-                *line += usize::from(sign == '\n');
-                word.push(sign);
-            }
-        }
-    }
-    None
 }
 
 /// Snippets and imported files.

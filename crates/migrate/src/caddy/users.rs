@@ -26,7 +26,7 @@ impl UserFiles {
         name
     }
 
-    /// `basic_auth`: who it lets in.
+    /// The users whom `basic_auth` lets in.
     ///
     /// # Errors
     /// Why it has no counterpart.
@@ -50,7 +50,7 @@ impl UserFiles {
         if users.is_empty() { Err(line.unknown()) } else { Ok(Users::new(&self.of(users), realm)) }
     }
 
-    /// What is to be done, as comments.
+    /// The steps that are left to the operator, as comments.
     pub(super) fn notes(&self) -> Vec<String> {
         let of_file = |(name, lines): &(String, Vec<String>)| {
             let first = format!("Write these lines into the file {name}:");

@@ -1,4 +1,4 @@
-//! What answers in a location: files, or another server.
+//! The content handler of a location: files, or another server.
 //!
 //! Owns the paths that these see. Never knows what happens before.
 
@@ -13,12 +13,12 @@ use crate::route::{Action, Route};
 use crate::word::{list, quoted};
 
 impl Location {
-    /// What answers all paths, without its steps.
+    /// The handler of all paths, without its steps.
     pub(super) fn rest(&self, server: &dyn Others, jumps: &mut usize, routes: &mut Vec<Emitted>) {
         self.answer(&Matcher::all(), server, jumps, routes);
     }
 
-    /// What answers these paths, without its steps.
+    /// The handler of these paths, without its steps.
     pub(super) fn answer(
         &self,
         matcher: &Matcher,

@@ -9,7 +9,7 @@ use crate::route::Route;
 pub(super) struct Emitted {
     route: Route,
     leads: Leads,
-    /// What is said of it if it cannot be.
+    /// The comment on it, if it cannot be printed.
     told: String,
 }
 

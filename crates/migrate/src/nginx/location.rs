@@ -30,7 +30,7 @@ pub(super) struct Location {
     nested: Vec<Location>,
 }
 
-/// What answers in a location.
+/// The content handler of a location.
 #[derive(Debug)]
 pub(super) enum Content {
     Files,
@@ -239,7 +239,7 @@ impl Location {
         is_simple(self) && is_simple(other) && self.settings.serves_as(&other.settings)
     }
 
-    /// Whether it lets nobody in.
+    /// Whether it refuses every client.
     pub(super) fn is_shut(&self) -> bool {
         self.settings.access().is_shut() || self.settings.closing().is_some()
     }

@@ -128,7 +128,7 @@ impl Settings {
         self.notes.push(note);
     }
 
-    /// What is said of it in comments.
+    /// The comments about it.
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -310,7 +310,7 @@ impl Settings {
         settings
     }
 
-    /// Who may send requests.
+    /// The clients that may send requests.
     pub(super) fn access(&self) -> Access {
         let users = self.users.as_ref().zip(self.realm.as_ref());
         let users = users.map(|(file, realm)| Users::new(file, realm));

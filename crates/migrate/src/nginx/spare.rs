@@ -32,7 +32,7 @@ const SILENT: &str = "
     ssl_verify_depth error_log
 ";
 
-/// Those whose loss somebody may want to know.
+/// Directives whose loss the operator may want to know.
 const TOLD: &str = "
     access_log log_format open_log_file_cache proxy_cache proxy_cache_path proxy_cache_valid
     proxy_cache_key proxy_cache_use_stale proxy_cache_lock proxy_cache_bypass proxy_no_cache
@@ -50,7 +50,7 @@ const OF_PROCESS: &str = "
     timer_resolution working_directory thread_pool debug_points error_log ssl_engine stream mail
 ";
 
-/// What becomes of a directive that is only this.
+/// The treatment of such a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spare {
     Silent,

@@ -4,6 +4,7 @@
 
 use crate::directive::{Directive, Inclusion};
 use crate::limits::{DEPTH_MAX, TEXT_SIZE_MAX};
+use crate::quoted::quoted;
 use crate::{Files, SyntaxError};
 
 /// A word or a sign of the text.
@@ -69,6 +70,10 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Vec<Directive>, SyntaxErro
     }
 }
 
+/// Characters behind a backslash that mean another one in a quoted word.
+const ESCAPES: [(char, char); 6] =
+    [('"', '"'), ('\'', '\''), ('\\', '\\'), ('t', '\t'), ('r', '\r'), ('n', '\n')];
+
 /// The tokens with their lines.
 fn tokens(text: &str) -> Result<Vec<(Token, usize)>, (usize, &'static str)> {
     let mut tokens = Vec::new();
@@ -88,8 +93,8 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, (usize, &'static str)> {
             '}' => tokens.push((Token::Close, line)),
             '"' | '\'' => {
                 let began = line;
-                let (word, behind) =
-                    quoted(after, first, &mut line).ok_or((began, "a quote does not end"))?;
+                let (word, behind) = quoted(after, first, &ESCAPES, &mut line)
+                    .ok_or((began, "a quote does not end"))?;
                 tokens.push((Token::Word(word), began));
                 rest = behind;
                 continue;
@@ -104,29 +109,6 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, (usize, &'static str)> {
         rest = after;
     }
     Ok(tokens)
-}
-
-/// A text up to its quote, and what follows. A backslash keeps the sign behind it, and itself before any other.
-fn quoted<'t>(text: &'t str, quote: char, line: &mut usize) -> Option<(String, &'t str)> {
-    let mut word = String::new();
-    let mut signs = text.char_indices();
-    while let Some((at, sign)) = signs.next() {
-        match sign {
-            '\\' => match signs.next()?.1 {
-                next @ ('"' | '\'' | '\\') => word.push(next),
-                't' => word.push('\t'),
-                'r' => word.push('\r'),
-                'n' => word.push('\n'),
-                next => word.extend(['\\', next]),
-            },
-            sign if sign == quote => return Some((word, text.get(at + sign.len_utf8()..)?)),
-            sign => {
-                *line += usize::from(sign == '\n');
-                word.push(sign);
-            }
-        }
-    }
-    None
 }
 
 /// A word without quotes, and what follows. `${name}` is part of a word.

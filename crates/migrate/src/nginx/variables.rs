@@ -2,7 +2,7 @@
 //!
 //! Owns which variables have a counterpart. Never decides where a text is used.
 
-/// What is known of all requests of a place.
+/// The values that variables have in all requests of a place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Context {
     /// The first name of the server.

@@ -5,7 +5,7 @@
 use super::{Case, Least, Sequence, Token};
 use crate::limits::{ALTERNATIVES_MAX, DEPTH_MAX};
 
-/// What an expression is expanded into.
+/// The globs into which an expression is expanded.
 pub(super) struct Expansion {
     sequences: Vec<Sequence>,
     groups: usize,
@@ -45,7 +45,7 @@ struct Parser {
     depth: usize,
 }
 
-/// Something that can be repeated.
+/// A part of an expression that can be repeated.
 enum Item {
     /// Each of these; a single sign is a sequence of one.
     Sequences(Vec<Sequence>),

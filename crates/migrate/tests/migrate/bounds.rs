@@ -1,4 +1,4 @@
-//! What is refused, and what is included within bounds.
+//! The bounds of included files and snippets: the largest that are read, and the first that are refused.
 
 use migrate::limits::{INCLUDED_SIZE_MAX, INCLUDES_MAX, TEXT_SIZE_MAX};
 use migrate::{Files, NoFiles, from_caddy, from_nginx};
@@ -30,7 +30,7 @@ fn nginx(text: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_included_closes_the_place_where_it_stands() {
+fn include_that_cannot_be_read_closes_its_place() {
     let server = |include: &str| {
         format!("server {{ root /srv; location / {{ }} location /a/ {{ {include} }} }}")
     };
@@ -111,7 +111,7 @@ fn a_text_that_is_no_configuration_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_at_all_is_closed_and_says_so() {
+fn site_without_any_counterpart_answers_501_with_the_reason() {
     let many = "location /a { return 200; }".replace("/a", "/NUMBER");
     let many: String =
         (0..5000).map(|number| many.replace("NUMBER", &number.to_string())).collect();

@@ -10,7 +10,7 @@ pub(super) fn made(text: &str) -> String {
     from_caddy(text, "Caddyfile", &NoFiles).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What a site for all names with these lines and a root answers.
+/// The answers of a site for all names with these lines and a root.
 fn serves(lines: &str, cases: &[(&str, &str)]) {
     judge(&made(&format!(":80 {{\nroot * /srv\n{lines}\n}}\n")), cases);
 }
@@ -327,7 +327,7 @@ fn addresses_names_and_certificates_stay_what_they_were() {
 }
 
 #[test]
-fn what_a_directive_closes_is_no_more_than_its_own_requests() {
+fn directive_without_counterpart_closes_only_its_own_requests() {
     let text = made(
         ":80 {\n root * /srv\n basic_auth /a/* {\n ann $2a$14$x\n }\n basic_auth /b/* {\n ben $2a$14$y\n }\n file_server\n}\n",
     );

@@ -15,7 +15,7 @@ pub(super) fn server(lines: &str) -> String {
     made(&format!("server {{\n listen 80; server_name a.example; root /srv;\n{lines}\n}}\n"))
 }
 
-/// What one server with these lines answers.
+/// The answers of one server with these lines.
 pub(super) fn serves(lines: &str, cases: &[(&str, &str)]) {
     judge(&server(lines), cases);
 }
@@ -266,7 +266,7 @@ fn the_two_servers_that_certbot_writes_become_a_redirect_and_the_site() {
          if ($host = a.example) { return 301 https://$host$request_uri; }\n\
          listen 80; server_name a.example www.a.example; return 404; }",
     );
-    // What could not be included may have said anything.
+    // The file that could not be included may have had any directive.
     judge(&text, &[("0.0.0.0:443 a.example/x", "501")]);
     assert!(
         text.contains(

@@ -1,4 +1,4 @@
-//! Who is let in by a configuration of nginx, and which servers and files answer.
+//! The clients that a converted configuration of nginx lets in, and the servers and files that answer them.
 
 use super::nginx::{made, server, serves};
 use super::{judge, table};

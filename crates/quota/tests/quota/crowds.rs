@@ -87,7 +87,7 @@ fn strangers_who_have_used_up_a_day_take_no_room_from_another_limit() {
 }
 
 #[test]
-fn who_was_refused_stays_where_one_use_is_the_whole_limit() {
+fn refused_key_stays_in_the_table_with_a_burst_of_one() {
     let mut now_ns = SECOND_NS;
     let mut one = limiter(1024, vec![limit("login", (10, 60), 1)]);
     // Twenty seconds, in which each place is taken two hundred times: one use every six seconds is allowed.
@@ -127,7 +127,7 @@ fn a_refusal_of_any_kind_keeps_a_key() {
     }
 }
 
-/// A mark does not last: those that were refused once and went make room for who is refused now.
+/// Marks are given back: clients that were refused once make room for a client that is refused now.
 #[test]
 fn marks_wear_off_where_all_have_one() {
     let (mut table, now) = (Table::new(4), 10);

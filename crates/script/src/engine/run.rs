@@ -269,8 +269,8 @@ pub enum Wait {
     /// The client's WebSocket: the output has the name of its subprotocol as the body, and the fields of the head. Resume with
     /// [`Reply::Nothing`] when it is open.
     Accept,
-    /// An operation on the WebSocket, described by [`Output::saying`](super::Output::saying). Resume with [`Reply::Nothing`] when it is done, otherwise with two
-    /// texts, the second of which says why not.
+    /// An operation on the WebSocket, described by [`Output::saying`](super::Output::saying). Resume with
+    /// [`Reply::Nothing`] when it is done, otherwise with two texts, the second of which says why not.
     Say,
     /// The next message of the client: resume with its kind (`text` or `binary`) and its bytes; with `close`, the reason and the code when
     /// the WebSocket is closed; or, if letters are wanted, with the single text of a message from a process.

@@ -1,4 +1,4 @@
-//! Who comes to the control scheduler, and what they may do there.
+//! The clients of the control scheduler, and the actions that each may take.
 //!
 //! Owns the entrance that each listener is, the keys, and the encryption. Answers nothing.
 
@@ -13,7 +13,7 @@ use crate::conn::door::Door;
 use crate::program_keys::{ProgramKeys, bearer_of};
 use crate::site_tls::SiteTls;
 
-/// What a listener of the control scheduler is.
+/// The kinds of listeners of the control scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entrance {
     /// The control socket, which only its owner can open.
@@ -24,7 +24,7 @@ pub enum Entrance {
     Metrics,
 }
 
-/// What a client may do.
+/// The actions that a client may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Permission {
     /// Everything.
@@ -59,7 +59,7 @@ impl Gate {
         self.entrances.get(usize::from(listener.0)).copied().unwrap_or(Entrance::Metrics)
     }
 
-    /// What a request may do.
+    /// The actions that a request may take.
     pub(super) fn permission(&self, request: &Request<'_>) -> Permission {
         match self.entrance(request.listener) {
             Entrance::Socket => Permission::Control,

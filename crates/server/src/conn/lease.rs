@@ -61,7 +61,7 @@ impl Lease {
         site.ask(question, (context.now, context.mail.endpoint()))
     }
 
-    /// The client shows this instead of what it has shown.
+    /// Replaces the credential of the client.
     pub(super) fn show(&mut self, shown: Shown) {
         self.rights.show(shown);
     }
@@ -86,7 +86,7 @@ impl Lease {
         Some(expire.saturating_sub(now.unix_seconds).saturating_mul(1000))
     }
 
-    /// Removes what has expired. Returns whether there were any.
+    /// Removes expired credentials. Returns whether there were any.
     pub(super) fn end_if_over(&mut self, now: Now) -> bool {
         let is_over = self.left_ms(now) == Some(0);
         if is_over {

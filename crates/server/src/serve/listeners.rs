@@ -156,7 +156,7 @@ fn put_behind_what_covers(listeners: &mut DataListeners) {
         others.into_iter().chain(covered).map(|(options, place)| (options, *place)).unzip();
 }
 
-/// The listeners of the control scheduler, and who comes through each.
+/// The listeners of the control scheduler, and the clients of each.
 pub(super) fn control(config: &Config, socket: Option<&Path>) -> Vec<(Entrance, ListenOptions)> {
     let options = |address| ListenOptions {
         address,

@@ -130,9 +130,9 @@ fn one_of<T, C: PartialEq>(
 }
 
 /// `Forwarded`; `None` if it is absent. Its elements are read in order, because only so it is known where a quoted text
-/// ends. The one that counts is the last whose address is not one of a trusted proxy, or else the first. If it hides the
-/// client (RFC 7239 sections 6.2 and 6.3), the last known hop is taken: the proxy that the next element names; without
-/// one the client is `None`.
+/// ends. The one that counts is the last whose address is not one of a trusted proxy, or else the first. If it hides
+/// the client (RFC 7239 sections 6.2 and 6.3), the last known hop is taken: the proxy that the next element names;
+/// without one the client is `None`.
 fn read_newer<'b>(
     fields: &Fields<'b, '_>,
     is_trusted: &impl Fn(IpAddr) -> bool,
@@ -222,7 +222,8 @@ fn host_of(text: &[u8]) -> Result<&[u8], Malformed> {
     if is_host { Ok(text) } else { Err(Malformed) }
 }
 
-/// Whether a node hides its address: `unknown`, or a name that begins with `_`, perhaps with a port (RFC 7239 section 6).
+/// Whether a node hides its address: `unknown`, or a name that begins with `_`, perhaps with a port (RFC 7239 section
+/// 6).
 fn is_hidden(text: &[u8]) -> bool {
     let colon = text.iter().position(|byte| *byte == b':');
     let (name, port) = text.split_at(colon.unwrap_or(text.len()));

@@ -235,8 +235,8 @@ impl ResponseReader {
         at: usize,
         receiver: &mut impl Receiver,
     ) -> Result<Reading<'b>, ResponseError> {
-        // RFC 9110, 8.6, and RFC 9112, 6.1, forbid both with a 204: whoever wrote it may send a body all the same, which
-        // would be read as the next answer.
+        // RFC 9110, 8.6, and RFC 9112, 6.1, forbid both with a 204: whoever wrote it may send a body all the same,
+        // which would be read as the next answer.
         let is_ambiguous = self.status == 204 && lines.announce_a_body();
         self.persistent = lines.are_persistent() && !is_ambiguous;
         let has_none = self.content == Content::Never || matches!(self.status, 204 | 304);

@@ -168,7 +168,7 @@ fn forwarded_is_read_as_rfc_7239_has_it() {
 }
 
 #[test]
-fn nobody_names_a_client_whom_a_proxy_hides() {
+fn client_hidden_by_a_proxy_is_named_by_no_other_field() {
     let both =
         |newer: &str, older: &str| client_of(&[("Forwarded", newer), ("X-Forwarded-For", older)]);
     assert_eq!(both("for=unknown", "6.6.6.6"), Err(Malformed));

@@ -1,6 +1,6 @@
 //! `rewrite` and `uri` of Caddy: requests that go on with other paths.
 //!
-//! Owns when that comes to the same here. What does not closes the block.
+//! Owns when a route here has the same effect. A directive whose effect differs closes the block.
 
 use super::{Block, Done, End};
 use crate::caddy::matcher::Chosen;

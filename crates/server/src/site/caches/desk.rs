@@ -42,7 +42,7 @@ pub(crate) struct Caches {
     aim: Aim,
 }
 
-/// What answers are received for.
+/// The requests for which answers are received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Aim {
     /// For those that read them, and for requests to come.
@@ -143,7 +143,7 @@ impl Caches {
         sum
     }
 
-    /// The server stops: no answer is received any more that nobody reads.
+    /// The server stops: answers without a reader are no longer received.
     pub(crate) fn drain(&mut self, client: &mut Client, proxies: &mut Proxies) {
         self.aim = Aim::Readers;
         self.drop_unread(client, proxies);
@@ -216,7 +216,7 @@ impl Caches {
         self.runs.get_mut(&fetch)
     }
 
-    /// What runs, with its exchange.
+    /// The running fetches with their exchanges.
     pub(super) fn running(&self) -> Vec<(ExchangeId, FetchId)> {
         self.by_exchange.iter().map(|(exchange, fetch)| (*exchange, *fetch)).collect()
     }

@@ -107,7 +107,7 @@ impl Caches {
         }
     }
 
-    /// Drops every answer that is received for nobody.
+    /// Drops every answer without a reader.
     pub(super) fn drop_unread(&mut self, client: &mut Client, proxies: &mut Proxies) {
         let is_draining = self.is_draining();
         for (exchange, fetch) in self.running() {
@@ -124,7 +124,7 @@ impl Caches {
 
     /// What is neither stored nor read is not received.
     fn drop_if_unread(&mut self, fetch: FetchId, client: &mut Client, proxies: &mut Proxies) {
-        // The fetch of what is too long has ended.
+        // The fetch of an answer that is too long has ended.
         let worth = self.fetches.get(fetch).map(|fetched| fetched.worth);
         if worth == Some(Worth::Storing) && !self.is_draining() {
             return;

@@ -255,8 +255,9 @@ impl Site {
         self.data.channel_keys.are_there()
     }
 
-    /// The rights of a client by the certificate of its connection, and by the key or token in a request: `Authorization: Bearer`, or `token` in the query, because browsers let a page send no field with an event
-    /// stream or a WebSocket (RFC 6750, sections 2.1 and 2.3).
+    /// The rights of a client by the certificate of its connection, and by the key or token in a request:
+    /// `Authorization: Bearer`, or `token` in the query, because browsers let a page send no field with an event stream
+    /// or a WebSocket (RFC 6750, sections 2.1 and 2.3).
     pub(in crate::site) fn rights_shown(
         &self,
         request: &Request<'_>,

@@ -114,8 +114,8 @@ impl Site {
         Ok(Some(Rc::new(fields)))
     }
 
-    /// Whether a body may come that is collected before the request is answered: a server that is asked first says so by
-    /// the head. What it does not say by then is asked when the body is there.
+    /// Whether a body may come that is collected before the request is answered: a server that is asked first says so
+    /// by the head. What it does not say by then is asked when the body is there.
     pub(in crate::site) fn ask_for_body(
         &mut self,
         request: &Request<'_>,
