@@ -20,6 +20,11 @@ enum Use {
 /// The allowed edges. A crate without a line imports none of ours.
 const EDGES: &[(&str, &str, Use)] = &[
     ("velodrome", "velodrome-runtime", Use::Always),
+    // What a running server says of itself: written by the server, drawn by `velodrome top`.
+    ("velodrome-server", "velodrome-live", Use::Always),
+    ("velodrome-observe", "velodrome-live", Use::Always),
+    ("velodrome", "velodrome-observe", Use::Always),
+    ("velodrome", "velodrome-live", Use::Always),
     // The library has channels for services in Rust.
     ("velodrome", "velodrome-channels", Use::Always),
     ("velodrome", "velodrome-server", Use::Always),

@@ -1,0 +1,124 @@
+//! What a running server says of itself at one moment, as plain data.
+//!
+//! Owns the shapes that the control socket sends as JSON (`GET /live`, `GET /info`): the server writes them, `velodrome
+//! top` and the dashboard draw them. Counts nothing, asks nobody, draws nothing. Counters only grow, so what happened
+//! between two moments is the difference of two snapshots.
+
+mod histogram;
+mod table;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use histogram::{Histogram, Quantiles};
+pub use table::{Column, Counts, Row, Table, Unit, Value};
+
+/// The number of the format. It changes when a reader of the old one would misread the new one.
+pub const FORMAT: u32 = 1;
+
+/// What a server says of itself at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// When it was taken, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The server.
+    pub server: Server,
+    /// Its schedulers, in order.
+    pub schedulers: Vec<Scheduler>,
+    /// Times that requests, messages and commands took, since the start.
+    pub latencies: Vec<Latency>,
+    /// The list that was asked for.
+    pub list: Table,
+    /// The last events, the newest last.
+    pub events: Vec<Event>,
+}
+
+/// The server as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its version.
+    pub version: String,
+    /// Its process id.
+    pub process: u32,
+    /// When it started, in seconds since 1970.
+    pub started: u64,
+    /// `serving` or `draining`.
+    pub phase: String,
+    /// The addresses where it listens.
+    pub listeners: Vec<String>,
+    /// Resident memory, in bytes.
+    pub resident_bytes: u64,
+}
+
+/// One scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scheduler {
+    /// Its number, from 0.
+    pub number: usize,
+    /// Whether it answered in time. If not, everything else is of its last answer, or empty.
+    pub answers: bool,
+    /// Microseconds since it started.
+    pub wall_us: u64,
+    /// Microseconds by time account since it started; they add up to `wall_us`. The accounts are [`ACCOUNTS`].
+    pub accounts_us: BTreeMap<String, u64>,
+    /// Everything it counts, by the names of `velodrome ctl stats` (docs/metrics.md).
+    pub numbers: BTreeMap<String, u64>,
+    /// Live processes by kind.
+    pub processes: BTreeMap<String, u64>,
+    /// What ran in its longest turn of the last seconds; empty if nothing did.
+    pub longest_turn_ran: String,
+    /// Microseconds that this turn took.
+    pub longest_turn_us: u64,
+}
+
+/// The time accounts of a scheduler, in the order in which they are shown.
+pub const ACCOUNTS: [&str; 15] = [
+    "wait", "poll", "accept", "connect", "receive", "parse", "handler", "page", "collector", "store", "publish",
+    "send", "timers", "mail", "other",
+];
+
+/// The times of one thing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// What is timed: `class` (of status), `route`, `page`, `channel`, `command` (of Redis) or `upstream`.
+    pub of: String,
+    /// Its name, such as `2xx` or `/api/*`.
+    pub name: String,
+    /// The times.
+    pub times: Histogram,
+}
+
+/// Something that an operator should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number since the start, from 1, without gaps.
+    pub number: u64,
+    /// When it happened, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The scheduler, if it was one.
+    pub scheduler: Option<usize>,
+    /// Its kind, such as `long_slice` or `slow_consumer`.
+    pub kind: String,
+    /// How bad it is: `info`, `warning` or `error`.
+    pub level: String,
+    /// What happened, and to what: one line.
+    pub text: String,
+    /// More about its cause, such as a back-trace: lines.
+    pub cause: Vec<String>,
+}
+
+/// One thing as a whole: a connection, a page under way, a process of a page, a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Info {
+    /// Its id, as in a table.
+    pub id: String,
+    /// What it is.
+    pub kind: String,
+    /// Facts about it, in the order in which they are shown: a name and a value.
+    pub facts: Vec<(String, String)>,
+    /// Sections of text, such as a back-trace: a title and its lines.
+    pub texts: Vec<(String, Vec<String>)>,
+}

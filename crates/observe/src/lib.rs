@@ -1,0 +1,1 @@
+//! `velodrome top`: the screens of a running server.
