@@ -12,6 +12,7 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
+use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
@@ -46,6 +47,7 @@ pub struct Admin {
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
     certificates: Certificates,
+    events: Events,
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
@@ -54,6 +56,7 @@ pub struct Admin {
 impl Admin {
     /// An admin service for these schedulers.
     pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
+        let events = Events::new(&peers);
         Self {
             facts,
             peers,
@@ -63,6 +66,7 @@ impl Admin {
             last_reload: Arc::default(),
             pages: Arc::default(),
             certificates: Certificates::default(),
+            events,
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
@@ -174,6 +178,7 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/events") => self.events.answer(request, reply),
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, "/info") => {
                 let query = request.query().unwrap_or_default();
@@ -214,9 +219,7 @@ impl Admin {
         let wish = match Wish::parse(request.query().unwrap_or_default()) {
             Ok(wish) => Arc::new(wish),
             Err(problem) => {
-                reply.begin(Status::BAD_REQUEST);
-                reply.end_head_with_length(problem.len() as u64);
-                reply.body(problem.as_bytes());
+                bad_request(&problem, reply);
                 return Answer::Done;
             }
         };
@@ -224,7 +227,8 @@ impl Admin {
             return Answer::Wait;
         }
         let at_ms = context.now.unix_ms();
-        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        let shown = live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms);
+        reply.json(&::live::Snapshot { events: self.events.last(), ..shown });
         Answer::Done
     }
 
@@ -384,7 +388,12 @@ impl Application for Admin {
         let admin = http.application_mut();
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
-            ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
+            ToControl::Trouble(trouble) => admin.events.add(*trouble, context),
+            ToControl::LogReport(report) => {
+                admin.round.log = Some(report);
+                admin.events.look_at_log(report, context);
+            }
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -407,12 +416,20 @@ impl Application for Admin {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
+        admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
             context.wake_after_ms(PATIENCE_MS);
         }
     }
+}
+
+/// Says what is wrong with a request.
+pub(super) fn bad_request(problem: &str, reply: &mut Reply<'_>) {
+    reply.begin(Status::BAD_REQUEST);
+    reply.end_head_with_length(problem.len() as u64);
+    reply.body(problem.as_bytes());
 }
 
 /// An id as it came; what is not UTF-8 is the id of nothing.

@@ -48,6 +48,7 @@ use self::watch::Watch;
 use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
+use crate::events::Bounds;
 use crate::limits;
 use crate::load::Source;
 use crate::resp_stats::RespCounts;
@@ -225,7 +226,10 @@ fn launch_schedulers(
         settings: scheduler_settings(config, crew.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
-    let connections = plan.settings.connections;
+    let bounds = Bounds {
+        connections: plan.settings.connections,
+        buffered_bytes: plan.settings.buffered_bytes,
+    };
     let helpers = crew.helpers();
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
@@ -246,7 +250,7 @@ fn launch_schedulers(
         let log = helpers.log.map(|_| AccessLog::new(data.config.log.format.clone()));
         let mut service = Connections::new(site, &data, log);
         service.set_listeners(listeners.configured(endpoint));
-        service.set_connections(connections);
+        service.set_bounds(bounds);
         Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
