@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use live::{Event, Info};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::Format;
 use super::way::Way;
@@ -35,17 +35,12 @@ pub(super) struct One {
     format: Format,
 }
 
-#[derive(Debug, Deserialize)]
-struct Answer {
-    events: Vec<Event>,
-}
-
 /// Prints the events that a server keeps, and those that follow if that is wanted.
 pub(super) fn events(way: &Way, flags: &Events) -> Result<(), Failure> {
     let mut last = 0;
     loop {
-        let answer: Answer = super::parse(&way.ask("GET", &format!("/events?after={last}"))?)?;
-        for event in &answer.events {
+        let mut answer: Value = super::parse(&way.ask("GET", &format!("/events?after={last}"))?)?;
+        for event in &read::<Vec<Event>>(answer["events"].take())? {
             last = event.number;
             output::print(&if flags.json { json_of(event)? } else { text_of(event) })?;
         }
@@ -61,15 +56,18 @@ pub(super) fn events(way: &Way, flags: &Events) -> Result<(), Failure> {
 
 /// Prints what one thing is.
 pub(super) fn info(way: &Way, wanted: &One) -> Result<(), Failure> {
-    let answer = way.ask("GET", &format!("/info?id={}", wanted.id)).map_err(|failure| none(failure, wanted))?;
+    let answer = way
+        .ask("GET", &format!("/info?id={}", wanted.id))
+        .map_err(|failure| none(failure, wanted))?;
     print_info(&answer, wanted)
 }
 
 /// Ends one thing, and prints what it was.
 pub(super) fn kill(way: &Way, wanted: &One) -> Result<(), Failure> {
-    let answer = way.ask_with(("POST", "/kill"), &wanted.id).map_err(|failure| none(failure, wanted))?;
+    let answer =
+        way.ask_with(("POST", "/kill"), &wanted.id).map_err(|failure| none(failure, wanted))?;
     if !wanted.format.json {
-        output::print_line(&format!("ended {}", output::visible(&wanted.id)))?;
+        output::print_line(&format!("ended {}", visible(&wanted.id)))?;
     }
     print_info(&answer, wanted)
 }
@@ -88,7 +86,7 @@ fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
     if wanted.format.json {
         return super::print(answer, wanted.format);
     }
-    let info: Info = super::parse(answer)?;
+    let info: Info = read(super::parse(answer)?)?;
     let width = info.facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = format!("{}  {}\n", info.kind, info.id);
     for (name, value) in &info.facts {
@@ -98,7 +96,17 @@ fn print_info(answer: &str, wanted: &One) -> Result<(), Failure> {
         text.push_str(&format!("{title}\n"));
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
-    output::print(&output::visible(&text))
+    output::print(&visible(&text))
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    serde_json::from_value(value)
+        .map_err(|error| Failure::Failed(format!("the answer is not as expected: {error}")))
+}
+
+/// A text in which nothing moves the cursor of a terminal.
+fn visible(text: &str) -> String {
+    text.replace(|letter: char| letter.is_control() && letter != '\n', " ")
 }
 
 fn json_of(event: &Event) -> Result<String, Failure> {
@@ -112,5 +120,5 @@ fn text_of(event: &Event) -> String {
     let place = scheduler.map_or_else(String::new, |number| format!("scheduler {number}: "));
     let mut out = format!("{number}  {at}  {level}  {kind}  {place}{text}\n");
     cause.iter().for_each(|line| out.push_str(&format!("    {line}\n")));
-    output::visible(&out)
+    visible(&out)
 }

@@ -54,7 +54,12 @@ pub(super) struct Mailboxes {
 impl Mailboxes {
     /// `None` if the operating system provides no random bytes for the names.
     pub(super) fn new() -> Option<Self> {
-        Some(Self { table: Slots::new(PAGE_PROCESSES_MAX), tokens: Tokens::new()?, size: 0, full: None })
+        Some(Self {
+            table: Slots::new(PAGE_PROCESSES_MAX),
+            tokens: Tokens::new()?,
+            size: 0,
+            full: None,
+        })
     }
 
     /// The number of the next mailbox to be opened.

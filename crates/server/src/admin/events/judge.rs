@@ -236,9 +236,10 @@ fn of_upstreams(before: &[UpstreamReport], now: &[UpstreamReport]) -> Vec<Troubl
             let text = format!("the server {address} of the upstream {name} gets no more requests");
             found.push(Trouble::new(Kind::ServerDown, format!("{name} {address}"), text));
         }
-        let takes = upstream.servers.iter().any(|one| {
-            is_up(one.view.standing) && one.view.readiness == Readiness::Ready
-        });
+        let takes = upstream
+            .servers
+            .iter()
+            .any(|one| is_up(one.view.standing) && one.view.readiness == Readiness::Ready);
         if is_news && !takes {
             let text = format!("no server of the upstream {name} gets requests");
             found.push(Trouble::new(Kind::UpstreamDown, name, text));

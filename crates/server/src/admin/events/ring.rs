@@ -160,8 +160,12 @@ mod tests {
         assert_eq!(ring.number, EVENTS_THINGS as u64);
         ring.add(trouble("later"), at(EVENTS_AGAIN_MS));
         assert_eq!(ring.told.len(), 1, "the others may be told again");
-        let long = Trouble::new(Kind::Limit, "l", format!("{}\n\u{e9}", "\u{e9}".repeat(EVENTS_LINE_SIZE)))
-            .because(vec!["line\u{1b}[31m".to_owned(); EVENTS_CAUSE_LINES + 1]);
+        let long = Trouble::new(
+            Kind::Limit,
+            "l",
+            format!("{}\n\u{e9}", "\u{e9}".repeat(EVENTS_LINE_SIZE)),
+        )
+        .because(vec!["line\u{1b}[31m".to_owned(); EVENTS_CAUSE_LINES + 1]);
         ring.add(long, at(EVENTS_AGAIN_MS));
         let event = ring.after(ring.number - 1).remove(0);
         assert!(event.text.len() <= EVENTS_LINE_SIZE);

@@ -36,11 +36,7 @@ impl Watch {
     }
 
     /// Asks those that are due, and finds those that are silent. Returns in how many milliseconds there is more to do.
-    pub(super) fn look(
-        &mut self,
-        now_ms: u64,
-        mail: &mut Mailbox<Message>,
-    ) -> (Vec<Trouble>, u64) {
+    pub(super) fn look(&mut self, now_ms: u64, mail: &mut Mailbox<Message>) -> (Vec<Trouble>, u64) {
         let is_due = now_ms >= self.next_ms;
         if is_due {
             self.next_ms = now_ms + EVENTS_LOOK_MS;
