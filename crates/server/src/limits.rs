@@ -81,6 +81,9 @@ pub const POSTPONED_MAX: usize = 4_096;
 /// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over ends without its scheduler.
 pub const TURN_MAX: Duration = Duration::from_secs(5);
 
+/// Time of a turn after which the back-trace of its thread is an event (1 s).
+pub const TURN_TRACED: Duration = Duration::from_secs(1);
+
 /// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
 

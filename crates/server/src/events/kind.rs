@@ -105,8 +105,8 @@ kinds! {
     LongTurn "long_turn" Warning Here
         "A turn of a scheduler took 50 ms or longer: all its clients waited."
         "A `long_slice` at the same time names the page. Otherwise a huge request or message, or a core that others use too."
-    Stuck "stuck" Error Elsewhere
-        "A scheduler has not finished a turn for seconds and answers nobody. The cause is the native back-trace of its thread."
+    Stuck "stuck" Error Here
+        "A scheduler has not finished a turn for a second and answers nobody. The cause is the native back-trace of its thread."
         "The page that it runs is ended as soon as it can be interrupted. Without a page, report the back-trace."
     Silent "silent" Warning Here
         "A scheduler did not answer for half a second."
