@@ -23,6 +23,7 @@ use super::notes::{Notes, TimedAs};
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
+use super::slow::Slow;
 use super::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
@@ -192,7 +193,7 @@ impl<A: Application> Http<A> {
             &mut self.kept,
         );
         answer_context.notes.timed_as = TimedAs::default();
-        if self.log.is_some() {
+        if self.log.is_some() || self.settings.slow_ns.is_some() {
             answer_context.notes.clear_for_line();
         }
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
@@ -224,7 +225,11 @@ impl<A: Application> Http<A> {
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         self.stats.count(status);
-        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+        let began_ns = request.begin.began_ns;
+        let took_ns = self.times.count(status, self.notes.timed_as, began_ns, context.now);
+        if self.settings.slow_ns.is_some_and(|slow_ns| took_ns >= slow_ns) {
+            self.tell_slow(request, context.id, (status, took_ns));
+        }
         self.drop_kept();
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
         self.write_line(request, (status, sent), begun, context.now);
@@ -312,9 +317,22 @@ impl<A: Application> Http<A> {
 
     /// Begins the notes on another request.
     fn clear_notes(&mut self) {
-        if self.log.is_some() {
+        if self.log.is_some() || self.settings.slow_ns.is_some() {
             self.notes.clear_for_line();
         }
+    }
+
+    /// Tells the application of a request that took long.
+    #[cold]
+    fn tell_slow(
+        &mut self,
+        request: &Request<'_>,
+        process: ProcessId,
+        (status, took_ns): (Status, u64),
+    ) {
+        let began_ns = request.begin.began_ns;
+        let slow = Slow { process, status, began_ns, took_ns, notes: &self.notes };
+        self.application.on_slow(request, &slow);
     }
 
     /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the
@@ -367,7 +385,9 @@ impl<A: Application> Http<A> {
             Seen::Asked(request) => self.tell_unanswered(context.id, request, 0),
         }
         if let Seen::Asked(request) | Seen::Unasked(request) = refused.seen {
-            self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+            let began_ns = request.begin.began_ns;
+            let _of_no_application =
+                self.times.count(status, self.notes.timed_as, began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);
