@@ -15,7 +15,7 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{live, metrics, status};
+use super::{live, memory, metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::live::Wish;
 use crate::maintenance::{Source, Switch, Switches};
@@ -174,6 +174,10 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/memory") if self.has_answers(&Inquiry::Counters, context) => {
+                reply.json(&memory::shown(&self.facts, &self.round));
+                Answer::Done
+            }
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, "/info") => {
                 let query = request.query().unwrap_or_default();
@@ -183,9 +187,10 @@ impl Admin {
             (Method::Post, "/kill") => {
                 self.one(Inquiry::End(text_of(request.body)), reply, context)
             }
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
-                Answer::Wait
-            }
+            (
+                Method::Get,
+                "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
+            ) => Answer::Wait,
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
