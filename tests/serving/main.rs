@@ -40,6 +40,7 @@ mod hostile;
 mod includes;
 mod limits;
 mod listen;
+mod live;
 mod log;
 mod memory;
 mod module_applications;
