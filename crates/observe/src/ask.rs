@@ -124,6 +124,20 @@ impl fmt::Display for Trouble {
     }
 }
 
+impl Trouble {
+    /// The same as the answer to [`Ask::Live`]: a server without figures does not know the question.
+    #[must_use]
+    pub fn of_figures(self) -> Self {
+        match self {
+            Self::Gone => {
+                let why = "this server has no figures: it is older than this velodrome; restart it";
+                Self::Unreachable(why.to_owned())
+            }
+            other => other,
+        }
+    }
+}
+
 impl Ask {
     /// The request that asks this.
     #[must_use]

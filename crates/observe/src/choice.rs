@@ -55,13 +55,12 @@ impl Choice {
         };
     }
 
-    /// The rows in the order in which they are shown.
+    /// The rows in the order in which they are shown; equal ones as the server has them.
     pub(crate) fn rows<'a>(&self, table: &'a Table) -> Vec<&'a Row> {
         let mut rows: Vec<&Row> = table.rows.iter().collect();
         let Some(column) = table.columns.get(self.column(table)) else { return rows };
         rows.sort_by(|one, other| {
             let order = compared(one.values.get(&column.key), other.values.get(&column.key));
-            let order = order.then_with(|| one.id.cmp(&other.id));
             if self.direction == Direction::Usual { order } else { order.reverse() }
         });
         rows

@@ -145,11 +145,7 @@ impl View {
                 let news = self.watch.answered((wanted, snapshot), bytes, at);
                 self.notice = news.or(self.notice.take());
             }
-            Err(Trouble::Gone) => {
-                let why = "this server has no figures: it is older than this velodrome".to_owned();
-                self.watch.failed(&Trouble::Unreachable(why), at);
-            }
-            Err(trouble) => self.watch.failed(&trouble, at),
+            Err(trouble) => self.watch.failed(&trouble.of_figures(), at),
         }
     }
 

@@ -78,25 +78,18 @@ fn head(
 }
 
 fn main_figures(now: &Figures, then: Option<&Figures>) -> String {
-    let whole = |number: f64| count(number.round());
-    let rate = |name: &str| (now.rate(name), then.map(|then| then.rate(name)));
-    let shown =
-        |(now, then): (f64, Option<f64>), shown: fn(f64) -> String| with_change(now, then, shown);
-    let connections =
-        with_change(now.connections as f64, then.map(|then| then.connections as f64), count);
-    let resident = with_change(
-        now.server.resident_bytes as f64,
-        then.map(|then| then.server.resident_bytes as f64),
-        bytes,
-    );
-    let busy = |figures: &Figures| 1.0 - figures.share("wait");
-    format!(
-        "{connections} open  {} requests/s  in {}/s  out {}/s  memory {resident}  busy {}",
-        shown(rate("requests"), whole),
-        shown(rate("received_bytes"), bytes),
-        shown(rate("sent_bytes"), bytes),
-        with_change(busy(now), then.map(busy), share),
-    )
+    let figure = |of: &dyn Fn(&Figures) -> f64, unit, shown: fn(f64) -> String| {
+        with_change(of(now), then.map(of), unit, shown)
+    };
+    let figures = [
+        figure(&|at| at.connections as f64, " open", count),
+        figure(&|at| at.rate("requests").round(), " requests/s", count),
+        format!("in {}", figure(&|at| at.rate("received_bytes"), "/s", bytes)),
+        format!("out {}", figure(&|at| at.rate("sent_bytes"), "/s", bytes)),
+        format!("memory {}", figure(&|at| at.server.resident_bytes as f64, "", bytes)),
+        format!("busy {}", figure(&|at| 1.0 - at.share("wait"), "", share)),
+    ];
+    figures.join("  ")
 }
 
 /// The screens with numbers: as many as fit, the current one among them.

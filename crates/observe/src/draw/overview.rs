@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::lanes;
 use crate::figures::{Figures, Times};
-use crate::number::{bytes, count, time_ns};
+use crate::number::{bytes, change, count, time_ns};
 use crate::paint::{Colours, dim, fit, fit_right, line, title};
 use crate::texts::{event_line, event_style};
 
@@ -125,18 +125,22 @@ fn row(heading: &str, figures: Vec<(String, u64, String)>, width: usize) -> Line
     Line::from(vec![Span::styled(heading, title()), Span::raw(rest)])
 }
 
-/// A figure, with its change if there is one to compare with.
-pub(crate) fn with_change(now: f64, then: Option<f64>, shown: impl Fn(f64) -> String) -> String {
-    match then {
-        Some(then) => format!("{} ({})", shown(now), crate::number::change(now - then, &shown)),
-        None => shown(now),
-    }
+/// A figure, with its change if there is one.
+pub(crate) fn with_change(
+    now: f64,
+    then: Option<f64>,
+    unit: &str,
+    shown: impl Fn(f64) -> String,
+) -> String {
+    let changed = then.map(|then| change(now - then, &shown)).filter(|change| change != "=");
+    let changed = changed.map(|change| format!(" ({change})")).unwrap_or_default();
+    format!("{}{unit}{changed}", shown(now))
 }
 
 fn memory(now: &Figures, then: Option<&Figures>, width: usize) -> Line<'static> {
     let of = |owner: &&'static str, size: &u64| {
         let then = then.and_then(|then| then.memory.get(owner)).map(|size| *size as f64);
-        (owner.replace('_', " "), *size, with_change(*size as f64, then, bytes))
+        (owner.replace('_', " "), *size, with_change(*size as f64, then, "", bytes))
     };
     row("memory", now.memory.iter().map(|(owner, size)| of(owner, size)).collect(), width)
 }
@@ -144,7 +148,7 @@ fn memory(now: &Figures, then: Option<&Figures>, width: usize) -> Line<'static> 
 fn processes(now: &Figures, then: Option<&Figures>, width: usize) -> Line<'static> {
     let of = |kind: &String, size: &u64| {
         let then = then.map(|then| then.processes.get(kind).map_or(0.0, |size| *size as f64));
-        (kind.replace('_', " "), *size, with_change(*size as f64, then, count))
+        (kind.replace('_', " "), *size, with_change(*size as f64, then, "", count))
     };
     row("processes", now.processes.iter().map(|(kind, size)| of(kind, size)).collect(), width)
 }
