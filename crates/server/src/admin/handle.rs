@@ -15,7 +15,7 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{live, metrics, status};
+use super::{live, memory, metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::live::Wish;
 use crate::maintenance::{Source, Switch, Switches};
@@ -174,10 +174,23 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
-            (Method::Get, "/live") => self.live(request, reply, context),
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
-                Answer::Wait
+            (Method::Get, "/memory") if self.has_answers(&Inquiry::Counters, context) => {
+                reply.json(&memory::shown(&self.facts, &self.round));
+                Answer::Done
             }
+            (Method::Get, "/live") => self.live(request, reply, context),
+            (Method::Get, "/info") => {
+                let query = request.query().unwrap_or_default();
+                let id = query.strip_prefix("id=").unwrap_or_default();
+                self.one(Inquiry::Info(id.into()), reply, context)
+            }
+            (Method::Post, "/kill") => {
+                self.one(Inquiry::End(text_of(request.body)), reply, context)
+            }
+            (
+                Method::Get,
+                "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
+            ) => Answer::Wait,
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -217,6 +230,24 @@ impl Admin {
         }
         let at_ms = context.now.unix_ms();
         reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        Answer::Done
+    }
+
+    /// What one thing is, or was before it was ended.
+    fn one(
+        &mut self,
+        inquiry: Inquiry,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if !self.has_answers(&inquiry, context) {
+            return Answer::Wait;
+        }
+        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
+        match infos.find_map(Option::as_ref) {
+            Some(info) => reply.json(info),
+            None => reply.empty(Status::NOT_FOUND),
+        }
         Answer::Done
     }
 
@@ -387,4 +418,9 @@ impl Application for Admin {
             context.wake_after_ms(PATIENCE_MS);
         }
     }
+}
+
+/// An id as it came; what is not UTF-8 is the id of nothing.
+fn text_of(id: &[u8]) -> Arc<str> {
+    str::from_utf8(id).unwrap_or_default().trim().into()
 }

@@ -6,12 +6,14 @@
 //! `status` format the result.
 
 mod certificates;
+mod durations;
 mod exposition;
 mod facts;
 mod gate;
 mod handle;
 mod lists;
 mod live;
+mod memory;
 mod metrics;
 mod numbers;
 mod round;
