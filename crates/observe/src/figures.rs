@@ -125,6 +125,7 @@ impl Figures {
         let interval_ms = if interval_us > 0 { interval_us / 1_000 } else { by_clock_ms };
         let rate = |key| pairs.iter().map(|pair| pair.per_s(key)).sum();
         let sum = |key: &str| now.schedulers.iter().map(|one| number(one, key)).sum::<u64>();
+        let latencies = times(before, now, interval_ms);
         let mut processes = BTreeMap::new();
         for (kind, count) in now.schedulers.iter().flat_map(|one| &one.processes) {
             *processes.entry(kind.clone()).or_insert(0) += count;
@@ -141,8 +142,8 @@ impl Figures {
                 .map(|(owner, keys)| (owner, keys.iter().map(|key| sum(key)).sum()))
                 .collect(),
             processes,
-            latencies: times(before, now, interval_ms),
-            list: list(earlier, later, interval_ms),
+            list: with_times(list(earlier, later, interval_ms), &latencies),
+            latencies,
             events: now.events.clone(),
         }
     }
@@ -256,6 +257,36 @@ fn list(earlier: &Moment, later: &Moment, interval_ms: u64) -> Table {
             };
             let rate = (count - before).max(0.0) * 1e3 / interval_ms.max(1) as f64;
             row.values.insert(key.clone(), Value::Fraction(rate));
+        }
+    }
+    list
+}
+
+/// The percentiles of a row, which the server counts since its start, are those of the interval; none if nothing was timed.
+fn with_times(mut list: Table, latencies: &[Times]) -> Table {
+    let of = match &*list.name {
+        "routes" => "route",
+        "pages" => "page",
+        _ => return list,
+    };
+    let Some(name) = list.columns.first().map(|column| column.key.clone()) else { return list };
+    for row in &mut list.rows {
+        let is_its = |times: &&Times| {
+            let named = row.values.get(&name);
+            times.of == of && matches!(named, Some(Value::Text(name)) if *name == times.name)
+        };
+        let Some(quantiles) = latencies.iter().find(is_its).map(|times| times.quantiles) else {
+            continue;
+        };
+        let shown = [
+            ("p50_us", quantiles.p50_ns),
+            ("p99_us", quantiles.p99_ns),
+            ("max_us", quantiles.max_ns),
+        ];
+        for (key, time_ns) in shown {
+            if row.values.remove(key).is_some() && quantiles.count > 0 {
+                row.values.insert(key.to_owned(), Value::Number(time_ns / 1_000));
+            }
         }
     }
     list

@@ -105,6 +105,22 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{cut}{}", " ".repeat(columns - used))
 }
 
+/// A name in exactly so many columns: the end of a long path says more than its begin.
+pub(crate) fn fit_name(name: &str, columns: usize) -> String {
+    if width(name) <= columns || !name.starts_with('/') {
+        return fit(name, columns);
+    }
+    let mut rest = name;
+    while width(rest) + 1 > columns {
+        let mut characters = rest.chars();
+        if characters.next().is_none() {
+            return fit(name, columns);
+        }
+        rest = characters.as_str();
+    }
+    fit(&format!("…{rest}"), columns)
+}
+
 /// A number in exactly so many columns, from the right.
 pub(crate) fn fit_right(text: &str, columns: usize) -> String {
     let used = width(text);
@@ -132,7 +148,10 @@ mod tests {
         assert_eq!(fit("日本語", 4), "日… ");
         assert_eq!((fit("abc", 1), fit("abc", 0)), ("…".to_owned(), String::new()));
         assert_eq!(fit_right("12", 4), "  12");
+        assert_eq!(fit_name("/var/www/a.page.html", 12), "…a.page.html");
+        assert_eq!(fit_name("192.0.2.1:4000", 6), "192.0…");
         for columns in 0..12 {
+            assert_eq!(width(&fit_name("/a日b/本c", columns)), columns);
             assert_eq!(width(&fit("a日b本c", columns)), columns);
         }
     }

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::lanes;
 use crate::figures::{Figures, Times};
 use crate::number::{bytes, change, count, time_ns};
-use crate::paint::{Colours, dim, fit, fit_right, line, title};
+use crate::paint::{Colours, dim, fit, fit_name, fit_right, line, title};
 use crate::texts::{event_line, event_style};
 
 /// Columns of a percentile.
@@ -62,10 +62,10 @@ pub(crate) fn lines(
     lines.extend(lanes::legend(now, room.width, room.colours));
     lines.push(times_heading(room.width));
     for one in times.into_iter().take(for_times / each) {
-        lines.push(times_line(&name_of(one), one, room.width, Style::new()));
+        lines.push(times_line((&kind_of(one), &one.name), one, room.width, Style::new()));
         if let Some(then) = then {
             let same = then.latencies.iter().find(|was| was.of == one.of && was.name == one.name);
-            lines.extend(same.map(|was| times_line("  '", was, room.width, dim())));
+            lines.extend(same.map(|was| times_line(("  '", ""), was, room.width, dim())));
         }
     }
     lines.push(memory(now, then, room.width));
@@ -83,10 +83,11 @@ pub(crate) fn lines(
     lines
 }
 
-fn name_of(times: &Times) -> String {
+/// What is timed, with the space around it.
+fn kind_of(times: &Times) -> String {
     match &*times.of {
-        "class" => times.name.clone(),
-        of => format!("{of} {}", times.name),
+        "class" => "  ".to_owned(),
+        of => format!("  {of} "),
     }
 }
 
@@ -97,7 +98,12 @@ fn times_heading(width: usize) -> Line<'static> {
     line(format!("{name}{}", figures.concat()), title())
 }
 
-fn times_line(name: &str, times: &Times, width: usize, style: Style) -> Line<'static> {
+fn times_line(
+    (of, name): (&str, &str),
+    times: &Times,
+    width: usize,
+    style: Style,
+) -> Line<'static> {
     let quantiles = &times.quantiles;
     let figures = [
         quantiles.p50_ns,
@@ -107,7 +113,9 @@ fn times_line(name: &str, times: &Times, width: usize, style: Style) -> Line<'st
         quantiles.max_ns,
     ];
     let figures = figures.map(|time| fit_right(&time_ns(time as f64), FIGURE));
-    let name = fit(&format!("  {name}"), width.saturating_sub((figures.len() + 1) * FIGURE));
+    let room = width.saturating_sub((figures.len() + 1) * FIGURE);
+    let name = fit_name(name, room.saturating_sub(of.len()));
+    let name = fit(&format!("{of}{name}"), room);
     let per_s = fit_right(&count(times.per_s), FIGURE);
     line(format!("{name}{per_s}{}", figures.concat()), style)
 }

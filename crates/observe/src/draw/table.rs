@@ -12,7 +12,7 @@ use super::overview::Room;
 use crate::choice::{Choice, Direction};
 use crate::figures::number_of;
 use crate::number::{change, of_column};
-use crate::paint::{dim, fit, fit_right, line, selected, title, width};
+use crate::paint::{dim, fit, fit_name, fit_right, line, selected, title, width};
 
 /// The columns of a text other than the name, at most; and those of a name, at least.
 const TEXT: usize = 24;
@@ -56,7 +56,7 @@ pub(crate) fn lines(
     let shown = shown(&table.columns, widths, sorted, room.width);
     let whole = |texts: &[String]| {
         let texts = shown.iter().map(|(column, columns)| match table.columns[*column].unit {
-            Unit::Text => fit(&texts[*column], *columns),
+            Unit::Text => fit_name(&texts[*column], *columns),
             _ => fit_right(&texts[*column], *columns),
         });
         fit(&texts.collect::<Vec<_>>().join(&" ".repeat(GAP)), room.width)

@@ -1,5 +1,6 @@
 //! One interval as text and as JSON.
 
+use live::{Column, Counts, Row, Table, Unit};
 use observe::{json, text};
 use serde_json::Value;
 
@@ -41,4 +42,30 @@ fn json_has_shares_rates_and_quantiles() {
     let without: Value = serde_json::from_str(&json(&moment(snapshot(1)), &moment(snapshot(2))))
         .expect("it is JSON");
     assert_eq!(without.get("list"), None);
+}
+
+/// The server counts times since its start, a list shows those of the interval.
+#[test]
+fn percentiles_of_routes_are_of_the_interval() {
+    let routes = |second| {
+        let mut snapshot = snapshot(second);
+        let columns = [("name", Unit::Text), ("p99_us", Unit::Microseconds)];
+        let columns = columns.map(|(key, unit)| Column::new(key, key, unit, Counts::Now));
+        let row = |name: &str| Row::new(name).text("name", name).number("p99_us", 7);
+        snapshot.list = Table {
+            name: "routes".to_owned(),
+            columns: columns.into(),
+            rows: vec![row("/"), row("/api/*"), row("/other")],
+            ..Table::default()
+        };
+        moment(snapshot)
+    };
+    let p99 = |earlier, later| {
+        let told = json(&routes(earlier), &routes(later));
+        let document: Value = serde_json::from_str(&told).expect("it is JSON");
+        let rows = document["list"]["rows"].as_array().expect("it has rows").clone();
+        rows.iter().map(|row| row["values"]["p99_us"].as_u64()).collect::<Vec<_>>()
+    };
+    assert_eq!(p99(1, 2), [Some(2_000), Some(50), Some(7)]);
+    assert_eq!(p99(2, 2), [None, None, Some(7)]);
 }
