@@ -12,6 +12,7 @@ use crate::bench::flags::Bench;
 use crate::ctl::{self, Ctl};
 use crate::profile::{self, Profile};
 use crate::store::{self, Store};
+use crate::top::{self, Top};
 use crate::tune::{self, Tune};
 
 /// An application server for Linux, with a load generator, a profiler and a host tuner.
@@ -38,6 +39,9 @@ pub(crate) enum Verb {
     /// Import, export, copy and check a store, also while a server has it open.
     #[command(after_help = store::EXAMPLES)]
     Store(Store),
+    /// Watch a running server: schedulers, requests, connections, pages, channels, as they are now.
+    #[command(after_help = top::EXAMPLES)]
+    Top(Top),
     /// Find what on this host costs a server performance, and change it.
     #[command(after_help = tune::EXAMPLES)]
     Tune(Tune),
