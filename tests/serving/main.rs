@@ -29,6 +29,7 @@ mod client_certificates;
 mod clients;
 mod codings;
 mod cross_site;
+mod dashboard;
 mod documents;
 mod drain;
 mod error_pages;
