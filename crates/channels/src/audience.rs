@@ -273,6 +273,11 @@ impl Audience {
         self.receivers().map(|receiver| receiver.process)
     }
 
+    /// The number of subscribers that were too slow, and wait to catch up.
+    pub(crate) fn behind_count(&self) -> usize {
+        self.seats.iter().filter(|sitter| matches!(sitter, Sitter::Behind(..))).count()
+    }
+
     /// The subscribers that wait for other schedulers.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = ProcessId> {
         self.seats.iter().filter_map(|sitter| match sitter {

@@ -43,6 +43,11 @@ impl History {
         self.next - self.messages.len() as u64
     }
 
+    /// The number of messages that are kept.
+    pub(crate) fn count(&self) -> usize {
+        self.messages.len()
+    }
+
     /// Bytes of memory held: those of its messages, and the overhead of each.
     pub(crate) fn held_bytes(&self) -> usize {
         self.bytes + self.messages.len() * MESSAGE_BYTES

@@ -31,7 +31,9 @@ mod token;
 
 pub use format::Format;
 pub use glob::{Glob, PatternTooLong, check_pattern, fits_glob};
-pub use hub::{Channels, Dismissal, Heard, ListenerNumber, Standing, Subscriber, Subscription};
+pub use hub::{
+    ChannelView, Channels, Dismissal, Heard, ListenerNumber, Standing, Subscriber, Subscription,
+};
 pub use letter::{Letter, Publisher, Receipt, Told};
 pub use matcher::Matcher;
 pub use member::{Member, Members};

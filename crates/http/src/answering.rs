@@ -19,7 +19,7 @@ use super::begun::Begun;
 use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
-use super::notes::Notes;
+use super::notes::{Notes, TimedAs};
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
@@ -191,6 +191,7 @@ impl<A: Application> Http<A> {
             &mut self.notes,
             &mut self.kept,
         );
+        answer_context.notes.timed_as = TimedAs::default();
         if self.log.is_some() {
             answer_context.notes.clear_for_line();
         }
@@ -223,6 +224,7 @@ impl<A: Application> Http<A> {
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         self.stats.count(status);
+        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
         self.drop_kept();
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
         self.write_line(request, (status, sent), begun, context.now);
@@ -359,9 +361,13 @@ impl<A: Application> Http<A> {
         let Refused { status, body_use, encoder, .. } = refused;
         self.stats.refused += 1;
         self.stats.count(status);
+        self.notes.timed_as = TimedAs::default();
         match refused.seen {
             Seen::Input(..) | Seen::Unasked(_) => self.clear_notes(),
             Seen::Asked(request) => self.tell_unanswered(context.id, request, 0),
+        }
+        if let Seen::Asked(request) | Seen::Unasked(request) = refused.seen {
+            self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

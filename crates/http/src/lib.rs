@@ -29,6 +29,7 @@ mod settings;
 mod shared;
 mod stats;
 mod stream;
+mod times;
 mod unanswered;
 
 pub use answer_context::AnswerContext;
@@ -40,13 +41,14 @@ pub use encoder::block::HeadBlock;
 pub use encoder::{Dating, PassedHead};
 pub use function::{Function, serve};
 pub use log::{AccessLine, AccessLog};
-pub use notes::{Notes, PassedOn};
+pub use notes::{Notes, PassedOn, TimedAs};
 pub use reply::Reply;
 pub use request::{Begin, Request};
 pub use settings::{ListenerRules, Settings, TrustedProxies};
 pub use shared::Http;
 pub use stats::HttpStats;
 pub use stream::Stream;
+pub use times::Times;
 pub use unanswered::Unanswered;
 
 pub use wire::access_log::LogFormat;

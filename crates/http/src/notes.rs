@@ -1,6 +1,6 @@
-//! The notes of an application on the request that it answers, for the access log.
+//! The notes of an application on the request that it answers, for the access log and the times of requests.
 //!
-//! Owns the room for it, which is used again for each request. Never writes a line.
+//! Owns the room for it, which is used again for each request. Never writes a line, and measures nothing.
 
 /// Notes for the line of one request. They are empty when the application is asked about it, each time anew.
 #[derive(Debug, Default)]
@@ -11,7 +11,19 @@ pub struct Notes {
     pub user: String,
     /// The other servers that have got the request; `None` if it was not passed on.
     pub passed_on: Option<PassedOn>,
+    /// Where its time is counted, with a log or without.
+    pub timed_as: TimedAs,
     presence: Presence,
+}
+
+/// Where the time of a request is counted: numbers that the application gives to what it tells apart. Number 0 is for
+/// everything without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimedAs {
+    /// The route.
+    pub route: u16,
+    /// The page or module that answers; 0: none does.
+    pub page: u16,
 }
 
 /// How a request went that was passed on to other servers.

@@ -19,6 +19,7 @@ use super::notes::Notes;
 use super::request::Begin;
 use super::settings::Settings;
 use super::stats::HttpStats;
+use super::times::Times;
 use super::unanswered::Ended;
 
 /// The HTTP service of one scheduler. A service with several protocols contains one and forwards the events of HTTP connections
@@ -31,6 +32,7 @@ pub struct Http<A> {
     pub(super) parts: ReplyParts,
     pub(super) log: Option<AccessLog>,
     pub(super) stats: HttpStats,
+    pub(super) times: Times,
     /// Room for the fields of the head that is being parsed; `None` while it is lent.
     slots: Option<Box<FieldSlots>>,
     /// The same for the fields that stay of a head, if some are left out.
@@ -65,6 +67,7 @@ impl<A> Http<A> {
             parts: ReplyParts::new(),
             log,
             stats: HttpStats::default(),
+            times: Times::default(),
             slots: None,
             slots_that_stay: None,
             last: ProcessId::from_bits(0),
@@ -93,6 +96,16 @@ impl<A> Http<A> {
     /// The counters.
     pub fn stats(&self) -> &HttpStats {
         &self.stats
+    }
+
+    /// The times that requests took.
+    pub fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// The numbers of [`TimedAs`](crate::TimedAs) mean something else from now on: forgets the times.
+    pub fn forget_times(&mut self) {
+        self.times = Times::default();
     }
 
     /// Sets the number by which the names of its requests differ from those of other services.

@@ -103,7 +103,8 @@ impl Histogram {
         if !is_later {
             return self.clone();
         }
-        let grown = self.buckets.iter().map(|(most_ns, count)| (*most_ns, count - before(*most_ns)));
+        let grown =
+            self.buckets.iter().map(|(most_ns, count)| (*most_ns, count - before(*most_ns)));
         let buckets = grown.filter(|(_, count)| *count > 0).collect();
         Self { sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns), buckets }
     }

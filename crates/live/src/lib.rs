@@ -76,8 +76,21 @@ pub struct Scheduler {
 
 /// The time accounts of a scheduler, in the order in which they are shown.
 pub const ACCOUNTS: [&str; 15] = [
-    "wait", "poll", "accept", "connect", "receive", "parse", "handler", "page", "collector", "store", "publish",
-    "send", "timers", "mail", "other",
+    "wait",
+    "poll",
+    "accept",
+    "connect",
+    "receive",
+    "parse",
+    "handler",
+    "page",
+    "collector",
+    "store",
+    "publish",
+    "send",
+    "timers",
+    "mail",
+    "other",
 ];
 
 /// The times of one thing.

@@ -110,7 +110,11 @@ impl Row {
     pub fn number_in(&self, key: &str) -> u64 {
         match self.values.get(key) {
             Some(Value::Number(number)) => *number,
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only compared")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "only compared"
+            )]
             Some(Value::Fraction(number)) => *number as u64,
             _ => 0,
         }

@@ -1,7 +1,13 @@
 //! Metrics and their names: a field of a struct and its row are in one place, in the part that counts.
 //!
+//! A [`Histogram`] counts times.
+//!
 //! Owns the types that describe a number, and the macro that makes a struct and its rows from one text. Does not count, and writes
 //! no format: `/metrics`, `ctl stats` and `docs/metrics.md` are made from the rows elsewhere.
+
+mod histogram;
+
+pub use histogram::{Histogram, Histograms};
 
 /// Whether a number only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -114,6 +114,13 @@ impl PageCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowIndex(u32);
 
+impl RowIndex {
+    /// As a number; 0 for the row that pages share.
+    pub(super) fn number(self) -> u16 {
+        u16::try_from(self.0).unwrap_or(0)
+    }
+}
+
 #[cfg(any(test, feature = "testing"))]
 impl RowIndex {
     /// No row.
@@ -174,6 +181,12 @@ impl Counters {
         RowIndex(number)
     }
 
+    /// The rows with a page of their own, and its name.
+    pub(super) fn names(&self) -> impl Iterator<Item = (RowIndex, &str)> {
+        let rows = self.rows.iter().zip(0..);
+        rows.filter_map(|(row, number)| Some((RowIndex(number), row.page.as_deref()?)))
+    }
+
     /// A page ran until it waited or ended, and took this long.
     #[inline]
     pub(super) fn add_visit(&mut self, row: RowIndex, taken_ns: u64) {
@@ -204,12 +217,13 @@ impl Counters {
         waiting: impl Iterator<Item = (RowIndex, Budget, u64)>,
         families: impl Iterator<Item = (RowIndex, u64)>,
     ) -> (PageCounts, Vec<PageReport>) {
-        let report = |row: &Row| PageReport {
+        let report = |(number, row): (usize, &Row)| PageReport {
+            number: u16::try_from(number).unwrap_or(0),
             page: row.page.clone(),
             counts: row.counts,
             ..PageReport::default()
         };
-        let mut pages: Vec<PageReport> = self.rows.iter().map(report).collect();
+        let mut pages: Vec<PageReport> = self.rows.iter().enumerate().map(report).collect();
         let place = |RowIndex(number): RowIndex| usize::try_from(number).unwrap_or(usize::MAX);
         for (row, budget, bytes) in waiting {
             let Some(page) = pages.get_mut(place(row)) else { continue };
@@ -275,6 +289,8 @@ metric::counted! {
     pub struct PageReport {
         /// Its file; `None` for all that have no row of their own.
         pub page: Option<String> = Elsewhere("its name"),
+        /// Its number, which stays the same.
+        pub number: u16 = Elsewhere("where its times are"),
         /// Pages under way that wait.
         pub waiting: u64 = Gauge(Count, "waiting", "pages_waiting"),
         /// Processes under way that pages spawned.

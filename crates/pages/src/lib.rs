@@ -55,6 +55,7 @@ mod site_processes;
 mod spawning;
 #[cfg(test)]
 mod stage;
+mod suspended;
 mod talking;
 #[cfg(feature = "testing")]
 mod testing;
@@ -87,3 +88,4 @@ pub use runner::{Moment, Runner, Turnout};
 pub use schedule::{ProcessPlan, UnknownZone};
 pub use secret::{Secret, SecretError};
 pub use set::PageSet;
+pub use suspended::Suspended;

@@ -128,6 +128,13 @@ impl Mailboxes {
         Some(message)
     }
 
+    /// The number of messages in it, and their bytes.
+    pub(super) fn load(&self, id: ProcessId) -> (usize, usize) {
+        let mailbox =
+            self.table.get(id.index()).filter(|_| self.table.id_at(id.index()) == Some(id));
+        mailbox.map_or((0, 0), |mailbox| (mailbox.messages.len(), mailbox.size))
+    }
+
     /// What its process waits for.
     pub(super) fn awaits(&mut self, id: ProcessId) -> Awaits {
         self.table.lookup(id).map_or(Awaits::Nothing, |mailbox| mailbox.awaits)

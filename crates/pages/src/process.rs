@@ -46,6 +46,8 @@ pub(super) struct Life {
     pub(super) family: Option<Member>,
     /// Whose CPU budget it uses.
     pub(super) budget: Budget,
+    /// What it waits for, in a few words.
+    pub(super) waits_for: &'static str,
     /// Whether its client was sent something.
     pub(super) progress: Progress,
     /// Its conversation with a client.
@@ -85,6 +87,7 @@ impl Life {
             names: Vec::new(),
             family: None,
             budget: Budget::Own,
+            waits_for: "its turn",
             progress,
             talk: None,
             budget_due_ns,

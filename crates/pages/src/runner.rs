@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::HashMap;
+use runtime::account::{Account, exactly};
 use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
@@ -191,12 +192,7 @@ impl Runner {
             return Some(self.go_on(key, host, moment));
         }
         let (before, begun_ns) = (self.usage(), (moment.clock_ns)());
-        let loaded = self.roots.get_mut(usize::from(set.0))?;
-        let page = loaded.set.pages.get(index)?;
-        let row = loaded.rows.get_mut(index)?;
-        let row = *row.get_or_insert_with(|| {
-            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
-        });
+        let row = self.row_of(set, index)?;
         if self.puts_off(process, row) {
             return Some(Turnout::Wait);
         }
@@ -211,7 +207,8 @@ impl Runner {
         };
         let page = Arc::clone(page);
         self.at_work.begin(&page);
-        let step = self.engine.start(handler, host, &mut self.output);
+        let (engine, output) = (&mut self.engine, &mut self.output);
+        let step = exactly(Account::Page, || engine.start(handler, host, output));
         self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
         let life = Life::new(page, row, deadline_ns);
@@ -296,7 +293,9 @@ impl Runner {
         };
         let output = &mut self.output;
         self.at_work.begin(&life.page);
-        let step = Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output));
+        let step = exactly(Account::Page, || {
+            Delivery::reply_to(delivery, |reply| engine.resume(run, reply, host, output))
+        });
         self.at_work.end();
         // The memory of processes is charged to their family.
         let held_bytes = if family.is_none() { engine.held_bytes() } else { 0 };
@@ -308,6 +307,26 @@ impl Runner {
             family.spend(used.cpu_ns, most_ns);
         }
         step
+    }
+
+    /// The row with the counters of a page.
+    fn row_of(&mut self, set: SetIndex, index: usize) -> Option<RowIndex> {
+        let loaded = self.roots.get_mut(usize::from(set.0))?;
+        let page = loaded.set.pages.get(index)?;
+        let row = loaded.rows.get_mut(index)?;
+        Some(*row.get_or_insert_with(|| {
+            self.counters.row(loaded.site, &page.name.file, || loaded.set.name_of(page))
+        }))
+    }
+
+    /// All pages with a number of their own, and their files.
+    pub fn timed_pages(&self) -> Vec<(u16, String)> {
+        self.counters.names().map(|(row, name)| (row.number(), name.to_owned())).collect()
+    }
+
+    /// The number of a page, which is that of its [`PageReport`](crate::PageReport) and stays the same; 0 if it has none of its own.
+    pub fn number_of(&mut self, set: SetIndex, index: usize) -> u16 {
+        self.row_of(set, index).map_or(0, RowIndex::number)
     }
 
     /// The number of slices that requests have used in this turn.
@@ -372,15 +391,18 @@ impl Runner {
                 Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
                     return self.hand_to_client(key, run, life, &wait);
                 }
-                Step::Waits(run, wait) => match self.meet(wait, key, &mut life, moment) {
-                    Met::Now(delivery) => (run, delivery),
-                    Met::Later { due_ns } => {
-                        // After its deadline it need not wait.
-                        let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
-                        self.alarms.set(due_ns, key);
-                        return self.keep(key, Underway::new(run, life, due_ns, None));
+                Step::Waits(run, wait) => {
+                    life.waits_for = wait.words();
+                    match self.meet(wait, key, &mut life, moment) {
+                        Met::Now(delivery) => (run, delivery),
+                        Met::Later { due_ns } => {
+                            // After its deadline it need not wait.
+                            let due_ns = due_ns.min(life.deadline_ns.saturating_add(1));
+                            self.alarms.set(due_ns, key);
+                            return self.keep(key, Underway::new(run, life, due_ns, None));
+                        }
                     }
-                },
+                }
             };
             answered += 1;
             if answered == PAGE_ANSWERS_AT_ONCE || (moment.clock_ns)() >= end_ns {

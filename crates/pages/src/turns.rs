@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use runtime::account::{Account, exactly};
 use runtime::limits::ALARMS_PER_TURN;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -60,9 +61,9 @@ impl Runner {
             context.command(resume(process));
         }
         let all_left = self.outgoing.leave(context.mail);
-        let mut goes_on = self.engine.clear_away();
+        let mut goes_on = exactly(Account::Collector, || self.engine.clear_away());
         if let Some(engine) = self.nursery.engine_mut() {
-            goes_on |= engine.clear_away();
+            goes_on |= exactly(Account::Collector, || engine.clear_away());
         }
         self.make_room();
         if self.log_gate.tell(now_ns) {

@@ -21,9 +21,10 @@ impl Runner {
         &mut self,
         key: Key,
         run: Run,
-        life: Life,
+        mut life: Life,
         delivery: Option<Delivery>,
     ) -> Turnout {
+        life.waits_for = "its turn";
         let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
         self.make_ready(key);
         Turnout::Wait

@@ -177,6 +177,13 @@ impl Extras {
         self.at(index)?.layer.as_deref_mut()
     }
 
+    /// Whether a process has a transport.
+    pub(crate) fn is_layered(&self, index: Option<ExtraIndex>) -> bool {
+        index
+            .and_then(|index| self.table.get(index.slot()))
+            .is_some_and(|extra| extra.layer.is_some())
+    }
+
     /// The carriage of a process that is a stream.
     pub(crate) fn carriage(&mut self, index: Option<ExtraIndex>) -> Option<&mut Carriage> {
         Some(&mut self.at(index?)?.stream.as_mut()?.carriage)

@@ -4,6 +4,7 @@
 //! one scheduler for life. Owns the turn and everything in it. Never knows what bytes mean: that is the
 //! [`Service`](service::Service) it is given.
 
+pub mod account;
 pub mod alarms;
 mod began;
 pub mod calendar;
@@ -43,6 +44,7 @@ mod threads;
 pub mod timer;
 pub mod transport;
 mod uptake;
+pub mod watch;
 
 pub use sys::connect::RemoteAddress;
 pub use sys::pollset::{ListenOptions, Silence, Speaks};

@@ -297,10 +297,10 @@ pub const LARGE_HOLDERS: usize = 4096;
 /// Consequence: the service answers (HTTP: 503 with `Retry-After`), then they are closed.
 pub const MEMORY_PERCENT_OF_NO_CONNECTION: u64 = 98;
 
-/// One turn in this many is timed in full (kernel calls, handlers by kind).
+/// One turn in this many is timed in full.
 ///
-/// Consequence: the shares of time in the statistics are samples. The counts are exact.
-pub const TURNS_PER_SAMPLE: u64 = 64;
+/// Consequence: of what is not timed each time, the shares of time are samples. The counts are exact.
+pub const TURNS_PER_SAMPLE: u64 = 16;
 
 /// Endpoints of one mesh of mailboxes: schedulers, helpers, control.
 ///
@@ -343,3 +343,13 @@ pub const OUTLET_END_PAUSE: Duration = Duration::from_millis(10);
 pub const ALARMS_PER_TURN: usize = 1_000;
 /// 64 stale alarms are kept, plus as many as there are waiters. Beyond that they are searched for and dropped.
 pub const STALE_ALARMS: usize = 64;
+
+/// Slots that a walk sees in one turn.
+///
+/// Consequence: a walk over a larger table takes several turns, so that none of them is long.
+pub const SLOTS_WALKED_PER_TURN: usize = 1_024;
+
+/// For this long after a walk it is counted what each process uses.
+///
+/// Consequence: whoever asks less often sees what was used since the last question but one.
+pub const WATCH_NS: u64 = 10_000_000_000;

@@ -1,44 +1,64 @@
-//! Where the time of a turn goes.
+//! What a turn and its runs took: the longest of them, and the time of the scheduler by account.
 //!
-//! Owns the phases of the turn being timed. One turn in
-//! [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) is timed phase by phase; of every turn the
-//! longest run is recorded, so that the cause of a long turn is known.
+//! Owns the ticks of the turn that runs, and those of the turns that were timed since the accounts were last asked. Of
+//! every turn the longest run is recorded, so that the cause of a long turn is known.
 
-use sys::clock::tick_counter;
 use sys::pollset::Pollset;
 
+use crate::account::{self, Accounts, Span, Ticks};
 use crate::limits::TURNS_PER_SAMPLE;
 use crate::stats::Stats;
 
-/// The laps of one turn.
-#[derive(Debug, Default)]
+/// What turns took.
+#[derive(Debug)]
 pub(crate) struct Sampler {
     sampling: bool,
-    lap_start: u64,
     run_start: u64,
     worst_run: u64,
     worst_kind: Option<usize>,
+    /// The longest run since this was last asked, and its kind.
+    longest: (u64, Option<usize>),
+    /// Of the turns that were timed since `accounts` were made.
+    sampled: Ticks,
+    accounts: Accounts,
+    /// When `accounts` were made, and how long the scheduler had slept and spun until then.
+    made_ns: u64,
+    asleep_ns: u64,
+    spun_ns: u64,
 }
 
 impl Sampler {
-    /// A turn begins; `now` is a tick of the pollset.
-    #[inline]
-    pub(crate) fn begin(&mut self, turn: u64, now: u64) {
-        self.sampling = turn.is_multiple_of(TURNS_PER_SAMPLE);
-        self.run_start = now;
-        self.lap_start = if self.sampling { tick_counter() } else { 0 };
-        self.worst_run = 0;
-        self.worst_kind = None;
+    /// The sampler of a scheduler that begins now.
+    pub(crate) fn new(now_ns: u64) -> Self {
+        Self {
+            sampling: false,
+            run_start: 0,
+            worst_run: 0,
+            worst_kind: None,
+            longest: (0, None),
+            sampled: Ticks::default(),
+            accounts: Accounts::default(),
+            made_ns: now_ns,
+            asleep_ns: 0,
+            spun_ns: 0,
+        }
     }
 
-    /// In a sampled turn, adds the ticks since the last lap to a counter.
+    /// A turn begins, and may wait first.
     #[inline]
-    pub(crate) fn lap(&mut self, to: &mut u64) {
+    pub(crate) fn begin_sample(&mut self, turn: u64) {
+        self.sampling = turn.is_multiple_of(TURNS_PER_SAMPLE);
         if self.sampling {
-            let now = tick_counter();
-            *to += now.saturating_sub(self.lap_start);
-            self.lap_start = now;
+            account::begin_sample();
         }
+    }
+
+    /// The turn has something to do; `now` is a tick of the pollset.
+    #[inline]
+    pub(crate) fn begin_turn(&mut self, now: u64) {
+        self.run_start = now;
+        self.worst_run = 0;
+        self.worst_kind = None;
     }
 
     /// A process of this kind ran until this tick of the pollset. Returns the ticks since the previous run.
@@ -53,7 +73,15 @@ impl Sampler {
         took
     }
 
-    /// The turn ends. The clock is read again only if the turn may be the longest so far.
+    /// The turn ends, and is timed no longer if it was.
+    #[inline]
+    pub(crate) fn end_sample(&mut self) {
+        if self.sampling {
+            account::end_sample(&mut self.sampled);
+        }
+    }
+
+    /// The turn did something. The clock is read again only if the turn may be the longest so far.
     #[inline]
     pub(crate) fn end_turn(
         &mut self,
@@ -61,8 +89,8 @@ impl Sampler {
         stats: &mut Stats,
         pollset: &mut impl Pollset,
     ) {
-        if self.sampling {
-            stats.sampled.turns += 1;
+        if self.worst_run > self.longest.0 {
+            self.longest = (self.worst_run, self.worst_kind);
         }
         if self.worst_run > stats.longest_run_ticks {
             stats.longest_run_ticks = self.worst_run;
@@ -70,5 +98,23 @@ impl Sampler {
             let took = pollset.monotonic_ns().saturating_sub(started_ns);
             stats.longest_turn_ns = stats.longest_turn_ns.max(took);
         }
+    }
+
+    /// The longest run since this was last asked.
+    pub(crate) fn take_longest_run(&mut self) -> (u64, Option<usize>) {
+        std::mem::take(&mut self.longest)
+    }
+
+    /// The time of the scheduler by account, until now.
+    pub(crate) fn accounts(&mut self, now_ns: u64, stats: &Stats) -> Accounts {
+        let span = Span {
+            wall_ns: now_ns.saturating_sub(self.made_ns),
+            asleep_ns: stats.asleep_ns - self.asleep_ns,
+            spun_ns: stats.spun_ns - self.spun_ns,
+        };
+        let sampled = std::mem::take(&mut self.sampled);
+        self.accounts.add(span, &account::take_exact(), &sampled);
+        (self.made_ns, self.asleep_ns, self.spun_ns) = (now_ns, stats.asleep_ns, stats.spun_ns);
+        self.accounts
     }
 }

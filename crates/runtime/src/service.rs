@@ -13,6 +13,8 @@ use sys::pollset::Token;
 use sys::socket::Peer;
 
 pub use crate::close_reason::CloseReason;
+use crate::slots::ProcessId;
+pub use crate::watch::Used;
 pub use context::{Command, Connect, Context, ServiceContext};
 
 use crate::limits::INBOX_BYTES;
@@ -128,6 +130,27 @@ pub enum ClockUse {
     PerTurn,
     /// Before every call of the service, and before its input is received: about 20 ns each.
     PerRun,
+}
+
+/// A process as a walk sees it: [`Command::Walk`].
+#[derive(Debug)]
+pub struct Seen<'a, T> {
+    /// Its name.
+    pub id: ProcessId,
+    /// The service's state of it.
+    pub process: &'a T,
+    /// What it is doing, in a word or two.
+    pub state: &'static str,
+    /// Whether it has a transport, which encrypts.
+    pub is_layered: bool,
+    /// Bytes that wait for its peer.
+    pub queued_bytes: usize,
+    /// Bytes that wait for it.
+    pub unread_bytes: usize,
+    /// Milliseconds since it last ran.
+    pub idle_ms: u64,
+    /// What it has used since it is counted.
+    pub used: Used,
 }
 
 /// An application on one scheduler. Each scheduler has its own; nothing in it is shared.
@@ -340,6 +363,18 @@ pub trait Service {
         &mut self,
         _from: Endpoint,
         _message: Self::Message,
+        _context: &mut ServiceContext<'_, Self::Message>,
+    ) {
+    }
+
+    /// Shows a process of a walk: [`Command::Walk`].
+    fn on_seen(&mut self, _seen: &Seen<'_, Self::Process>) {}
+
+    /// A walk has seen as many slots as a turn may. `next` is the slot with which it goes on, if the service asks for
+    /// that in a later turn; `None`: it has seen all.
+    fn on_walked(
+        &mut self,
+        _next: Option<usize>,
         _context: &mut ServiceContext<'_, Self::Message>,
     ) {
     }

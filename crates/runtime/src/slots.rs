@@ -154,6 +154,11 @@ impl<T> Slots<T> {
         self.slots.get(index)?.value.as_ref()
     }
 
+    /// The number of slots that were ever used.
+    pub fn used_slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The name of the process in a slot.
     pub fn id_at(&self, index: usize) -> Option<ProcessId> {
         let slot = self.slots.get(index)?;

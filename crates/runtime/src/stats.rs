@@ -1,35 +1,13 @@
 //! The counters of one scheduler, as plain unshared integers.
 //!
-//! Owns the numbers of the runtime; a service keeps its own. Counts are exact. Shares of time
-//! (`sampled`) come from one turn in [`TURNS_PER_SAMPLE`](crate::limits::TURNS_PER_SAMPLE) that is
-//! timed completely.
+//! Owns the numbers of the runtime; a service keeps its own. Counts are exact. What time is spent on
+//! is in [`crate::account`].
 
 use crate::close_reason::CloseReason;
 use crate::mailbox::MailCounters;
 
 /// Most kinds of process a service may name.
 pub const KINDS_MAX: usize = 8;
-
-metric::counted! {
-    /// Where the time of the sampled turns went, in ticks of [`sys::clock::tick_counter`].
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct Sampled {
-        /// Turns that were timed in full.
-        pub turns: u64 = Counter(Count, "time.sampled_turns", "sampled_turns"),
-        /// Of the time of sampled turns: accepting.
-        pub accept_ticks: u64 = Counter(Ticks, "time.sampled_us.accept", "sampled_accept"),
-        /// Of the time of sampled turns: connecting.
-        pub connect_ticks: u64 = Counter(Ticks, "time.sampled_us.connect", "sampled_connect"),
-        /// Of the time of sampled turns: receiving.
-        pub receive_ticks: u64 = Counter(Ticks, "time.sampled_us.receive", "sampled_receive"),
-        /// Of the time of sampled turns: sending.
-        pub send_ticks: u64 = Counter(Ticks, "time.sampled_us.send", "sampled_send"),
-        /// Of the time of sampled turns: looking for events, without the time asleep.
-        pub poll_ticks: u64 = Counter(Ticks, "time.sampled_us.poll", "sampled_poll"),
-        /// Of the time of sampled turns: in handlers, by kind of process.
-        pub handler_ticks: [u64; KINDS_MAX] = Elsewhere("by kind"),
-    }
-}
 
 metric::counted! {
     /// Everything one scheduler counted since it started.
@@ -119,8 +97,6 @@ metric::counted! {
         pub longest_turn_kind: Option<usize> = Elsewhere("beside the longest turn"),
         /// Mail.
         pub mail: MailCounters = Elsewhere("rows of its own"),
-        /// Where time goes.
-        pub sampled: Sampled = Elsewhere("rows of its own"),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod file_helper;
 mod handshakes;
 mod issued;
 pub mod limits;
+pub mod live;
 pub mod load;
 pub mod log_writer;
 mod maintenance;

@@ -394,3 +394,18 @@ pub const CACHE_WINDOW: usize = 256 * 1024;
 
 /// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
 pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
+
+/// Routes whose times are counted apart, in the order of the configuration.
+///
+/// Consequence: those beyond share one histogram.
+pub const ROUTES_TIMED: u32 = 4_096;
+
+/// Rows of a list that `velodrome top` and others may ask for at once.
+///
+/// Consequence: a wish for more is refused.
+pub const LIVE_ROWS_MAX: usize = 1_000;
+
+/// Suspended pages, and channels, that are looked at for a list, in one turn.
+///
+/// Consequence: those beyond are counted as left out.
+pub const LIVE_SEEN_MAX: usize = 10_000;

@@ -14,6 +14,7 @@ use http::HttpStats;
 use pages::uploads::{Order, Report};
 use pages::{Letter, OrderNumber, PageProblem, PageSet, PagesReport};
 use quota::{LimitCounts, News};
+use runtime::account::Accounts;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
 use script::engine::NativeCode;
@@ -21,6 +22,7 @@ use script::engine::NativeCode;
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
 use crate::handshakes::Failures;
+use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
@@ -103,12 +105,14 @@ pub enum ToScheduler {
 }
 
 /// What the control scheduler queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inquiry {
     /// Their counters.
     Counters,
     /// Their counters, and the addresses of the native code of pages.
     NativeCode,
+    /// Their counters, and a list.
+    Live(Arc<Wish>),
 }
 
 /// Messages to a file helper.
@@ -291,6 +295,10 @@ metric::counted! {
     pub struct SchedulerReport {
         /// The runtime's numbers.
         pub runtime: Stats = Elsewhere("rows of its own"),
+        /// The time of the scheduler.
+        pub accounts: Accounts = Elsewhere("with a label"),
+        /// What it shows to those who look.
+        pub shown: Shown = Elsewhere("by `velodrome top`"),
         /// The HTTP service's numbers.
         pub http: HttpStats = Elsewhere("rows of its own"),
         /// The file cache's numbers.

@@ -19,6 +19,7 @@ mod sending;
 mod subscribing;
 mod surveys;
 mod users;
+mod viewing;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ use self::users::Users;
 pub use self::listening::{Heard, ListenerNumber};
 pub use self::subscribing::Standing;
 pub use self::users::Dismissal;
+pub use self::viewing::ChannelView;
 
 /// A subscription. Its holder ends it with [`Channels::unsubscribe`].
 #[derive(Debug)]

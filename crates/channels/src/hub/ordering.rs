@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use ahash::{HashMap, HashSet};
+use runtime::account::{Account, exactly};
 use runtime::post::Refused;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
@@ -48,7 +49,13 @@ impl Channels {
     /// Queues the messages of the turn; `noted` are the channels that may have some.
     pub(super) fn send_turn<M>(&mut self, noted: &[u32], context: &mut ServiceContext<'_, M>) {
         let pending = self.pending(noted);
-        let mut rest = pending.as_slice();
+        if !pending.is_empty() {
+            exactly(Account::Publish, || self.send_pending(&pending, context));
+        }
+    }
+
+    fn send_pending<M>(&mut self, pending: &[Pending], context: &mut ServiceContext<'_, M>) {
+        let mut rest = pending;
         while let Some(first) = rest.first() {
             // Those whose messages came between each other's.
             let mut last = first.last;

@@ -169,6 +169,21 @@ impl Table {
         self.rule(rule).and_then(|rule| rule.place)
     }
 
+    /// All routes in order, each with its host and its name; the name of the files of a host is empty.
+    pub fn routes(&self) -> impl Iterator<Item = (RuleId, HostId, &str)> {
+        let hosts = self.tables.iter().enumerate();
+        hosts.flat_map(move |(host, table)| {
+            let named = (table.first.0..=table.files.0).map(RuleId);
+            named.filter_map(move |id| {
+                Some((
+                    id,
+                    HostId(u32::try_from(host).unwrap_or(u32::MAX)),
+                    self.rule(id)?.name.as_str(),
+                ))
+            })
+        })
+    }
+
     pub(super) fn files(&self) -> &FileNames {
         &self.files
     }

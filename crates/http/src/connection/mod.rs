@@ -15,6 +15,7 @@ mod underway;
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use runtime::account::{Account, change_to};
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
 use runtime::transport::Agreed;
@@ -98,6 +99,11 @@ impl Connection {
     /// Whether it is between requests.
     pub fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Over)
+    }
+
+    /// The number of requests so far.
+    pub fn requests(&self) -> u32 {
+        self.requests
     }
 
     /// Bytes of memory that the request holds that is not answered yet: its head, and what has arrived of its body.
@@ -195,8 +201,10 @@ impl Connection {
             }
         }
         // Used in place, because moving a parsed head out would copy it.
+        change_to(Account::Parse);
         match &head::parse(input, self.scheme, limits, slots) {
             Ok(Head::Complete { request, length }) => {
+                change_to(Account::Handler);
                 let (head, rest) = input.split_at(*length);
                 if forwarded::may_be_in(&request.fields) {
                     return self.take_forwarded(http, request, (head, rest), context);

@@ -9,6 +9,7 @@ use sys::pollset::{AcceptError, Pollset};
 use sys::socket::Peer;
 
 use super::Scheduler;
+use crate::account::{Account, charged_to};
 use crate::diagnostic::{self, Level};
 use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
@@ -91,8 +92,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 return;
             }
             let Some(listener) = &gate.listener else { return };
-            let accepted = self.executor.pollset.accept(listener);
-            self.executor.sampler.lap(&mut self.executor.stats.sampled.accept_ticks);
+            let accepted = charged_to(Account::Accept, || self.executor.pollset.accept(listener));
             match accepted {
                 Ok((socket, peer)) => {
                     took_some = true;

@@ -9,6 +9,7 @@ use sys::pollset::{ConnectOptions, Connecting, Pollset, Token};
 
 use super::Scheduler;
 use super::executor::{Executor, Lives, ProcessOf};
+use crate::account::{Account, charged_to};
 use crate::limits::CONNECTS_PER_TURN;
 use crate::process::{Flags, Mode, Process};
 use crate::service::{Beginning, CloseReason, Connect, Event, Next, Service};
@@ -35,9 +36,11 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         } else if self.table.is_full() {
             Err(io::ErrorKind::QuotaExceeded)
         } else {
-            self.executor.pollset.connect(&ConnectOptions { to, from }, Token(id.to_bits()))
+            let options = ConnectOptions { to, from };
+            charged_to(Account::Connect, || {
+                self.executor.pollset.connect(&options, Token(id.to_bits()))
+            })
         };
-        self.executor.sampler.lap(&mut self.executor.stats.sampled.connect_ticks);
         let (begun, outcome) = match begun {
             Ok(begun) => (Some(begun), Ok(())),
             Err(kind) => (None, Err(kind)),

@@ -26,6 +26,7 @@ use crate::service::{ClockUse, CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::spin::Spin;
 use crate::stats::Stats;
+use crate::watch::Watch;
 
 /// A process of a scheduler with these sockets and this service.
 pub(super) type ProcessOf<P, S> = Process<<P as Pollset>::Socket, <S as Service>::Process>;
@@ -70,6 +71,8 @@ pub(super) struct Executor<P: Pollset, S: Service> {
     pub(super) running: Option<Running>,
     pub(super) spin: Spin,
     pub(super) sampler: Sampler,
+    /// What each process uses, while somebody watches.
+    pub(super) watch: Option<Watch>,
     pub(super) stats: Stats,
     pub(super) settings: Settings,
     pub(super) drain: Option<Drain>,
@@ -86,6 +89,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         settings: Settings,
     ) -> Self {
         let clock = Clock::new(&mut pollset);
+        let sampler = Sampler::new(clock.now().monotonic_ns);
         Self {
             pollset,
             service,
@@ -103,7 +107,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             large: Vec::new(),
             running: None,
             spin: Spin::new(settings.spin_ns),
-            sampler: Sampler::default(),
+            sampler,
+            watch: None,
             stats: Stats::default(),
             settings,
             drain: None,
@@ -124,6 +129,24 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     pub(super) fn reset_on_close(&mut self, process: &ProcessOf<P, S>) {
         if let Some(socket) = &process.socket {
             self.pollset.reset_on_close(socket);
+        }
+    }
+
+    /// Bytes were sent for a process.
+    #[inline]
+    pub(super) fn note_sent(&mut self, id: ProcessId, bytes: usize) {
+        self.stats.sent_bytes += bytes as u64;
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).sent_bytes += bytes as u64;
+        }
+    }
+
+    /// Bytes were received for a process.
+    #[inline]
+    pub(super) fn note_received(&mut self, id: ProcessId, bytes: usize) {
+        self.stats.received_bytes += bytes as u64;
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).received_bytes += bytes as u64;
         }
     }
 

@@ -5,6 +5,7 @@
 use sys::pollset::{Pollset, Rest};
 
 use super::executor::{Executor, Lives, ProcessOf};
+use crate::account::{Account, change_to};
 use crate::began::Began;
 use crate::extras::Extra;
 use crate::layer::{Layer, Opened};
@@ -102,12 +103,13 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let Some(socket) = &process.socket else { return Ok(()) };
         let (before, began) = (layer.held_bytes(), layer.is_in_handshake());
         let begun = if began { self.pollset.tick_counter() } else { 0 };
+        change_to(Account::Receive);
         let opened = layer.receive(&mut self.pollset, socket, plain, &mut self.lent);
         self.stats.count_buffered(before, layer.held_bytes());
         if began {
             self.handshakes.charge(self.pollset.tick_counter().saturating_sub(begun));
         }
-        self.sampler.lap(&mut self.stats.sampled.receive_ticks);
+        change_to(Account::Other);
         match opened {
             Opened::Bytes(rest) => {
                 self.note_opened(id, process, plain.len(), rest);
@@ -140,7 +142,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         rest: Rest,
     ) {
         self.stats.receives += 1;
-        self.stats.received_bytes += bytes as u64;
+        self.note_received(id, bytes);
         self.spin.note_run(id.index());
         if process.flags.has(Flags::ENDED) {
             if bytes > 0 {

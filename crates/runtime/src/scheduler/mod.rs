@@ -25,6 +25,7 @@ mod settings;
 mod sleep;
 mod transmit;
 mod visit;
+mod walk;
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use sys::pollset::{ListenOptions, Pollset, Ready, Token};
 
+use crate::account::{self, Account, change_to};
 use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
@@ -158,17 +160,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             self.begin();
         }
         self.pulse.rest();
+        self.executor.sampler.begin_sample(self.executor.stats.turns + 1);
         let count = self.wait(waiting)?;
         (self.recalled, self.is_settled) = (false, false);
         let started = self.executor.clock.read(&mut self.executor.pollset);
+        account::begin_turn();
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
+        change_to(Account::Mail);
         self.executor.stats.turns += 1;
         self.executor.sends_left = limits::QUEUED_BYTES_SENT_PER_TURN;
         let tick = self.executor.pollset.tick_counter();
-        self.executor.sampler.begin(self.executor.stats.turns, tick);
+        self.executor.sampler.begin_turn(tick);
         let messages = self.take_messages();
+        change_to(Account::Timers);
         let expired = self.expire_deadlines();
+        change_to(Account::Other);
         self.reopen_gates();
         self.relieve_memory();
         // Before the events: work that had to wait for this turn is older than theirs.
@@ -185,6 +192,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         self.check_drain();
         let worked = messages || expired || resumed || carried || ran;
         self.busy = count > 0 || worked || self.recalled;
+        self.executor.sampler.end_sample();
         if self.busy {
             self.executor.sampler.end_turn(
                 started.monotonic_ns,
@@ -343,10 +351,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         {
             self.alarm_ns = None;
         }
+        change_to(Account::Handler);
         self.guarded(|scheduler| {
             let (service, mut context) = scheduler.service_context();
             service.on_turn_end(&mut context);
         });
+        change_to(Account::Other);
         self.is_settled = true;
         if !self.commands.is_empty() {
             self.obey_commands();
@@ -356,7 +366,12 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if !self.executor.extras.is_quiet() {
             self.recalled |= self.carry();
         }
+        if self.executor.watch.is_some() {
+            self.check_watch();
+        }
+        change_to(Account::Mail);
         self.executor.mailbox.flush();
+        change_to(Account::Other);
     }
 
     fn obey_commands(&mut self) {
@@ -370,6 +385,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 }
                 Command::Close(id) => self.close(id, CloseReason::Aborted),
                 Command::Connect(connect) => self.connects.push_back(connect),
+                Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
                 Command::Drain { deadline_ms, idle_grace_ms } => {
                     self.begin_drain(deadline_ms, idle_grace_ms);
                 }

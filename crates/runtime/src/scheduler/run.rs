@@ -5,6 +5,7 @@
 use sys::pollset::{Pollset, Received, Rest, Token};
 
 use super::executor::{Executor, Lives, ProcessOf, Running};
+use crate::account::{Account, change_to};
 use crate::limits::{GROUP_RUN_TICKS, RECEIVES_PER_TURN};
 use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Context, Event, Next, Progress, Service};
@@ -82,8 +83,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         // Read before the bytes are received: they arrived no later than this.
         self.read_clock_for_run();
         let Some(socket) = &process.socket else { return Ok(()) };
+        change_to(Account::Receive);
         let received = self.pollset.receive(socket);
-        self.sampler.lap(&mut self.stats.sampled.receive_ticks);
+        change_to(Account::Handler);
         let (bytes, rest) = match received {
             Received::Bytes(bytes, rest) => (bytes, rest),
             Received::Blocked => {
@@ -99,6 +101,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.receives += 1;
         self.spin.note_run(id.index());
         self.stats.received_bytes += bytes.len() as u64;
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).received_bytes += bytes.len() as u64;
+        }
         // A short receive emptied the socket. Only an announced end is still to be seen.
         if process.flags.has(Flags::ENDED) {
             process.flags.take(Flags::END_TOLD);
@@ -152,6 +157,9 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         };
         self.stats.receives += 1;
         self.stats.received_bytes += bytes.len() as u64;
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).received_bytes += bytes.len() as u64;
+        }
         if rest == Rest::No && !process.flags.has(Flags::ENDED) {
             process.flags.take(Flags::READABLE);
         }
@@ -224,10 +232,14 @@ impl<P: Pollset, S: Service> Executor<P, S> {
     ) -> Lives {
         let Some(Running { kind, held_bytes, .. }) = self.running.take() else { return Ok(()) };
         self.count_input(id, held_bytes, S::held_bytes(&process.state));
-        self.sampler.lap(&mut self.stats.sampled.handler_ticks[kind]);
+        change_to(Account::Other);
         let tick = self.pollset.tick_counter();
-        if self.sampler.end_run(kind, tick) > GROUP_RUN_TICKS {
+        let took = self.sampler.end_run(kind, tick);
+        if took > GROUP_RUN_TICKS {
             self.group.hurry();
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).ticks += took;
         }
         if next == Next::Abort {
             self.output.clear();

@@ -9,6 +9,7 @@ use sys::pollset::{Patience, Pollset};
 
 use super::executor::Executor;
 use super::{Punctuality, Scheduler, Waiting};
+use crate::account::{Account, change_to, skip};
 use crate::service::Service;
 
 /// Polls between two checks whether the core is shared.
@@ -53,9 +54,8 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     fn look(&mut self) -> io::Result<usize> {
-        let count = self.executor.pollset.wait(Patience::None)?;
-        self.executor.sampler.lap(&mut self.executor.stats.sampled.poll_ticks);
-        Ok(count)
+        change_to(Account::Poll);
+        self.executor.pollset.wait(Patience::None)
     }
 
     /// Polls until an event arrives or the allowance is used up.
@@ -70,6 +70,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let called = self.is_punctual() && self.is_alarm_due(now_ns);
             if came || over || called {
                 self.executor.stats.spun_ns += now_ns - since_ns;
+                skip();
                 if came {
                     self.executor.stats.spin_hits += 1;
                     self.executor.spin.on_hit();
@@ -99,6 +100,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             let now_ns = self.executor.pollset.monotonic_ns();
             if count > 0 || self.executor.mailbox.has_messages() || now_ns >= alarm_ns {
                 self.executor.stats.spun_ns += now_ns - since_ns;
+                skip();
                 return Ok(count);
             }
             std::hint::spin_loop();
@@ -126,6 +128,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
 
     fn sleep(&mut self, since_ns: u64) -> io::Result<usize> {
         let patience = self.patience();
+        change_to(Account::Poll);
         let Executor { mailbox, pollset, .. } = &mut self.executor;
         match mailbox.sleep(|| pollset.wait(patience)) {
             Some(waited) => {
@@ -143,6 +146,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         if slept_ns >= SLEEP_MIN_NS {
             self.executor.stats.sleeps += 1;
             self.executor.stats.asleep_ns += slept_ns;
+            skip();
             self.executor.spin.on_sleep(slept_ns);
         }
     }

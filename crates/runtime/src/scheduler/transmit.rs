@@ -8,6 +8,7 @@ use sys::pollset::{Interest, Pollset, Sent, Token};
 
 use super::executor::{Executor, Lives, ProcessOf};
 use super::run::Drained;
+use crate::account::{Account, change_to, charged_to};
 use crate::limits::{FAST_PEER_TICKS, FAST_PEERS, OUTBOX_BYTES, QUEUED_BYTES_SENT_PER_RUN};
 use crate::outbox::{Outbox, Plain, Transmitted};
 use crate::posted::PostNumber;
@@ -50,21 +51,22 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             && let Some(bytes) = self.output.plain()
         {
             let follows = process.mode.follows();
+            change_to(Account::Send);
             let sent = match self.extras.layer(process.extra) {
                 None => self.pollset.send_bytes(socket, bytes, follows),
                 Some(layer) => {
                     layer.send(&mut self.pollset, socket, bytes, follows, &mut self.lent)
                 }
             };
+            change_to(Account::Other);
             self.stats.sends += 1;
             return match sent {
                 Sent::All => {
-                    self.stats.sent_bytes += bytes.len() as u64;
+                    self.note_sent(id, bytes.len());
                     self.output.clear();
                     if process.extra.is_some() && self.owes(id, process)? {
                         return Ok(());
                     }
-                    self.sampler.lap(&mut self.stats.sampled.send_ticks);
                     self.on_sent(id, process, Drained::AtOnce)
                 }
                 Sent::Part(count) => self.keep_rest(id, process, count),
@@ -91,7 +93,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
 
     /// The socket accepted this many bytes of the output: the rest is queued.
     fn keep_rest(&mut self, id: ProcessId, process: &mut ProcessOf<P, S>, count: usize) -> Lives {
-        self.stats.sent_bytes += count as u64;
+        self.note_sent(id, count);
         let rest = self.output.plain().and_then(|bytes| bytes.get(count..)).unwrap_or_default();
         if !self.has_room_for(rest.len(), rest.len()) {
             self.output.clear();
@@ -152,6 +154,7 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         let most = self.sends_left.min(QUEUED_BYTES_SENT_PER_RUN);
         let mut sent = 0;
         let pollset = &mut self.pollset;
+        change_to(Account::Send);
         let outcome = match self.extras.layer(process.extra) {
             None => outbox.transmit(&mut Plain { pollset, socket }, (follows, most), &mut sent),
             Some(layer) => {
@@ -163,11 +166,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             }
         };
         self.sends_left -= sent;
-        self.stats.sent_bytes += sent as u64;
+        self.note_sent(id, sent);
         self.stats.sends += 1;
         let after = outbox.queued_bytes();
         self.stats.count_buffered(before, after);
-        self.sampler.lap(&mut self.stats.sampled.send_ticks);
+        change_to(Account::Other);
         if outcome != Transmitted::All {
             let begun = || Uptake::since(self.clock.now().monotonic_ns, sent as u64);
             outbox.uptake.get_or_insert_with(begun);
@@ -218,7 +221,8 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         process.lone_post = None;
         let Some(socket) = &process.socket else { return Ok(()) };
         let bytes = self.posted.string(number);
-        let sent = self.pollset.send_bytes(socket, bytes, process.mode.follows());
+        let follows = process.mode.follows();
+        let sent = charged_to(Account::Send, || self.pollset.send_bytes(socket, bytes, follows));
         self.stats.sends += 1;
         let count = match sent {
             Sent::All => bytes.len(),
@@ -226,9 +230,11 @@ impl<P: Pollset, S: Service> Executor<P, S> {
             Sent::Cold | Sent::Failed(_) => return Err(CloseReason::Failed),
         };
         self.stats.sent_bytes += count as u64;
+        if let Some(watch) = &mut self.watch {
+            watch.of_mut(id).sent_bytes += count as u64;
+        }
         self.sends_left -= count;
         if sent == Sent::All {
-            self.sampler.lap(&mut self.stats.sampled.send_ticks);
             return self.on_sent(id, process, Drained::Nothing);
         }
         let mut outbox = self.spare_outboxes.pop().unwrap_or_default();

@@ -7,11 +7,13 @@ use std::rc::Rc;
 
 use sys::connect::RemoteAddress;
 
+use crate::account::Accounts;
 use crate::clock::Now;
 use crate::extras::{ExtraIndex, Extras};
 use crate::mailbox::Mailbox;
 use crate::output::Output;
 use crate::post::{Post, Refused};
+use crate::sampler::Sampler;
 use crate::slots::ProcessId;
 use crate::stats::Stats;
 use crate::streams::Streams;
@@ -219,6 +221,13 @@ pub enum Command {
     /// [`CONNECTS_PER_TURN`](crate::limits::CONNECTS_PER_TURN) begin in one turn, in the order of the requests. Each is
     /// reported through [`Service::on_connect`](super::Service::on_connect), unless the scheduler stops before.
     Connect(Connect),
+    /// Show [`Service::on_seen`](super::Service::on_seen) the processes from this slot on, at most
+    /// [`SLOTS_WALKED_PER_TURN`](crate::limits::SLOTS_WALKED_PER_TURN) slots, then call
+    /// [`Service::on_walked`](super::Service::on_walked). For a while from now on it is counted what each process uses.
+    Walk {
+        /// The slot to begin with.
+        from: usize,
+    },
     /// Stop accepting and connecting, let running work finish, and stop after this many milliseconds even if some still
     /// runs. With 0 everything is closed in this turn, and the scheduler ends.
     Drain {
@@ -241,12 +250,23 @@ pub struct ServiceContext<'a, M> {
     pub stats: &'a Stats,
     /// The number of processes.
     pub processes: usize,
+    pub(crate) sampler: &'a mut Sampler,
     pub(crate) post: Post<'a>,
     pub(crate) commands: &'a mut Vec<Command>,
     pub(crate) alarm_ns: &'a mut Option<u64>,
 }
 
 impl<M> ServiceContext<'_, M> {
+    /// The time of the scheduler by account, from its start until now.
+    pub fn accounts(&mut self) -> Accounts {
+        self.sampler.accounts(self.now.monotonic_ns, self.stats)
+    }
+
+    /// The longest run of one process since this was last asked: its ticks, and its kind.
+    pub fn take_longest_run(&mut self) -> (u64, Option<usize>) {
+        self.sampler.take_longest_run()
+    }
+
     /// Queues bytes for a process of this scheduler. Everything queued for it in one turn is sent in one write. The
     /// processes of a scheduler share the bytes, with a reference count that is not atomic.
     ///

@@ -14,6 +14,31 @@ use crate::engine::tag::{
 };
 
 impl Wait {
+    /// What is waited for, in a few words, for those who look at a run from outside.
+    #[must_use]
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::Sleep(_) => "time (sleep)",
+            Self::Fetch(_) => "an answer (fetch)",
+            Self::ReadFetched(_) | Self::CloseFetched(_) => "a part of an answer (fetch)",
+            Self::Listen(_) | Self::StopListening(_) => "a channel",
+            Self::Hear { .. } => "a message of a channel",
+            Self::Order(_) => "the store",
+            Self::Commit { .. } => "a change of the store",
+            Self::StandInLine(_) => "its place in a line",
+            Self::Register(_) | Self::Whereis(_) => "a name",
+            Self::Spawn(_) | Self::Name => "a process",
+            Self::Send { .. } => "a receipt (send)",
+            Self::Receive(_) => "a message (receive)",
+            Self::SaveFile { .. } | Self::ReadFile { .. } => "a file of a form",
+            Self::Flush => "its client to read (flush)",
+            Self::Accept | Self::Say => "its client",
+            Self::NextMessage(_) => "a message of its client",
+        }
+    }
+}
+
+impl Wait {
     /// Reads the values that a coroutine yielded after this tag.
     pub(super) fn of(tag: u8, coroutine: &Coroutine) -> Self {
         let stack = coroutine.stack();

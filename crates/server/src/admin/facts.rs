@@ -40,3 +40,13 @@ pub(super) enum Phase {
     /// It accepts no new connections, and ends when running requests have finished.
     Draining,
 }
+
+impl Phase {
+    /// Its word.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Serving => "serving",
+            Self::Draining => "draining",
+        }
+    }
+}

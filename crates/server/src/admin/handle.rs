@@ -15,8 +15,9 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{metrics, status};
+use super::{live, metrics, status};
 use crate::cache_order::CacheOrder;
+use crate::live::Wish;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
@@ -69,13 +70,17 @@ impl Admin {
     }
 
     /// Queries all schedulers unless their last answers are recent enough. `true` if they are.
-    fn has_answers(&mut self, question: Inquiry, context: &mut AnswerContext<'_, Message>) -> bool {
+    fn has_answers(
+        &mut self,
+        question: &Inquiry,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> bool {
         let now_ms = context.now.monotonic_ms();
         if self.round.is_good(question, now_ms) {
             return true;
         }
         if !self.round.is_open() {
-            self.ask(question, now_ms, context.mail);
+            self.ask(question.clone(), now_ms, context.mail);
         }
         self.waiting.push(context.id);
         false
@@ -83,11 +88,11 @@ impl Admin {
 
     fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
         let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(question, self.peers.schedulers, expects_log, now_ms);
+        self.round.ask(question.clone(), self.peers.schedulers, expects_log, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
-            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question));
+            let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
         }
         if let Some(log) = self.peers.log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
@@ -141,7 +146,7 @@ impl Admin {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         match (request.method(), request.path()) {
-            (Method::Get, "/status") if self.has_answers(Inquiry::Counters, context) => {
+            (Method::Get, "/status") if self.has_answers(&Inquiry::Counters, context) => {
                 let now = context.now.unix_seconds;
                 let (reload, pages) = (&self.last_reload, &self.pages);
                 let certificates = &self.certificates;
@@ -151,29 +156,30 @@ impl Admin {
                 reply.json(&status::status(&known, &self.round, now));
                 Answer::Done
             }
-            (Method::Get, "/stats") if self.has_answers(Inquiry::Counters, context) => {
+            (Method::Get, "/stats") if self.has_answers(&Inquiry::Counters, context) => {
                 reply.json(&status::stats(&self.facts, &self.round));
                 Answer::Done
             }
-            (Method::Get, "/native-code") if self.has_answers(Inquiry::NativeCode, context) => {
+            (Method::Get, "/native-code") if self.has_answers(&Inquiry::NativeCode, context) => {
                 reply.text(&status::native_code(&self.round));
                 Answer::Done
             }
             (Method::Post, "/maintenance/on") => self.maintain(Switch::On, reply, context),
             (Method::Post, "/maintenance/off") => self.maintain(Switch::Off, reply, context),
-            (Method::Get, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+            (Method::Get, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 reply.json(&status::upstreams(&self.round));
                 Answer::Done
             }
-            (Method::Get, "/cache") if self.has_answers(Inquiry::Counters, context) => {
+            (Method::Get, "/cache") if self.has_answers(&Inquiry::Counters, context) => {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
                 Answer::Wait
             }
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
-            (Method::Post, "/upstreams") if self.has_answers(Inquiry::Counters, context) => {
+            (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
             }
             (Method::Post, "/upstreams") => Answer::Wait,
@@ -188,6 +194,30 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
+    }
+
+    /// What the server shows of itself, with the list that the query names.
+    fn live(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let wish = match Wish::parse(request.query().unwrap_or_default()) {
+            Ok(wish) => Arc::new(wish),
+            Err(problem) => {
+                reply.begin(Status::BAD_REQUEST);
+                reply.end_head_with_length(problem.len() as u64);
+                reply.body(problem.as_bytes());
+                return Answer::Done;
+            }
+        };
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        let at_ms = context.now.unix_ms();
+        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        Answer::Done
     }
 
     /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
@@ -262,7 +292,7 @@ impl Admin {
     ) -> Answer {
         match (request.method(), request.path()) {
             (Method::Get | Method::Head, "/metrics") => {
-                if !self.has_answers(Inquiry::Counters, context) {
+                if !self.has_answers(&Inquiry::Counters, context) {
                     return Answer::Wait;
                 }
                 let text = metrics::write(&self.facts, &self.round, &self.certificates);

@@ -10,6 +10,8 @@ mod exposition;
 mod facts;
 mod gate;
 mod handle;
+mod lists;
+mod live;
 mod metrics;
 mod numbers;
 mod round;

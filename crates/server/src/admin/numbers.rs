@@ -10,9 +10,10 @@ use files::cache::CacheStats;
 use http::HttpStats;
 use metric::{Kind, Metric, Row, Unit};
 use pages::{EngineMemory, PageCounts, PageReport, PagesReport};
+use runtime::account::Account;
 use runtime::mailbox::MailCounters;
 use runtime::service::CloseReason;
-use runtime::stats::{Sampled, Stats};
+use runtime::stats::Stats;
 
 use super::facts::Facts;
 use crate::message::SchedulerReport;
@@ -39,7 +40,6 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
     let upstream_caches = &report.upstream_caches;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
-        .chain(read(Sampled::ROWS, &runtime.sampled))
         .chain(read(MailCounters::ROWS, &runtime.mail))
         .chain(read(HttpStats::ROWS, http))
         .chain(read(CacheStats::ROWS, cache))
@@ -175,17 +175,19 @@ pub(super) const LABELLED: &[Labelled] = &[
         read: |facts, report| facts.kinds.iter().copied().zip(report.runtime.processes).collect(),
     },
     Labelled {
-        label: "kind",
+        label: "account",
         metric: Metric {
-            stats: "time.sampled_us.handlers",
-            name: "sampled_handlers",
+            stats: "time.accounts_us",
+            name: "time",
             kind: Kind::Counter,
             unit: Unit::Microseconds,
-            help: "Of the time of sampled turns: in handlers, by kind of process.",
+            help: "Time of schedulers by account; the accounts add up to the time since the start.",
         },
-        read: |facts, report| {
-            let times = report.runtime.sampled.handler_ticks.map(microseconds);
-            facts.kinds.iter().copied().zip(times).collect()
+        read: |_, report| {
+            let wait = ("wait", report.accounts.wait_ns);
+            let others = Account::NAMES.into_iter().zip(report.accounts.ns);
+            let all = std::iter::once(wait).chain(others);
+            all.map(|(name, ns)| (name, metric::microseconds(ns))).collect()
         },
     },
 ];
@@ -203,6 +205,7 @@ pub(super) const KILLS: Metric = Metric {
 pub(super) fn together(report: &PagesReport) -> PageReport {
     PageReport {
         page: None,
+        number: 0,
         waiting: report.waiting as u64,
         spawned_waiting: report.sum(|page| page.spawned_waiting),
         held_bytes: report.sum(|page| page.held_bytes),

@@ -23,11 +23,11 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// Whether the answers may be reused now. Answers with native code also contain the counters.
-    pub(super) fn is_good(&self, question: Inquiry, now_ms: u64) -> bool {
+    /// Whether the answers may be reused now. All answers contain the counters.
+    pub(super) fn is_good(&self, question: &Inquiry, now_ms: u64) -> bool {
         let is_new =
             self.closed_ms.is_some_and(|closed_ms| now_ms.saturating_sub(closed_ms) <= GOOD_FOR_MS);
-        is_new && (question == Inquiry::Counters || self.question == Some(question))
+        is_new && (*question == Inquiry::Counters || self.question.as_ref() == Some(question))
     }
 
     /// Whether a query is in progress.

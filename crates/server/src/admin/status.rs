@@ -35,10 +35,7 @@ pub(super) fn status(known: &Known<'_>, round: &Round, now: u64) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "process": facts.process,
-        "state": match phase {
-            Phase::Serving => "serving",
-            Phase::Draining => "draining",
-        },
+        "state": phase.as_str(),
         "maintenance": maintenance.as_str(),
         "uptime_s": now.saturating_sub(facts.started),
         "directory": facts.directory,

@@ -11,7 +11,7 @@ use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
 use super::Connections;
-use crate::message::{Inquiry, Message, SchedulerReport, ToControl, ToScheduler};
+use crate::message::{Message, ToScheduler};
 
 impl Connections {
     pub(super) fn take_message(
@@ -52,11 +52,7 @@ impl Connections {
                 site.caches.drain(site.client.exchanges(), &mut site.proxies);
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
-            ToScheduler::AskReport(question) => {
-                let report = self.report(question, context);
-                // The next query finds room again.
-                let _asks_again = context.mail.send_part(from, ToControl::Report(report));
-            }
+            ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
@@ -74,32 +70,5 @@ impl Connections {
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
-    }
-
-    fn report(
-        &self,
-        question: Inquiry,
-        context: &ServiceContext<'_, Message>,
-    ) -> Box<SchedulerReport> {
-        let site = self.http.application();
-        Box::new(SchedulerReport {
-            runtime: context.stats.clone(),
-            http: self.http.stats().clone(),
-            cache: site.cache_stats(),
-            upstream_caches: site.caches.stats(),
-            channels: site.channel_stats(),
-            store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
-            resp: site.resp.own(),
-            pages: site.pages_report(),
-            limits: site.limit_counts(),
-            upstreams: site.proxies.report(context.now.monotonic_ns),
-            handshake_failures: self.handshakes.failures().clone(),
-            processes: context.processes,
-            generation: site.generation(),
-            native_code: match question {
-                Inquiry::Counters => Vec::new(),
-                Inquiry::NativeCode => site.native_code(),
-            },
-        })
     }
 }

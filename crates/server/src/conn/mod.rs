@@ -7,6 +7,7 @@ pub(crate) mod door;
 mod events;
 mod lease;
 mod log;
+mod look;
 mod message;
 mod process;
 mod proxy_lead;
@@ -22,7 +23,8 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::scheduler::Scheduler;
 use runtime::service::{
-    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
+    Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Seen, Service,
+    ServiceContext,
 };
 use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
@@ -35,6 +37,7 @@ pub use self::process::Process;
 
 use self::door::Door;
 use self::log::When;
+use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
@@ -61,6 +64,8 @@ pub struct Connections {
     /// The certificates of listeners.
     tls: Arc<SiteTls>,
     handshakes: Handshakes,
+    /// The walk over its processes that is under way.
+    walk: Option<Walk>,
 }
 
 impl Connections {
@@ -82,6 +87,7 @@ impl Connections {
                 .collect(),
             tls: Arc::clone(&data.tls),
             handshakes: Handshakes::default(),
+            walk: None,
         }
     }
 
@@ -308,7 +314,16 @@ impl Service for Connections {
         }
     }
 
+    fn on_seen(&mut self, seen: &Seen<'_, Process>) {
+        self.look_at(seen);
+    }
+
+    fn on_walked(&mut self, next: Option<usize>, context: &mut ServiceContext<'_, Message>) {
+        self.after_walking(next, context);
+    }
+
     fn on_turn_end(&mut self, context: &mut ServiceContext<'_, Message>) {
+        self.go_on_walking(context);
         self.http.settle(context);
         self.tell_receipts(context);
         self.sockets.end_turn(context);

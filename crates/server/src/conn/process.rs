@@ -62,6 +62,19 @@ impl Process {
         }
     }
 
+    /// The name of its kind.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        Self::KINDS[self.kind()]
+    }
+
+    /// The number of requests on it; `None` if that is not counted.
+    pub(crate) fn requests(&self) -> Option<u32> {
+        match self {
+            Self::Http(connection) => Some(connection.requests()),
+            _ => None,
+        }
+    }
+
     /// Whether it is idle. A subscriber is not: it waits for messages.
     pub(super) fn is_idle(&self) -> bool {
         match self {
@@ -93,7 +106,7 @@ impl Process {
     }
 
     /// The address of the client, if it has one.
-    pub(super) fn client(&self) -> Option<IpAddr> {
+    pub(crate) fn client(&self) -> Option<IpAddr> {
         match self {
             Self::Http(connection) => Some(connection.client()),
             Self::Stream(stream) => stream.client(),

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, Refusal};
+use config::route::{Found, Refusal, RuleId};
 use config::{Logging, Respond, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
 use wire::http::head::{Framing, Target};
@@ -20,7 +20,7 @@ use super::metered::Stage;
 use super::pack;
 use super::route::{AnswerPlace, Kept};
 use super::state::Site;
-use crate::limits::STORE_BODY_SIZE;
+use crate::limits::{ROUTES_TIMED, STORE_BODY_SIZE};
 use crate::message::Message;
 use crate::site_data::SiteData;
 
@@ -71,9 +71,6 @@ impl Site {
 
     /// Tells the access log about a request whose answer is sent in parts: of the last one as well as of the first.
     fn note_begun(&self, request: &Request<'_>, context: &mut AnswerContext<'_, Message>) {
-        if !context.notes.are_wanted() {
-            return;
-        }
         if let Some(kept) = context.take_kept::<Kept>() {
             self.note_kept(&kept, request, context.notes);
             context.keep(kept);
@@ -82,11 +79,11 @@ impl Site {
 
     /// Tells the access log about a request that ends without an answer, or without the end of one.
     pub(super) fn note_unanswered(&self, request: &Request<'_>, mut unanswered: Unanswered<'_>) {
+        let Some(mut kept) = unanswered.take_kept::<Kept>() else { return };
+        self.note_kept(&kept, request, unanswered.notes);
         if !unanswered.notes.are_wanted() {
             return;
         }
-        let Some(mut kept) = unanswered.take_kept::<Kept>() else { return };
-        self.note_kept(&kept, request, unanswered.notes);
         let account = self.proxies.account_of(unanswered.id, None);
         unanswered.notes.passed_on = account.or_else(|| kept.place_mut().passed_on().cloned());
     }
@@ -311,8 +308,9 @@ fn note_passed_on(exchange: &Exchange<'_, '_>, notes: &mut Notes) {
     }
 }
 
-/// Tells the access log which route answers, and whom.
+/// Tells the access log which route answers, and whom, and the times of requests which route it is.
 fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
+    notes.timed_as.route = number_of(found.rule);
     if !notes.are_wanted() {
         return;
     }
@@ -323,6 +321,11 @@ fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
         Logging::On => found.name.clone_into(&mut notes.route),
         Logging::Off => notes.omit_line(),
     }
+}
+
+/// The number under which the times of a route are counted; 0 for those beyond the bound.
+pub(super) fn number_of(RuleId(rule): RuleId) -> u16 {
+    if rule < ROUTES_TIMED { u16::try_from(rule + 1).unwrap_or(0) } else { 0 }
 }
 
 /// `OPTIONS *`: the capabilities of the server as a whole (RFC 9110 section 9.3.7).

@@ -66,6 +66,8 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         exchange.place.begin_page((set, index));
+        context.notes.timed_as.page =
+            self.runner.as_mut().map_or(0, |runner| runner.number_of(set, index));
         if !self.uploads.is_empty() {
             match self.uploads.standing(context.id) {
                 Some(UploadState::Coming) => return Answer::Wait,

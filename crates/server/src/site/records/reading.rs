@@ -3,6 +3,7 @@
 //! Owns its header fields: the version is the entity tag.
 
 use http::{Answer, AnswerContext, FieldList, Request};
+use runtime::account::{Account, charged_to};
 use store::{Database, Kind, Record};
 use wire::http::conditional::{Precondition, Preconditions, SafeMethod, Validators, evaluate};
 use wire::http::method::Method;
@@ -21,8 +22,9 @@ impl Site {
     ) -> Result<Answer, Refused> {
         let store = self.store.as_ref().ok_or(Refused::Missing)?;
         let now_ms = context.now.unix_ms();
-        let snapshot = store.snapshot().map_err(Refused::Failure)?;
-        let record = snapshot.get(database, key, now_ms).map_err(Refused::Failure)?;
+        let snapshot = charged_to(Account::Store, || store.snapshot()).map_err(Refused::Failure)?;
+        let record = charged_to(Account::Store, || snapshot.get(database, key, now_ms));
+        let record = record.map_err(Refused::Failure)?;
         let record = record.ok_or(Refused::Missing)?;
         let method = match exchange.request.method() {
             Method::Head => SafeMethod::Head,

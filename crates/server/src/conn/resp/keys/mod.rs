@@ -18,6 +18,7 @@ mod scanning;
 mod transaction;
 mod values;
 
+use runtime::account::{Account, charged_to};
 use runtime::service::{Context, Next};
 use store::{Database, Failure, Order, Step};
 use wire::resp::{Command, write_error, write_simple};
@@ -139,8 +140,9 @@ fn ask(
     let database = session.database;
     let Some(store) = &mut site.store else { return After::More };
     if let (Step::Query(query), true) = (&step, session.keys.answers_now()) {
-        let outcome =
-            store.snapshot().and_then(|snapshot| snapshot.answer(database, query, now_ms));
+        let outcome = charged_to(Account::Store, || {
+            store.snapshot().and_then(|snapshot| snapshot.answer(database, query, now_ms))
+        });
         let out = context.output.buffer();
         match outcome {
             Ok(outcome) => shape.write(&outcome, (session.version, now_ms), out),

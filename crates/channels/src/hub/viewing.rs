@@ -1,0 +1,41 @@
+//! Channels as they are seen from outside: how many subscribers, how far behind, how much is kept.
+//!
+//! Owns that view. Changes nothing.
+
+use super::Channels;
+use crate::channel::Place;
+
+/// A channel, as one scheduler knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelView<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its subscribers on this scheduler.
+    pub subscribers: usize,
+    /// Those of them that were too slow, and wait to catch up.
+    pub behind: usize,
+    /// Whether this scheduler is its home. Only there are the numbers that follow those of the channel.
+    pub is_home: bool,
+    /// Messages published since it is known.
+    pub published: u64,
+    /// Messages that are kept.
+    pub kept: usize,
+    /// Bytes that they hold.
+    pub kept_bytes: usize,
+}
+
+impl Channels {
+    /// The channels that this scheduler knows, with the number of slots in which they are, so that a caller can bound
+    /// its work.
+    pub fn views(&self) -> impl Iterator<Item = ChannelView<'_>> {
+        self.channels.iter().flatten().map(|channel| ChannelView {
+            name: &channel.name,
+            subscribers: channel.subscribers(),
+            behind: channel.audiences.iter().map(crate::audience::Audience::behind_count).sum(),
+            is_home: matches!(channel.place, Place::Home(_)),
+            published: channel.position().offset,
+            kept: channel.history.count(),
+            kept_bytes: channel.history.held_bytes(),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! How long requests took, from the turn in which the head of a request was complete until its answer was written.
+//!
+//! Owns a histogram for each route and class of status, and for each page. A request whose client leaves before its answer
+//! is in none. What a route or page is, the application says ([`TimedAs`]).
+
+use metric::{Histogram, Histograms};
+use runtime::account::since_turn_began_ns;
+use runtime::clock::Now;
+use wire::http::status::Status;
+
+use super::notes::TimedAs;
+
+/// Classes of status: `1xx` to `5xx`, and one for others.
+const CLASSES: usize = 6;
+
+/// The times of requests.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Of each route, by class.
+    routes: Histograms,
+    pages: Histograms,
+}
+
+impl Times {
+    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock.
+    #[inline]
+    pub(super) fn count(&mut self, status: Status, timed_as: TimedAs, began_ns: u64, now: Now) {
+        let ns = now.monotonic_ns.saturating_sub(began_ns) + since_turn_began_ns();
+        self.routes.count(usize::from(timed_as.route) * CLASSES + class_of(status), ns);
+        if timed_as.page != 0 {
+            self.pages.count(usize::from(timed_as.page), ns);
+        }
+    }
+
+    /// The times of a route by class of status: 1 for `1xx` to 5 for `5xx`.
+    pub fn of_route(&self, route: u16, class: usize) -> Option<&Histogram> {
+        self.routes.of(usize::from(route) * CLASSES + class)
+    }
+
+    /// The times of a page.
+    pub fn of_page(&self, page: u16) -> Option<&Histogram> {
+        self.pages.of(usize::from(page))
+    }
+}
+
+#[inline]
+fn class_of(status: Status) -> usize {
+    usize::from(status.code() / 100).min(CLASSES - 1)
+}

@@ -1,0 +1,141 @@
+//! Times counted in buckets whose width grows with the time, as HDR histograms have them.
+//!
+//! Owns the buckets: 32 for each doubling, so that a bucket is at most 1/32 of its time wide, from 1 us to more than an hour.
+//! Counting is a shift and an addition. Reads no clock.
+
+/// Buckets for each doubling, as a power of two.
+const SUB_BITS: u32 = 5;
+
+/// Times below this many nanoseconds share the first buckets, each this / 32 wide.
+const FIRST_NS_BITS: u32 = 10;
+
+/// Doublings that are counted apart. Longer times share the last bucket.
+const DOUBLINGS: u32 = 32;
+
+/// Number of buckets.
+const BUCKETS: usize = ((DOUBLINGS + 1) << SUB_BITS) as usize;
+
+/// Times in buckets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Box<[u32; BUCKETS]>,
+    sum_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: Box::new([0; BUCKETS]), sum_ns: 0 }
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.filled()).finish()
+    }
+}
+
+impl Histogram {
+    /// Counts a time in nanoseconds.
+    #[inline]
+    pub fn count(&mut self, ns: u64) {
+        let count = &mut self.counts[bucket_of(ns)];
+        *count = count.saturating_add(1);
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+    }
+
+    /// The buckets that are not empty, in order: the longest time in nanoseconds that belongs into each, and the number of times in it.
+    pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| (longest_of(bucket), u64::from(*count)))
+    }
+
+    /// The sum of all times, in nanoseconds.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+}
+
+#[inline]
+fn bucket_of(ns: u64) -> usize {
+    let shift = FIRST_NS_BITS - SUB_BITS;
+    let doublings = (ns >> FIRST_NS_BITS).checked_ilog2().map_or(0, |log| log + 1);
+    let within = (ns >> (shift + doublings.saturating_sub(1))) as usize & ((1 << SUB_BITS) - 1);
+    (((doublings as usize) << SUB_BITS) | within).min(BUCKETS - 1)
+}
+
+/// The longest time that belongs into a bucket.
+fn longest_of(bucket: usize) -> u64 {
+    let shift = FIRST_NS_BITS - SUB_BITS;
+    let (doublings, within) =
+        ((bucket >> SUB_BITS) as u32, (bucket & ((1 << SUB_BITS) - 1)) as u64);
+    let wide = shift + doublings.saturating_sub(1);
+    let first = if doublings == 0 { within } else { within | (1 << SUB_BITS) };
+    ((first + 1) << wide) - 1
+}
+
+/// Histograms by number, each made when something is first counted in it.
+#[derive(Clone, Debug, Default)]
+pub struct Histograms {
+    each: Vec<Option<Histogram>>,
+}
+
+impl Histograms {
+    /// Counts a time in nanoseconds in the histogram of this number.
+    #[inline]
+    pub fn count(&mut self, number: usize, ns: u64) {
+        if self.each.len() <= number {
+            self.each.resize_with(number + 1, || None);
+        }
+        if let Some(histogram) = self.each.get_mut(number) {
+            histogram.get_or_insert_default().count(ns);
+        }
+    }
+
+    /// The histogram of this number; `None` if nothing was counted in it.
+    #[must_use]
+    pub fn of(&self, number: usize) -> Option<&Histogram> {
+        self.each.get(number).and_then(Option::as_ref)
+    }
+
+    /// Forgets everything: the numbers mean something else from now on.
+    pub fn clear(&mut self) {
+        self.each.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_a_bucket_that_is_hardly_longer() {
+        let mut last = 0;
+        for step in 0..4_000_u64 {
+            let ns = 1_000_000_000 / 4_000 * step * step / 100 + step;
+            let bucket = bucket_of(ns);
+            assert!(bucket >= last, "buckets are in order");
+            last = bucket;
+            let longest = longest_of(bucket);
+            assert!(longest >= ns && longest <= ns + ns / 32 + 32, "{ns} is at most {longest}");
+            assert_eq!(bucket_of(longest), bucket);
+            assert_eq!(bucket_of(longest + 1), bucket + 1, "after {longest}");
+        }
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn what_was_counted_is_told() {
+        let mut times = Histogram::default();
+        for ns in [5_000, 5_001, 2_000_000, u64::MAX] {
+            times.count(ns);
+        }
+        let filled: Vec<_> = times.filled().collect();
+        assert_eq!(filled.iter().map(|(_, count)| count).sum::<u64>(), 4);
+        assert_eq!(filled[0].1, 2);
+        assert_eq!(times.sum_ns(), u64::MAX);
+        let mut many = Histograms::default();
+        many.count(3, 7);
+        assert!(many.of(2).is_none() && many.of(3).is_some() && many.of(4).is_none());
+    }
+}

@@ -1,0 +1,258 @@
+//! The columns of each list, and the rows of those that are made of reports.
+//!
+//! Owns both. The rows of connections, suspended pages and channels come from schedulers (`crate::live`).
+
+use std::collections::BTreeMap;
+
+use live::{Column, Counts, Row, Unit};
+
+use super::facts::Facts;
+use super::live::{latencies, together};
+use super::round::Round;
+use crate::live::List;
+
+/// A column whose values are what is now.
+fn now(key: &str, title: &str, unit: Unit) -> Column {
+    Column::new(key, title, unit, Counts::Now)
+}
+
+/// A column whose values only grow.
+fn up(key: &str, title: &str, unit: Unit) -> Column {
+    Column::new(key, title, unit, Counts::Up)
+}
+
+/// The column by which the rows of a list are chosen if nobody says, and its columns.
+pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
+    use Unit::{Bytes, Count, Microseconds, Milliseconds, Text};
+    match list {
+        List::Nothing => ("", Vec::new()),
+        List::Connections => (
+            "cpu_us",
+            vec![
+                now("peer", "client", Text),
+                now("kind", "kind", Text),
+                now("state", "state", Text),
+                now("scheduler", "scheduler", Count),
+                now("encrypted", "TLS", Text),
+                now("idle_ms", "idle", Milliseconds),
+                up("requests", "requests", Count),
+                up("cpu_us", "CPU", Microseconds),
+                up("received_bytes", "in", Bytes),
+                up("sent_bytes", "out", Bytes),
+                now("queued_bytes", "unsent", Bytes),
+                now("unread_bytes", "unread", Bytes),
+            ],
+        ),
+        List::Routes => (
+            "requests",
+            vec![
+                now("name", "route", Text),
+                up("requests", "requests", Count),
+                up("4xx", "4xx", Count),
+                up("5xx", "5xx", Count),
+                now("p50_us", "p50", Microseconds),
+                now("p99_us", "p99", Microseconds),
+                now("max_us", "max", Microseconds),
+            ],
+        ),
+        List::Pages => (
+            "cpu_us",
+            vec![
+                now("page", "page", Text),
+                up("requests", "requests", Count),
+                up("cpu_us", "CPU", Microseconds),
+                up("slices", "slices", Count),
+                up("failures", "failures", Count),
+                up("kills", "kills", Count),
+                now("waiting", "waiting", Count),
+                now("held_bytes", "memory", Bytes),
+                up("allocated_bytes", "allocated", Bytes),
+                now("p50_us", "p50", Microseconds),
+                now("p99_us", "p99", Microseconds),
+            ],
+        ),
+        List::Processes => (
+            "messages",
+            vec![
+                now("page", "page", Text),
+                now("kind", "kind", Text),
+                now("state", "state", Text),
+                now("waits_for", "waits for", Text),
+                now("name", "name", Text),
+                now("scheduler", "scheduler", Count),
+                now("messages", "messages", Count),
+                now("mailbox_bytes", "mailbox", Bytes),
+                now("memory_bytes", "memory", Bytes),
+            ],
+        ),
+        List::Channels => (
+            "subscribers",
+            vec![
+                now("name", "channel", Text),
+                now("subscribers", "subscribers", Count),
+                up("published", "published", Count),
+                now("behind", "behind", Count),
+                now("kept", "kept", Count),
+                now("kept_bytes", "kept", Bytes),
+            ],
+        ),
+        List::Upstreams => (
+            "requests",
+            vec![
+                now("server", "server", Text),
+                now("upstream", "upstream", Text),
+                now("state", "state", Text),
+                now("open", "open", Count),
+                up("requests", "requests", Count),
+                up("failures", "failures", Count),
+            ],
+        ),
+        List::Listeners => ("address", vec![now("address", "address", Text)]),
+        List::Mailboxes => (
+            "received",
+            vec![
+                now("scheduler", "scheduler", Text),
+                up("received", "received", Count),
+                up("sent", "sent", Count),
+                up("full", "full", Count),
+                up("wakes", "wakes", Count),
+                now("taken_max", "most in a turn", Count),
+            ],
+        ),
+        List::Store => (
+            "orders",
+            vec![
+                now("scheduler", "scheduler", Text),
+                up("orders", "orders", Count),
+                up("messages", "commits", Count),
+                up("waited", "waits", Count),
+                up("failed", "failed", Count),
+                now("under_way_bytes", "under way", Bytes),
+                now("lent", "snapshots lent", Count),
+            ],
+        ),
+    }
+}
+
+/// The rows of a list that is made of reports.
+pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
+    match list {
+        List::Routes => routes(round),
+        List::Pages => pages(round),
+        List::Upstreams => upstreams(round),
+        List::Listeners => facts
+            .listeners
+            .iter()
+            .map(|address| Row::new(format!("l-{address}")).text("address", &**address))
+            .collect(),
+        List::Mailboxes => mailboxes(round),
+        List::Store => store(round),
+        List::Nothing | List::Connections | List::Processes | List::Channels => Vec::new(),
+    }
+}
+
+fn routes(round: &Round) -> Vec<Row> {
+    let mut rows = BTreeMap::new();
+    for report in round.reports.iter().flatten() {
+        for latency in &report.shown.times {
+            let Some(class) = latency.of.strip_prefix("route ") else { continue };
+            let count = latency.times.count();
+            let row = Row::new(format!("r-{}", latency.name)).text("name", &*latency.name);
+            let row = row.number("requests", count).number(class, count);
+            rows.entry(latency.name.clone()).or_insert_with(Vec::new).push(row);
+        }
+    }
+    let rows = together(rows.into_values().flatten());
+    with_times(rows, "route", "name", round)
+}
+
+fn pages(round: &Round) -> Vec<Row> {
+    let reports = round.reports.iter().flatten().filter_map(|report| report.pages.as_ref());
+    let one = |page: &pages::PageReport| {
+        let name = page.page.as_deref().unwrap_or("others");
+        let kills: u64 = page.counts.kills().iter().map(|(_, count)| count).sum();
+        Row::new(format!("g-{name}"))
+            .text("page", name)
+            .number("requests", page.counts.requests)
+            .number("cpu_us", metric::microseconds(page.counts.cpu_ns))
+            .number("slices", page.counts.slices)
+            .number("failures", page.counts.failures)
+            .number("kills", kills)
+            .number("waiting", page.waiting)
+            .number("held_bytes", page.held_bytes + page.spawned_held_bytes)
+            .number("allocated_bytes", page.counts.allocated_bytes)
+    };
+    let rows = together(reports.flat_map(|report| &report.pages).map(one));
+    with_times(rows, "page", "page", round)
+}
+
+/// Rows with the times of what they name.
+fn with_times(rows: Vec<Row>, of: &str, key: &str, round: &Round) -> Vec<Row> {
+    let times = latencies(round);
+    let with = |row: Row| {
+        let name = match row.values.get(key) {
+            Some(live::Value::Text(name)) => name.clone(),
+            _ => String::new(),
+        };
+        let known = times.iter().find(|latency| latency.of == of && latency.name == name);
+        let Some(told) = known.map(|latency| latency.times.quantiles()) else { return row };
+        row.number("p50_us", told.p50_ns / 1_000)
+            .number("p99_us", told.p99_ns / 1_000)
+            .number("max_us", told.max_ns / 1_000)
+    };
+    rows.into_iter().map(with).collect()
+}
+
+fn upstreams(round: &Round) -> Vec<Row> {
+    let all = round.reports.iter().flatten().map(|report| &*report.upstreams);
+    let mut rows = Vec::new();
+    for upstream in crate::upstream_report::together(all).as_array().into_iter().flatten() {
+        let name = upstream["name"].as_str().unwrap_or_default();
+        for server in upstream["servers"].as_array().into_iter().flatten() {
+            let address = server["address"].as_str().unwrap_or_default();
+            let number = |key: &str| server[key].as_u64().unwrap_or(0);
+            rows.push(
+                Row::new(format!("u-{name}-{address}"))
+                    .text("server", address)
+                    .text("upstream", name)
+                    .text("state", server["state"].as_str().unwrap_or_default())
+                    .number("open", number("open"))
+                    .number("requests", number("requests"))
+                    .number("failures", number("failures")),
+            );
+        }
+    }
+    rows
+}
+
+fn mailboxes(round: &Round) -> Vec<Row> {
+    let numbered = round.reports.iter().enumerate();
+    let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
+    let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
+        let mail = &report.runtime.mail;
+        Row::new(format!("m-{number}"))
+            .text("scheduler", number.to_string())
+            .number("received", mail.received)
+            .number("sent", mail.sent)
+            .number("full", mail.full)
+            .number("wakes", mail.wakes_issued)
+            .number("taken_max", mail.taken_max)
+    };
+    answered.map(one).collect()
+}
+
+fn store(round: &Round) -> Vec<Row> {
+    let numbered = round.reports.iter().enumerate();
+    let answered = numbered.filter_map(|(number, report)| Some((number, report.as_ref()?)));
+    let one = |(number, report): (usize, &crate::message::SchedulerReport)| {
+        Row::new(format!("s-{number}"))
+            .text("scheduler", number.to_string())
+            .number("orders", report.store.orders)
+            .number("messages", report.store.messages)
+            .number("waited", report.store.waited)
+            .number("failed", report.store.failed)
+            .number("under_way_bytes", report.store.under_way)
+            .number("lent", report.store.lent)
+    };
+    answered.map(one).collect()
+}

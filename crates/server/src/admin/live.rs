@@ -1,0 +1,146 @@
+//! The answer to `GET /live`: what all schedulers show, put together.
+//!
+//! Owns how the parts of schedulers become one snapshot: rows of one thing are added up, times are merged. The lists have
+//! their columns in `lists`.
+
+use std::collections::BTreeMap;
+
+use live::{Latency, Row, Scheduler, Server, Snapshot, Table, Value};
+
+use super::facts::{Facts, Phase};
+use super::lists;
+use super::numbers::{LABELLED, of_scheduler};
+use super::round::Round;
+use crate::live::{Choice, List, Wish};
+use crate::message::SchedulerReport;
+
+/// What the server shows of itself.
+pub(super) fn snapshot(
+    facts: &Facts,
+    phase: Phase,
+    round: &Round,
+    wish: &Wish,
+    at_ms: u64,
+) -> Snapshot {
+    Snapshot {
+        format: live::FORMAT,
+        at_ms,
+        server: Server {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            process: facts.process,
+            started: facts.started,
+            phase: phase.as_str().to_owned(),
+            listeners: facts.listeners.clone(),
+            resident_bytes: sys::accounting::resident_bytes().unwrap_or(0),
+        },
+        schedulers: schedulers(facts, round),
+        latencies: latencies(round),
+        list: list(facts, round, wish),
+        events: Vec::new(),
+    }
+}
+
+fn schedulers(facts: &Facts, round: &Round) -> Vec<Scheduler> {
+    let one = |(number, report): (usize, &Option<SchedulerReport>)| match report {
+        Some(report) => scheduler(facts, number, report),
+        None => Scheduler { number, ..Scheduler::default() },
+    };
+    round.reports.iter().enumerate().map(one).collect()
+}
+
+fn scheduler(facts: &Facts, number: usize, report: &SchedulerReport) -> Scheduler {
+    let us = metric::microseconds;
+    let mut accounts_us = BTreeMap::from([("wait".to_owned(), us(report.accounts.wait_ns))]);
+    let names = runtime::account::Account::NAMES.into_iter().zip(report.accounts.ns);
+    accounts_us.extend(names.map(|(name, ns)| (name.to_owned(), us(ns))));
+    let mut numbers: BTreeMap<String, u64> = of_scheduler(report)
+        .into_iter()
+        .map(|number| (number.metric.stats.to_owned(), number.value))
+        .collect();
+    for labelled in LABELLED.iter().filter(|labelled| labelled.metric.stats != "time.accounts_us") {
+        for (name, value) in (labelled.read)(facts, report) {
+            numbers.insert(format!("{}.{name}", labelled.metric.stats), value);
+        }
+    }
+    let processes = facts.kinds.iter().zip(report.runtime.processes);
+    let longest = report.shown.longest_run;
+    let ran = longest.and_then(|longest| facts.kinds.get(longest.kind));
+    Scheduler {
+        number,
+        answers: true,
+        wall_us: us(report.accounts.wall_ns),
+        accounts_us,
+        numbers,
+        processes: processes.map(|(kind, count)| ((*kind).to_owned(), count)).collect(),
+        longest_turn_ran: ran.map_or("", |kind| kind).to_owned(),
+        longest_turn_us: longest.map_or(0, |longest| longest.us),
+    }
+}
+
+/// The times of all schedulers together; those of routes also by class of status over all routes.
+pub(super) fn latencies(round: &Round) -> Vec<Latency> {
+    let mut all: BTreeMap<(String, String), Latency> = BTreeMap::new();
+    let mut add = |of: &str, name: &str, latency: &Latency| {
+        let known = all.entry((of.to_owned(), name.to_owned())).or_insert_with(|| Latency {
+            of: of.to_owned(),
+            name: name.to_owned(),
+            ..Latency::default()
+        });
+        known.times.add(&latency.times);
+    };
+    for latency in round.reports.iter().flatten().flat_map(|report| &report.shown.times) {
+        match latency.of.strip_prefix("route ") {
+            Some(class) => {
+                add("class", class, latency);
+                add("route", &latency.name, latency);
+            }
+            None => add(&latency.of, &latency.name, latency),
+        }
+    }
+    all.into_values().collect()
+}
+
+fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
+    let (usual, columns) = lists::columns(wish.list);
+    let mut left_out = 0;
+    let rows = match wish.list {
+        List::Connections | List::Processes | List::Channels => {
+            let shown = || round.reports.iter().flatten().map(|report| &report.shown);
+            left_out = shown().map(|shown| shown.left_out).sum();
+            together(shown().flat_map(|shown| shown.rows.iter().cloned()))
+        }
+        other => lists::rows(other, facts, round),
+    };
+    let mut choice = Choice::new(wish, usual);
+    rows.into_iter().for_each(|row| choice.offer(row));
+    let sorted_by = choice.sort().to_owned();
+    let (rows, also_left_out) = choice.finish();
+    left_out += also_left_out;
+    Table { name: wish.list.name().to_owned(), columns, rows, sorted_by, left_out }
+}
+
+/// Rows of one id as one row: numbers are added up.
+pub(super) fn together(rows: impl Iterator<Item = Row>) -> Vec<Row> {
+    let mut all: BTreeMap<String, Row> = BTreeMap::new();
+    for row in rows {
+        match all.get_mut(&row.id) {
+            Some(known) => add_up(known, row),
+            None => {
+                all.insert(row.id.clone(), row);
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
+fn add_up(known: &mut Row, row: Row) {
+    for (key, value) in row.values {
+        match (known.values.get_mut(&key), value) {
+            (Some(Value::Number(sum)), Value::Number(number)) => *sum += number,
+            (Some(_), _) => {}
+            (None, value) => {
+                known.values.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
+//!
+//! Owns what can be asked for ([`Wish`]), and the part of the answer that only the scheduler knows. `admin/live` puts the
+//! parts of all schedulers together. Nothing here runs unless somebody asks.
+
+mod channels;
+mod choice;
+mod connections;
+mod processes;
+mod times;
+
+use live::{Latency, Row};
+use runtime::service::ServiceContext;
+
+pub(crate) use choice::Choice;
+pub(crate) use connections::row_of as connection_row;
+pub(crate) use times::times_of;
+
+use crate::limits::{LIVE_ROWS_MAX, LIVE_SEEN_MAX};
+use crate::message::Message;
+use crate::site::Site;
+
+/// A list that can be asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum List {
+    /// None.
+    #[default]
+    Nothing,
+    /// Processes with a connection.
+    Connections,
+    /// Routes.
+    Routes,
+    /// Pages and modules.
+    Pages,
+    /// Pages under way and processes of pages.
+    Processes,
+    /// Channels.
+    Channels,
+    /// Servers of upstreams.
+    Upstreams,
+    /// Listeners.
+    Listeners,
+    /// The mailbox of each scheduler.
+    Mailboxes,
+    /// The orders of each scheduler to the store.
+    Store,
+}
+
+impl List {
+    /// All lists with their names.
+    pub const ALL: [(&'static str, Self); 9] = [
+        ("connections", Self::Connections),
+        ("routes", Self::Routes),
+        ("pages", Self::Pages),
+        ("processes", Self::Processes),
+        ("channels", Self::Channels),
+        ("upstreams", Self::Upstreams),
+        ("listeners", Self::Listeners),
+        ("mailboxes", Self::Mailboxes),
+        ("store", Self::Store),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, list)| *list == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What somebody wants to see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The list.
+    pub list: List,
+    /// The key of the column by which its rows are chosen; empty: that of the list.
+    pub sort: String,
+    /// Only rows with this text.
+    pub filter: String,
+    /// The number of rows.
+    pub most: usize,
+}
+
+impl Wish {
+    /// Reads a query such as `list=connections&sort=cpu_us&most=50`.
+    ///
+    /// # Errors
+    /// The word that is not understood, and what may stand in its place.
+    pub fn parse(query: &str) -> Result<Self, String> {
+        let mut wish = Self { most: 100, ..Self::default() };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "list" => {
+                    let found = List::ALL.iter().find(|(name, _)| *name == value);
+                    let names = || List::ALL.map(|(name, _)| name).join(", ");
+                    let found =
+                        found.ok_or_else(|| format!("no list `{value}`; there are {}", names()));
+                    wish.list = found?.1;
+                }
+                "sort" => wish.sort = value.into_owned(),
+                "filter" => wish.filter = value.into_owned(),
+                "most" => {
+                    let most = value.parse().ok().filter(|most| (1..=LIVE_ROWS_MAX).contains(most));
+                    let wrong = || format!("`most={value}` is not 1 to {LIVE_ROWS_MAX}");
+                    wish.most = most.ok_or_else(wrong)?;
+                }
+                other => {
+                    return Err(format!("unknown `{other}`; there are list, sort, filter and most"));
+                }
+            }
+        }
+        Ok(wish)
+    }
+}
+
+/// What a scheduler answers.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// The times of requests, by what was timed.
+    pub times: Vec<Latency>,
+    /// Rows of the list, if only the scheduler knows them.
+    pub rows: Vec<Row>,
+    /// Rows that were not chosen.
+    pub left_out: u64,
+    /// Microseconds of the longest run of one process since the last question, and the kind of the process.
+    pub longest_run: Option<LongestRun>,
+}
+
+/// The longest run of one process for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongestRun {
+    /// How long it took.
+    pub us: u64,
+    /// The kind of the process.
+    pub kind: usize,
+}
+
+/// The rows of a list that the site of a scheduler knows.
+pub(crate) fn shown_by_site(
+    site: &Site,
+    wish: &Wish,
+    context: &ServiceContext<'_, Message>,
+) -> Shown {
+    let (choice, beyond) = match wish.list {
+        List::Channels => {
+            let mut choice = Choice::new(wish, "subscribers");
+            let mut all = site.channel_views();
+            all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channels::row_of(&view)));
+            (choice, all.count())
+        }
+        List::Processes => {
+            let mut choice = Choice::new(wish, "messages");
+            let here = context.mail.endpoint();
+            let (seen, all) = site.suspended(LIVE_SEEN_MAX);
+            let beyond = all - seen.len();
+            seen.iter().for_each(|run| choice.offer(processes::row_of(here, run)));
+            (choice, beyond)
+        }
+        _ => return Shown::default(),
+    };
+    let (rows, left_out) = choice.finish();
+    Shown { rows, left_out: left_out + beyond as u64, ..Shown::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_or_refused_with_its_mend() {
+        let wish = Wish::parse("list=pages&sort=cpu_us&most=7&filter=a%20b").unwrap();
+        assert_eq!(
+            (wish.list, &*wish.sort, &*wish.filter, wish.most),
+            (List::Pages, "cpu_us", "a b", 7)
+        );
+        assert_eq!(Wish::parse("").unwrap().list, List::Nothing);
+        for (query, told) in [
+            ("list=dogs", "no list `dogs`; there are connections, "),
+            ("most=0", "`most=0` is not 1 to "),
+            ("most=x", "`most=x` is not 1 to "),
+            ("colour=red", "unknown `colour`"),
+        ] {
+            let error = Wish::parse(query).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+}
