@@ -409,3 +409,8 @@ pub const LIVE_ROWS_MAX: usize = 1_000;
 ///
 /// Consequence: those beyond are counted as left out.
 pub const LIVE_SEEN_MAX: usize = 10_000;
+
+/// Event streams of snapshots that are open at once: dashboards that somebody looks at.
+///
+/// Consequence: a further one is refused with 503, and its page says so.
+pub const DASHBOARD_STREAMS: usize = 32;

@@ -6,6 +6,7 @@
 //! `status` format the result.
 
 mod certificates;
+mod dashboard;
 mod exposition;
 mod facts;
 mod gate;

@@ -7,14 +7,15 @@
 mod streams;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use http::Reply;
+use http::{Reply, Request};
 use sha2::{Digest, Sha256};
+use wire::http::method::Method;
 use wire::http::status::Status;
 
-pub(super) use streams::{Stream, Streams};
+pub(super) use streams::{Streams, Turn};
 
 /// Where it is.
-pub(super) const PATH: &str = "/_velodrome/";
+const PATH: &str = "/_velodrome/";
 
 /// The event stream of snapshots.
 pub(super) const EVENTS_PATH: &str = "/_velodrome/events";
@@ -37,6 +38,11 @@ const SCRIPT: &str = concat!(
     include_str!("page/details.js"),
     include_str!("page/main.js"),
 );
+
+/// Whether a request is for the page.
+pub(super) fn is_asked_for(request: &Request<'_>) -> bool {
+    matches!(request.method(), Method::Get | Method::Head) && request.path() == PATH
+}
 
 /// Sends the page.
 pub(super) fn show(reply: &mut Reply<'_>) {

@@ -3,12 +3,15 @@
 //! Owns the pace: a snapshot a second, and none while the client has not taken the last one. So a slow reader gets fewer
 //! snapshots, and nothing queues up for it. Takes no snapshots.
 
+use std::sync::Arc;
+
 use runtime::slots::ProcessId;
 
 use crate::limits::DASHBOARD_STREAMS;
 use crate::live::Wish;
 
-/// Milliseconds from one snapshot to the next.
+/// Milliseconds from one snapshot to the next. All streams are due at the same moments, so that those with the same list
+/// share one query of the schedulers.
 const PACE_MS: u64 = 1000;
 
 /// The open streams.
@@ -16,11 +19,11 @@ const PACE_MS: u64 = 1000;
 pub(in crate::admin) struct Streams(Vec<Stream>);
 
 /// One stream.
-#[derive(Clone, Debug)]
-pub(in crate::admin) struct Stream {
+#[derive(Debug)]
+struct Stream {
     process: ProcessId,
     /// The list that it shows.
-    wish: Wish,
+    wish: Arc<Wish>,
     /// When the next snapshot is due.
     due_ms: u64,
     state: State,
@@ -41,12 +44,12 @@ pub(in crate::admin) enum Turn {
     /// It waits until it is due.
     Rest,
     /// It sends a snapshot with this list.
-    Show(Wish),
+    Show(Arc<Wish>),
 }
 
 impl Streams {
     /// Opens a stream. `false`: there are as many as there may be.
-    pub(in crate::admin) fn open(&mut self, process: ProcessId, wish: Wish) -> bool {
+    pub(in crate::admin) fn open(&mut self, process: ProcessId, wish: Arc<Wish>) -> bool {
         if self.0.len() >= DASHBOARD_STREAMS {
             return false;
         }
@@ -67,13 +70,14 @@ impl Streams {
             return Some(Turn::Rest);
         }
         stream.state = State::Busy;
-        Some(Turn::Show(stream.wish.clone()))
+        Some(Turn::Show(Arc::clone(&stream.wish)))
     }
 
     /// A snapshot was written to a stream.
     pub(in crate::admin) fn on_shown(&mut self, process: ProcessId, now_ms: u64) {
         if let Some(stream) = self.0.iter_mut().find(|stream| stream.process == process) {
-            stream.due_ms = now_ms + PACE_MS;
+            // Not the next moment if that is near: too little would have happened.
+            stream.due_ms = (now_ms + PACE_MS / 2).next_multiple_of(PACE_MS);
         }
     }
 
@@ -113,12 +117,12 @@ mod tests {
     fn a_stream_shows_once_a_second_and_not_before_its_client_has_taken_the_last() {
         let mut streams = Streams::default();
         let one = process(1);
-        assert!(streams.open(one, Wish::default()));
-        assert_eq!(streams.turn(one, 5000), Some(Turn::Show(Wish::default())));
+        assert!(streams.open(one, Arc::default()));
+        assert_eq!(streams.turn(one, 5000), Some(Turn::Show(Arc::default())));
         streams.on_shown(one, 5000);
         // Its client is slow: however late it is, it is not asked to show.
         assert_eq!((streams.due(9000), streams.next_due_ms(9000)), (vec![], None));
-        assert_eq!(streams.turn(one, 9000), Some(Turn::Show(Wish::default())));
+        assert_eq!(streams.turn(one, 9000), Some(Turn::Show(Arc::default())));
         streams.on_shown(one, 9000);
         assert_eq!(streams.turn(one, 9100), Some(Turn::Rest));
         assert_eq!((streams.due(9999), streams.next_due_ms(9999)), (vec![], Some(1)));
@@ -131,10 +135,10 @@ mod tests {
     fn as_many_are_open_as_may_be() {
         let mut streams = Streams::default();
         for number in 0..DASHBOARD_STREAMS {
-            assert!(streams.open(process(number as u64), Wish::default()));
+            assert!(streams.open(process(number as u64), Arc::default()));
         }
-        assert!(!streams.open(process(1000), Wish::default()));
+        assert!(!streams.open(process(1000), Arc::default()));
         streams.on_gone(process(0));
-        assert!(streams.open(process(1000), Wish::default()));
+        assert!(streams.open(process(1000), Arc::default()));
     }
 }

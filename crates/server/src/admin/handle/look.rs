@@ -1,0 +1,89 @@
+//! What the admin service shows to those who look: one snapshot, or one after the other.
+//!
+//! Owns the two answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
+
+use std::sync::Arc;
+
+use http::{Answer, AnswerContext, Reply, Request};
+use runtime::service::{Command, ServiceContext};
+use wire::http::status::Status;
+
+use super::Admin;
+use crate::admin::dashboard::Turn;
+use crate::admin::live;
+use crate::live::Wish;
+use crate::message::{Inquiry, Message};
+
+impl Admin {
+    /// What the server shows of itself, with the list that the query names.
+    pub(super) fn live(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let Some(wish) = wish_of(request, reply) else { return Answer::Done };
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        let at_ms = context.now.unix_ms();
+        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        Answer::Done
+    }
+
+    /// The same every second, as an event stream (HTML, section 9.2).
+    pub(super) fn stream(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let now_ms = context.now.monotonic_ms();
+        let Some(turn) = self.streams.turn(context.id, now_ms) else {
+            let Some(wish) = wish_of(request, reply) else { return Answer::Done };
+            if !self.streams.open(context.id, wish) {
+                reply.empty(Status::SERVICE_UNAVAILABLE);
+                return Answer::Done;
+            }
+            reply.begin_parts(Status::OK);
+            let _valid = reply.field("Content-Type", b"text/event-stream");
+            let _valid = reply.field("Cache-Control", b"no-store");
+            reply.end_head();
+            reply.part(b": a snapshot every second\n\n");
+            return Answer::Part;
+        };
+        let Turn::Show(wish) = turn else { return Answer::Wait };
+        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
+            return Answer::Wait;
+        }
+        let at_ms = context.now.unix_ms();
+        let snapshot = live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms);
+        let Ok(text) = serde_json::to_string(&snapshot) else { return Answer::Cut };
+        // JSON of one line has no line end in it.
+        reply.part(format!("data: {text}\n\n").as_bytes());
+        self.streams.on_shown(context.id, now_ms);
+        Answer::Part
+    }
+
+    /// Resumes the streams that are due.
+    pub(super) fn wake_streams(&mut self, context: &mut ServiceContext<'_, Message>) {
+        let now_ms = context.now.monotonic_ms();
+        for process in self.streams.due(now_ms) {
+            context.command(Command::Resume(process));
+        }
+        if let Some(milliseconds) = self.streams.next_due_ms(now_ms) {
+            context.wake_after_ms(milliseconds);
+        }
+    }
+}
+
+/// The wish in the query of a request; one that is not understood is answered.
+fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<Wish>> {
+    match Wish::parse(request.query().unwrap_or_default()) {
+        Ok(wish) => Some(Arc::new(wish)),
+        Err(problem) => {
+            reply.send(Status::BAD_REQUEST, "text/plain; charset=utf-8", problem.as_bytes());
+            None
+        }
+    }
+}
