@@ -46,6 +46,7 @@ mod memory;
 mod module_applications;
 mod module_proxies;
 mod modules_document;
+mod monitoring;
 mod moving;
 mod odd_bytes;
 mod open_redirects;
