@@ -3,7 +3,6 @@
 //! Owns that view, and the end of a run that an operator asks for. Never runs one.
 
 use runtime::slots::ProcessId;
-use script::engine::{Fault, ScriptError};
 
 use super::family::Budget;
 use super::process::{Key, ProcessState, Underway, Work};
@@ -73,17 +72,37 @@ impl Runner {
         }
     }
 
+    /// Where the suspended run of this name is: the calls that led there, innermost first.
+    pub fn calls_of(&self, id: &str) -> Vec<String> {
+        let underway = key_of(id).and_then(|key| self.underway.get(&key));
+        let Some(Underway { work: Work::Run(run), life, .. }) =
+            underway.map(|underway| &**underway)
+        else {
+            return Vec::new();
+        };
+        let engine = match life.shares_budget_with() {
+            Some(_) => self.nursery.engine(),
+            None => Some(&self.engine),
+        };
+        let calls = engine.map(|engine| engine.calls_of(run)).unwrap_or_default();
+        calls.iter().map(ToString::to_string).collect()
+    }
+
     /// An operator ends a suspended run: it fails where it waits. `false`: there is none of this name.
     pub fn end_by_operator(&mut self, id: &str) -> bool {
         let Some(key) = key_of(id) else { return false };
-        let Some(underway) = self.underway.get_mut(&key) else { return false };
-        underway.work = Work::Ended(Box::new(ScriptError {
-            fault: Fault::Deadline,
-            page: underway.life.page.name.file.to_string(),
-            line: 0,
-            message: "an operator ended it".to_owned(),
-            traceback: Vec::new(),
-        }));
+        let Some(mut underway) = self.underway.remove(&key) else { return false };
+        underway.work = match underway.work {
+            Work::Run(run) => {
+                let engine = match underway.life.shares_budget_with() {
+                    Some(_) => self.nursery.engine_mut().expect("what it made a run of is there"),
+                    None => &mut self.engine,
+                };
+                Work::Ended(engine.end_by_operator(run))
+            }
+            ended @ Work::Ended(_) => ended,
+        };
+        self.underway.insert(key, underway);
         self.make_ready(key);
         true
     }

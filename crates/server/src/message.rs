@@ -113,6 +113,10 @@ pub enum Inquiry {
     NativeCode,
     /// Their counters, and a list.
     Live(Arc<Wish>),
+    /// The thing of this id, whole.
+    Info(Arc<str>),
+    /// End the thing of this id.
+    End(Arc<str>),
 }
 
 /// Messages to a file helper.

@@ -167,6 +167,16 @@ pub(super) fn late(page: &str, stack: Stack, bound: Duration) -> Box<ScriptError
     placed(Fault::Deadline, page, (stack, &[]), message)
 }
 
+/// An operator ended it.
+pub(super) fn ended_by_operator(page: &str, stack: Stack) -> Box<ScriptError> {
+    placed(Fault::Deadline, page, (stack, &[]), "an operator ended it".to_owned())
+}
+
+/// Where a suspended run is: the calls that led there, innermost first.
+pub(super) fn calls(stack: Stack) -> Vec<Frame> {
+    traceback(stack, &[])
+}
+
 /// Takes the place from the traceback, and removes it from the message if it begins with one.
 fn placed(
     fault: Fault,

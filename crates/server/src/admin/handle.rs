@@ -182,6 +182,8 @@ impl Admin {
             }
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
             (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
                 Answer::Wait
             }

@@ -2,13 +2,15 @@
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
-use std::sync::Arc;
-
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
+use runtime::slots::ProcessId;
 
 use super::{Connections, Process};
-use crate::live::{Choice, List, LongestRun, Shown, Wish, connection_row, shown_by_site, times_of};
+use crate::live::{
+    Choice, Id, List, LongestRun, Shown, Wish, connection_row, info_of_row, page_info,
+    shown_by_site, times_of,
+};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
@@ -16,10 +18,18 @@ pub(super) struct Walk {
     /// Who wants to know.
     from: Endpoint,
     here: Endpoint,
-    wish: Arc<Wish>,
+    inquiry: Inquiry,
+    of: Of,
     choice: Choice,
     /// The slot with which it goes on.
     next: Option<usize>,
+}
+
+/// Which processes a walk is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    All,
+    One(ProcessId),
 }
 
 impl Connections {
@@ -34,15 +44,42 @@ impl Connections {
             && wish.list == List::Connections
         {
             let (here, choice) = (context.mail.endpoint(), Choice::new(wish, "cpu_us"));
-            let wish = Arc::clone(wish);
-            self.walk = Some(Walk { from, here, wish, choice, next: Some(0) });
+            self.walk = Some(Walk { from, here, inquiry, of: Of::All, choice, next: Some(0) });
             return;
         }
         let shown = match &inquiry {
             Inquiry::Live(wish) => shown_by_site(self.http.application(), wish, context),
+            Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
+                Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),
+                Some(Id::Connection(_, process)) => {
+                    let choice = Choice::new(&Wish::default(), "");
+                    let (here, next) = (context.mail.endpoint(), Some(process.index()));
+                    let of = Of::One(process);
+                    self.walk = Some(Walk { from, here, inquiry, of, choice, next });
+                    return;
+                }
+                Some(Id::Run(here, name)) => self.look_at_run(&inquiry, here, name, context),
+                None => Shown::default(),
+            },
             Inquiry::Counters | Inquiry::NativeCode => Shown::default(),
         };
         self.send_report(from, &inquiry, shown, context);
+    }
+
+    /// What a suspended page is, and its end if that is wanted.
+    fn look_at_run(
+        &mut self,
+        inquiry: &Inquiry,
+        here: Endpoint,
+        name: &str,
+        context: &mut ServiceContext<'_, Message>,
+    ) -> Shown {
+        let site = self.http.application_mut();
+        let info = page_info(site, here, name);
+        if matches!(inquiry, Inquiry::End(_)) && site.end_run(name) {
+            context.wake_after_ms(0);
+        }
+        Shown { info, ..Shown::default() }
     }
 
     /// At the end of a turn: a walk goes on.
@@ -54,7 +91,9 @@ impl Connections {
 
     /// A process of the walk.
     pub(super) fn look_at(&mut self, seen: &Seen<'_, Process>) {
-        if let Some(walk) = &mut self.walk {
+        if let Some(walk) = &mut self.walk
+            && (walk.of == Of::All || walk.of == Of::One(seen.id))
+        {
             walk.choice.offer(connection_row(walk.here, seen));
         }
     }
@@ -66,15 +105,25 @@ impl Connections {
         context: &mut ServiceContext<'_, Message>,
     ) {
         let Some(mut walk) = self.walk.take() else { return };
-        if next.is_some() {
+        if next.is_some() && walk.of == Of::All {
             walk.next = next;
             self.walk = Some(walk);
             context.wake_after_ms(0);
             return;
         }
         let (rows, left_out) = walk.choice.finish();
-        let shown = Shown { rows, left_out, ..Shown::default() };
-        self.send_report(walk.from, &Inquiry::Live(walk.wish), shown, context);
+        let shown = match walk.of {
+            Of::All => Shown { rows, left_out, ..Shown::default() },
+            Of::One(process) => {
+                let info = rows.first().map(|row| info_of_row("connection", row));
+                if info.is_some() && matches!(walk.inquiry, Inquiry::End(_)) {
+                    context.command(Command::Close(process));
+                    context.wake_after_ms(0);
+                }
+                Shown { info, ..Shown::default() }
+            }
+        };
+        self.send_report(walk.from, &walk.inquiry, shown, context);
     }
 
     fn send_report(
@@ -84,7 +133,9 @@ impl Connections {
         mut shown: Shown,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        shown.times = times_of(&self.http);
+        if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
+            shown.times = times_of(&self.http);
+        }
         if matches!(inquiry, Inquiry::Live(_)) {
             let (ticks, kind) = context.take_longest_run();
             let us = ticks / sys::clock::ticks_per_microsecond();
@@ -121,7 +172,7 @@ impl Connections {
             generation: site.generation(),
             native_code: match inquiry {
                 Inquiry::NativeCode => site.native_code(),
-                Inquiry::Counters | Inquiry::Live(_) => Vec::new(),
+                _ => Vec::new(),
             },
         })
     }

@@ -6,14 +6,16 @@
 mod channels;
 mod choice;
 mod connections;
+mod one;
 mod processes;
 mod times;
 
-use live::{Latency, Row};
+use live::{Info, Latency, Row};
 use runtime::service::ServiceContext;
 
 pub(crate) use choice::Choice;
 pub(crate) use connections::row_of as connection_row;
+pub(crate) use one::{Id, info_of_row, page_info};
 pub(crate) use times::times_of;
 
 use crate::limits::{LIVE_ROWS_MAX, LIVE_SEEN_MAX};
@@ -103,7 +105,9 @@ impl Wish {
                     wish.most = most.ok_or_else(wrong)?;
                 }
                 other => {
-                    return Err(format!("unknown `{other}`; there are list, sort, filter and most"));
+                    return Err(format!(
+                        "unknown `{other}`; there are list, sort, filter and most"
+                    ));
                 }
             }
         }
@@ -120,8 +124,10 @@ pub struct Shown {
     pub rows: Vec<Row>,
     /// Rows that were not chosen.
     pub left_out: u64,
-    /// Microseconds of the longest run of one process since the last question, and the kind of the process.
+    /// The longest run of one process since the last question.
     pub longest_run: Option<LongestRun>,
+    /// The thing that was asked for, or what it was before it was ended.
+    pub info: Option<Info>,
 }
 
 /// The longest run of one process for a while.

@@ -228,6 +228,17 @@ impl Site {
         self.runner.as_ref().map_or_else(Default::default, |runner| runner.suspended(most))
     }
 
+    /// The suspended run of this name, and the calls that led to where it waits.
+    pub(crate) fn suspended_of(&self, name: &str) -> Option<(Suspended, Vec<String>)> {
+        let runner = self.runner.as_ref()?;
+        Some((runner.suspended_of(name)?, runner.calls_of(name)))
+    }
+
+    /// An operator ends a suspended run.
+    pub(crate) fn end_run(&mut self, name: &str) -> bool {
+        self.runner.as_mut().is_some_and(|runner| runner.end_by_operator(name))
+    }
+
     /// The routes whose times are counted: the number of each, and its name with its host.
     pub(crate) fn timed_routes(&self) -> Vec<(u16, String)> {
         let routes = self.data.table.routes().map(|(rule, host, name)| {

@@ -1,6 +1,7 @@
-//! What the admin service shows to those who look: one snapshot, or one after the other.
+//! What the admin service shows to those who look: one snapshot, or one after the other, or one thing as a whole, which it
+//! may end.
 //!
-//! Owns the two answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
+//! Owns these answers. When a stream is due, `dashboard` says; what a snapshot has, `live` says.
 
 use std::sync::Arc;
 
@@ -63,6 +64,49 @@ impl Admin {
         reply.part(format!("data: {text}\n\n").as_bytes());
         self.streams.on_shown(context.id, now_ms);
         Answer::Part
+    }
+
+    /// What the thing is whose id is in the query.
+    pub(super) fn info(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        let query = request.query().unwrap_or_default().as_bytes();
+        let id = form_urlencoded::parse(query).find(|(name, _)| name == "id");
+        let id = id.map(|(_, id)| id).unwrap_or_default();
+        self.one(Inquiry::Info(id.into()), reply, context)
+    }
+
+    /// Ends the thing whose id is the body, and says what it was.
+    pub(super) fn end(
+        &mut self,
+        request: &Request<'_>,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        // What is not UTF-8 is the id of nothing.
+        let id = str::from_utf8(request.body).unwrap_or_default().trim();
+        self.one(Inquiry::End(id.into()), reply, context)
+    }
+
+    /// What one thing is, or was before it was ended.
+    fn one(
+        &mut self,
+        inquiry: Inquiry,
+        reply: &mut Reply<'_>,
+        context: &mut AnswerContext<'_, Message>,
+    ) -> Answer {
+        if !self.has_answers(&inquiry, context) {
+            return Answer::Wait;
+        }
+        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
+        match infos.find_map(Option::as_ref) {
+            Some(info) => reply.json(info),
+            None => reply.empty(Status::NOT_FOUND),
+        }
+        Answer::Done
     }
 
     /// Resumes the streams that are due.

@@ -67,8 +67,8 @@ const confirmEnd = ({ id, name, list }) => {
   go.addEventListener("click", async () => {
     dialog.close();
     try {
-      const { ended } = await (await ask("kill", { method: "POST", body: id })).json();
-      tell(`ended: ${ended ?? name}`);
+      const ended = await (await ask("kill", { method: "POST", body: id })).json();
+      tell(`ended: ${ended.kind} ${name}`);
     } catch (error) {
       tell(`not ended: ${error.message}`);
     }

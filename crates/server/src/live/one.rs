@@ -1,0 +1,83 @@
+//! One thing as a whole, by the id that its row has.
+//!
+//! Owns the reading of ids, and what is told of a suspended page. Ends nothing itself.
+
+use live::{Info, Row, Value};
+use runtime::mailbox::Endpoint;
+use runtime::slots::ProcessId;
+
+use crate::site::Site;
+
+/// The id of something that one scheduler has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Id<'a> {
+    /// A process with a connection.
+    Connection(Endpoint, ProcessId),
+    /// A suspended page, or a process of a page, by its name on its scheduler.
+    Run(Endpoint, &'a str),
+}
+
+impl<'a> Id<'a> {
+    /// Reads an id; `None` if nothing that can be looked at or ended has such an id.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        let (kind, rest) = text.split_once('-')?;
+        let (scheduler, name) = rest.split_once('-')?;
+        let scheduler = Endpoint(scheduler.parse().ok()?);
+        match kind {
+            "c" => Some(Self::Connection(scheduler, ProcessId::from_bits(name.parse().ok()?))),
+            "p" => Some(Self::Run(scheduler, name)),
+            _ => None,
+        }
+    }
+
+    /// The scheduler that has it.
+    pub(crate) fn scheduler(self) -> Endpoint {
+        match self {
+            Self::Connection(scheduler, _) | Self::Run(scheduler, _) => scheduler,
+        }
+    }
+}
+
+/// What is told of a thing that has only a row.
+pub(crate) fn info_of_row(kind: &str, row: &Row) -> Info {
+    let fact = |(key, value): (&String, &Value)| {
+        let text = match value {
+            Value::Text(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Fraction(number) => number.to_string(),
+        };
+        (key.clone(), text)
+    };
+    Info {
+        id: row.id.clone(),
+        kind: kind.to_owned(),
+        facts: row.values.iter().map(fact).collect(),
+        texts: Vec::new(),
+    }
+}
+
+/// What is told of a suspended page or a process of a page.
+pub(crate) fn page_info(site: &Site, here: Endpoint, name: &str) -> Option<Info> {
+    let (run, calls) = site.suspended_of(name)?;
+    let row = super::processes::row_of(here, &run);
+    let mut info = info_of_row(run.kind, &row);
+    if !calls.is_empty() {
+        info.texts.push(("calls, innermost first".to_owned(), calls));
+    }
+    Some(info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_names_its_scheduler_or_is_none() {
+        let id = ProcessId::from_bits(12);
+        assert_eq!(Id::parse("c-3-12"), Some(Id::Connection(Endpoint(3), id)));
+        assert_eq!(Id::parse("p-0-r7"), Some(Id::Run(Endpoint(0), "r7")));
+        for wrong in ["", "c", "c-", "c-1", "c-x-1", "c-1-x", "n-0-a", "c-99999999-1"] {
+            assert_eq!(Id::parse(wrong), None, "{wrong}");
+        }
+    }
+}
