@@ -94,7 +94,8 @@ impl Browser {
 
     /// The value of a script in the page.
     pub(crate) fn value(&mut self, script: &str) -> Value {
-        let parameters = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
+        let parameters =
+            json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
         let result = self.order("Runtime.evaluate", parameters);
         assert!(result["exceptionDetails"].is_null(), "{script}: {result}");
         result["result"]["value"].clone()

@@ -28,7 +28,8 @@ fn open(server: &Server, address: SocketAddr) -> Browser {
     browser.click("#key");
     browser.write("a key that was made up by a stranger");
     browser.click("#entrance button");
-    let refused = "document.getElementById('refused').textContent.includes('does not know this key')";
+    let refused =
+        "document.getElementById('refused').textContent.includes('does not know this key')";
     browser.until("that the key is refused", refused);
     browser.click("#key");
     browser.write(KEY);
@@ -42,7 +43,9 @@ const CHART: &str = "document.getElementById('requests').toDataURL()";
 
 /// The ports of the clients in the list of connections, in the order of its rows.
 fn ports(browser: &mut Browser) -> Vec<u16> {
-    let texts = browser.value("[...document.querySelectorAll('tbody td:first-child')].map((cell) => cell.textContent)");
+    let texts = browser.value(
+        "[...document.querySelectorAll('tbody td:first-child')].map((cell) => cell.textContent)",
+    );
     let texts = texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap());
     texts.map(|text| text.rsplit(':').next().unwrap().parse().unwrap()).collect()
 }
@@ -58,7 +61,8 @@ fn the_page_moves_sorts_and_ends_a_connection() {
     until("requests in the tile and another chart", || {
         assert_eq!(server.get("/a.txt").status, 200);
         let told = browser.value("document.querySelector('#tiles strong').textContent");
-        let has_some = told.as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()) && told != "0";
+        let has_some =
+            told.as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()) && told != "0";
         (has_some && browser.value(CHART) != before).then_some(())
     });
     let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
@@ -74,7 +78,10 @@ fn the_page_moves_sorts_and_ends_a_connection() {
         let state = "document.querySelector('th[data-key=peer]').getAttribute('aria-sort')";
         assert_eq!(browser.value(state), direction);
         let shown = ports(&mut browser);
-        let is_sorted = shown.is_sorted_by(|one, next| if direction == "ascending" { one < next } else { one > next });
+        let is_sorted =
+            shown.is_sorted_by(
+                |one, next| if direction == "ascending" { one < next } else { one > next },
+            );
         assert!(is_sorted && shown.len() >= 3, "{direction}: {shown:?}");
     }
     let victim = &mut clients[1];
@@ -106,19 +113,29 @@ fn the_page_comes_back_when_the_server_was_started_again() {
     }
     let (server, address) = with_dashboard();
     let mut browser = open(&server, address);
-    let process = |browser: &mut Browser| browser.value("document.getElementById('facts').textContent");
+    let process =
+        |browser: &mut Browser| browser.value("document.getElementById('facts').textContent");
     let first = process(&mut browser);
     assert!(first.as_str().unwrap().contains(&format!("process {}", server.id())), "{first}");
     let server = server.kill_and_restart();
-    let script = format!("document.getElementById('facts').textContent.includes('process {}')", server.id());
+    let script =
+        format!("document.getElementById('facts').textContent.includes('process {}')", server.id());
     browser.until("the new process", &script);
-    browser.until("the event", "document.getElementById('event-list').textContent.includes('started again')");
+    browser.until(
+        "the event",
+        "document.getElementById('event-list').textContent.includes('started again')",
+    );
     browser.until("that it is live", "document.getElementById('connection').className === 'live'");
     assert!(browser.troubles().is_empty(), "{:?}", browser.troubles());
 }
 
 /// An answer to one request to the dashboard's address.
-fn ask(address: SocketAddr, method: &str, path: &str, fields: &[(&str, &str)]) -> conformance::Response {
+fn ask(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> conformance::Response {
     let mut client = Client::connect(address).unwrap();
     client.send(head(method, path, &[fields, &[("Content-Length", "0")]].concat())).unwrap();
     client.response(RequestKind::of_method(Some(method))).unwrap()
@@ -131,7 +148,9 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
     assert_eq!((page.status, field(&page, "Cache-Control")), (200, "no-store"));
     assert_eq!(field(&page, "X-Frame-Options"), "DENY");
     let policy = field(&page, "Content-Security-Policy");
-    for part in ["default-src 'none'; script-src 'sha256-", "connect-src 'self'", "frame-ancestors 'none'"] {
+    for part in
+        ["default-src 'none'; script-src 'sha256-", "connect-src 'self'", "frame-ancestors 'none'"]
+    {
         assert!(policy.contains(part), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
@@ -140,24 +159,50 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
     assert_eq!(site.status, 404, "it is not part of the site");
     let bearer = format!("Bearer {KEY}");
     let known = ("Authorization", &*bearer);
-    for (method, path) in
-        [("GET", "/_velodrome/events"), ("GET", "/live"), ("GET", "/info?id=c-0-0"), ("POST", "/kill"), ("POST", "/drain")]
-    {
-        for fields in [&[][..], &[("Authorization", "Bearer none")], &[("Cookie", &*format!("key={KEY}"))]] {
-            assert_eq!(ask(address, method, path, fields).status, 401, "{method} {path} {fields:?}");
+    for (method, path) in [
+        ("GET", "/_velodrome/events"),
+        ("GET", "/live"),
+        ("GET", "/info?id=c-0-0"),
+        ("POST", "/kill"),
+        ("POST", "/drain"),
+    ] {
+        for fields in
+            [&[][..], &[("Authorization", "Bearer none")], &[("Cookie", &*format!("key={KEY}"))]]
+        {
+            assert_eq!(
+                ask(address, method, path, fields).status,
+                401,
+                "{method} {path} {fields:?}"
+            );
         }
-        let with_query = format!("{path}{}key={KEY}", if path.contains('?') { '&' } else { '?' }).replace(' ', "+");
+        let with_query = format!("{path}{}key={KEY}", if path.contains('?') { '&' } else { '?' })
+            .replace(' ', "+");
         assert_eq!(ask(address, method, &with_query, &[]).status, 401, "{with_query}");
     }
     // A page of another site that knows the key, or whose browser does, can neither act nor read.
-    for strange in [("Origin", "https://elsewhere.example"), ("Sec-Fetch-Site", "cross-site"), ("Origin", "null")] {
+    for strange in [
+        ("Origin", "https://elsewhere.example"),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Origin", "null"),
+    ] {
         for path in ["/kill", "/drain"] {
-            assert_eq!(ask(address, "POST", path, &[known, strange]).status, 403, "{path} {strange:?}");
+            assert_eq!(
+                ask(address, "POST", path, &[known, strange]).status,
+                403,
+                "{path} {strange:?}"
+            );
         }
         let read = ask(address, "GET", "/live", &[known, strange]);
-        assert!(read.fields.iter().all(|(name, _)| !name.to_ascii_lowercase().starts_with("access-control")));
+        assert!(
+            read.fields
+                .iter()
+                .all(|(name, _)| !name.to_ascii_lowercase().starts_with("access-control"))
+        );
     }
-    let preflight = [("Origin", "https://elsewhere.example"), ("Access-Control-Request-Headers", "authorization")];
+    let preflight = [
+        ("Origin", "https://elsewhere.example"),
+        ("Access-Control-Request-Headers", "authorization"),
+    ];
     let answer = ask(address, "OPTIONS", "/kill", &preflight);
     assert_eq!(answer.status, 401);
     assert!(server.is_running());
@@ -170,7 +215,8 @@ impl<S: std::io::Read + std::io::Write> Snapshots<S> {
     fn next(&mut self) -> Value {
         loop {
             if let Some((event, rest)) = self.1.split_once("\n\n") {
-                let data = event.lines().find_map(|line| line.strip_prefix("data: ")).map(str::to_owned);
+                let data =
+                    event.lines().find_map(|line| line.strip_prefix("data: ")).map(str::to_owned);
                 self.1 = rest.to_owned();
                 match data {
                     Some(data) => return serde_json::from_str(&data).unwrap(),
@@ -193,7 +239,10 @@ fn a_stream_has_one_snapshot_after_the_other_also_over_the_socket() {
     client.send("GET /_velodrome/events?list=connections&sort=idle_ms HTTP/1.0\r\n\r\n").unwrap();
     let mut snapshots = Snapshots(client, String::new());
     let first = snapshots.next();
-    assert_eq!((&first["server"]["process"], &first["list"]["name"]), (&server.id().into(), &"connections".into()));
+    assert_eq!(
+        (&first["server"]["process"], &first["list"]["name"]),
+        (&server.id().into(), &"connections".into())
+    );
     let mut before = first;
     for _ in 0..3 {
         let next = snapshots.next();
@@ -209,7 +258,9 @@ fn a_stream_has_one_snapshot_after_the_other_also_over_the_socket() {
 #[test]
 fn there_is_an_end_to_the_number_of_streams_and_one_that_ends_makes_room() {
     let (server, address) = with_dashboard();
-    let request = format!("GET /_velodrome/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n\r\n");
+    let request = format!(
+        "GET /_velodrome/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n\r\n"
+    );
     let open = || {
         let mut client = Client::connect(address).unwrap();
         client.send(&request).unwrap();

@@ -14,7 +14,8 @@ const FILES: [(&str, &str); 2] = [
 
 /// The metrics that a text names.
 fn named(text: &str) -> BTreeSet<&str> {
-    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let words =
+        text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     words.filter(|word| word.starts_with("velodrome_") || word.starts_with("process_")).collect()
 }
 

@@ -14,10 +14,10 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
+use super::dashboard::{self, Streams};
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::dashboard::{self, Streams};
 use super::{metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::maintenance::{Source, Switch, Switches};

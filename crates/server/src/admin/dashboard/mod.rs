@@ -82,8 +82,18 @@ mod tests {
 
     /// What would make the page ask somewhere else, or read text as HTML or code.
     const STRANGE: [&str; 12] = [
-        "http://", "https://", "//cdn", "url(", "@import", "innerHTML", "insertAdjacentHTML", "document.write", "eval(",
-        "new Function", "EventSource(", "WebSocket(",
+        "http://",
+        "https://",
+        "//cdn",
+        "url(",
+        "@import",
+        "innerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "EventSource(",
+        "WebSocket(",
     ];
 
     #[test]
@@ -97,9 +107,21 @@ mod tests {
         }
     }
 
+    /// The page knows the lists that there are.
+    #[test]
+    fn the_page_has_a_tab_for_each_list() {
+        let names = crate::live::List::ALL.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        let (_, rest) = SCRIPT.split_once("const LISTS = [").unwrap();
+        let (lists, _) = rest.split_once(']').unwrap();
+        assert_eq!(lists.split_whitespace().collect::<Vec<_>>().join(" "), names);
+    }
+
     #[test]
     fn style_and_script_are_whole_elements() {
-        assert!(PAGE.contains("<style>{style}</style>") && PAGE.contains("<script type=\"module\">{script}</script>"));
+        assert!(
+            PAGE.contains("<style>{style}</style>")
+                && PAGE.contains("<script type=\"module\">{script}</script>")
+        );
         // The hashes are of everything between the tags.
         assert!(!STYLE.contains("{script}") && !STYLE.contains("</") && !SCRIPT.contains("</"));
         assert!(!PAGE.contains(" style=") && !PAGE.contains(" onclick="));

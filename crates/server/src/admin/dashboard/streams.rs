@@ -88,9 +88,10 @@ impl Streams {
 
     /// The streams that rest and are due.
     pub(in crate::admin) fn due(&mut self, now_ms: u64) -> Vec<ProcessId> {
-        let due = self.0.iter_mut().filter(|stream| {
-            stream.state == State::Resting && stream.due_ms <= now_ms
-        });
+        let due = self
+            .0
+            .iter_mut()
+            .filter(|stream| stream.state == State::Resting && stream.due_ms <= now_ms);
         due.map(|stream| {
             stream.state = State::Busy;
             stream.process

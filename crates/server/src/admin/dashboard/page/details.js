@@ -1,5 +1,11 @@
 // What is known about one row, and the question before it is ended.
 
+/** Numbers whose name ends with their unit. */
+const SUFFIXES = [["_bytes", inBytes], ["_us", (us) => inTime(us * 1e3)], ["_ms", (ms) => inTime(ms * 1e6)]];
+const suffixOf = (name) => SUFFIXES.find(([suffix]) => name.endsWith(suffix));
+const wordsOf = (name) => name.slice(0, name.length - (suffixOf(name)?.[0].length ?? 0)).replaceAll("_", " ");
+const inSuffix = (name, value) => (/^\d+$/.test(value) && suffixOf(name) ? suffixOf(name)[1](Number(value)) : value);
+
 class Details {
   constructor(end) {
     this.end = end;
@@ -35,7 +41,7 @@ class Details {
   }
 
   show(info) {
-    const facts = info.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
+    const facts = info.facts.flatMap(([name, value]) => [make("dt", {}, wordsOf(name)), make("dd", {}, inSuffix(name, value))]);
     const texts = info.texts.flatMap(([title, lines]) => [make("h3", {}, title), make("pre", {}, lines.join("\n"))]);
     const focused = this.dialog.querySelector("button:focus")?.className;
     this.dialog.replaceChildren(
@@ -47,7 +53,7 @@ class Details {
     const close = make("button", { type: "button", className: "close" }, "Close");
     close.addEventListener("click", () => this.dialog.close());
     const all = [close];
-    if (ENDABLE.has(this.list)) {
+    if (SINGLE.has(this.list)) {
       const row = { id: this.id, name: this.id, list: this.list };
       const end = make("button", { type: "button", className: "danger" }, "End …");
       end.addEventListener("click", () => { this.dialog.close(); this.end(row); });

@@ -2,8 +2,8 @@
 // they keep their places, so that nobody ends another row than the one that was meant.
 
 const LISTS = ["connections", "routes", "pages", "processes", "channels", "upstreams", "listeners", "mailboxes", "store"];
-/** Lists whose rows can be ended. */
-const ENDABLE = new Set(["connections", "processes"]);
+/** Lists whose rows can be looked at one by one, and ended. */
+const SINGLE = new Set(["connections", "processes"]);
 
 class List {
   /** `choose(list, sort)` asks the server for another list or order; `open(row)` and `end(row)` act on a row. */
@@ -96,7 +96,7 @@ class List {
       if (column.unit === "text") cell.classList.add("words");
       return cell;
     });
-    if (ENDABLE.has(this.name)) cells.push(make("th", { scope: "col", "aria-label": "Action" }));
+    if (SINGLE.has(this.name)) cells.push(make("th", { scope: "col", "aria-label": "Action" }));
     this.cells = cells;
     this.body = make("tbody");
     this.place.replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...cells)), this.body));
@@ -166,7 +166,7 @@ class List {
     if (!line) {
       line = make("tr");
       line.append(...this.table.columns.map((column, place) => this.cell(column, place, row)));
-      if (ENDABLE.has(this.name)) {
+      if (SINGLE.has(this.name)) {
         const button = make("button", { type: "button", className: "end", textContent: "End" });
         button.addEventListener("click", () => this.end({ id: row.id, name: line.dataset.name, list: this.name }));
         line.append(make("td", {}, button));
@@ -189,9 +189,9 @@ class List {
   cell(column, place, row) {
     const cell = make("td", { className: column.unit === "text" ? "words" : "" });
     if (place === 0) {
-      const button = make("button", { type: "button", className: "name" });
-      button.addEventListener("click", () => this.open(row.id));
-      cell.append(button);
+      const name = SINGLE.has(this.name) ? make("button", { type: "button", className: "name" }) : make("span");
+      if (SINGLE.has(this.name)) name.addEventListener("click", () => this.open(row.id));
+      cell.append(name);
     }
     return cell;
   }
