@@ -8,6 +8,7 @@ const palette = {
       "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
     for (const name of names) this[name] = style.getPropertyValue(`--${name}`).trim();
     this.size = Math.round(parseFloat(style.fontSize) * 0.82);
+    this.line = Math.max(2, this.size / 6);
     this.font = `${this.size}px system-ui, sans-serif`;
   },
 };

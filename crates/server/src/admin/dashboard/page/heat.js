@@ -108,12 +108,12 @@ class Heat {
     for (const { name, share, colour, dash } of PERCENTILES) {
       const points = columns.map(({ start, widest, times }) =>
         [Math.min(area.right, area.x(start + widest / 2)), y(quantile(times, share)), start]);
-      for (const [width, style, dashes] of [[4, palette.panel, []], [2, palette[colour], dash]]) {
+      for (const [width, style, dashes] of [[2 * palette.line, palette.panel, []], [palette.line, palette[colour], dash]]) {
         pen.strokeStyle = style;
         pen.lineWidth = width;
         pen.lineJoin = "round";
         pen.setLineDash(dashes);
-        pen.globalAlpha = width === 4 ? 0.7 : 1;
+        pen.globalAlpha = style === palette.panel ? 0.7 : 1;
         pen.beginPath();
         points.forEach(([x, line, start], index) => {
           const isNext = index && start - points[index - 1][2] <= GAP_MS;

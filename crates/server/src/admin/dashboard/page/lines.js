@@ -25,7 +25,7 @@ class Lines {
     pen.clip();
     for (const { key, colour, dash = [] } of this.series) {
       pen.strokeStyle = palette[colour];
-      pen.lineWidth = 2;
+      pen.lineWidth = palette.line;
       pen.lineJoin = "round";
       pen.setLineDash(dash);
       for (const piece of pieces(samples)) {
