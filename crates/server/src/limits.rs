@@ -424,3 +424,7 @@ pub const DUMP_SIZE: u64 = 64 << 20;
 ///
 /// Consequence: of many panics in a row, the first has a dump.
 pub const DUMP_REST: Duration = Duration::from_mins(1);
+/// Event streams of snapshots that are open at once: dashboards that somebody looks at.
+///
+/// Consequence: a further one is refused with 503, and its page says so.
+pub const DASHBOARD_STREAMS: usize = 32;

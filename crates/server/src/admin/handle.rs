@@ -1,5 +1,7 @@
 //! The admin service as an application of the control scheduler.
 
+mod look;
+
 use std::sync::Arc;
 
 use proxy::Readiness;
@@ -12,19 +14,21 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
+use super::dashboard::{self, Streams};
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{live, memory, metrics, status};
+use super::{memory, metrics, status};
 use crate::cache_order::CacheOrder;
-use crate::live::Wish;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
 use crate::upstream_report::UpstreamOrder;
-use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
+};
 
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
@@ -49,6 +53,7 @@ pub struct Admin {
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
+    streams: Streams,
 }
 
 impl Admin {
@@ -66,6 +71,7 @@ impl Admin {
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
+            streams: Streams::default(),
         }
     }
 
@@ -179,18 +185,13 @@ impl Admin {
                 Answer::Done
             }
             (Method::Get, "/live") => self.live(request, reply, context),
-            (Method::Get, "/info") => {
-                let query = request.query().unwrap_or_default();
-                let id = query.strip_prefix("id=").unwrap_or_default();
-                self.one(Inquiry::Info(id.into()), reply, context)
-            }
-            (Method::Post, "/kill") => {
-                self.one(Inquiry::End(text_of(request.body)), reply, context)
-            }
             (
                 Method::Get,
                 "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
             ) => Answer::Wait,
+            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -207,48 +208,6 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
-    }
-
-    /// What the server shows of itself, with the list that the query names.
-    fn live(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let wish = match Wish::parse(request.query().unwrap_or_default()) {
-            Ok(wish) => Arc::new(wish),
-            Err(problem) => {
-                reply.begin(Status::BAD_REQUEST);
-                reply.end_head_with_length(problem.len() as u64);
-                reply.body(problem.as_bytes());
-                return Answer::Done;
-            }
-        };
-        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
-            return Answer::Wait;
-        }
-        let at_ms = context.now.unix_ms();
-        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
-        Answer::Done
-    }
-
-    /// What one thing is, or was before it was ended.
-    fn one(
-        &mut self,
-        inquiry: Inquiry,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        if !self.has_answers(&inquiry, context) {
-            return Answer::Wait;
-        }
-        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
-        match infos.find_map(Option::as_ref) {
-            Some(info) => reply.json(info),
-            None => reply.empty(Status::NOT_FOUND),
-        }
-        Answer::Done
     }
 
     /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
@@ -367,6 +326,10 @@ impl Application for Admin {
             reply.empty(Status::FORBIDDEN);
             return Answer::Done;
         }
+        if self.gate.has_dashboard(request.listener) && dashboard::is_asked_for(request) {
+            dashboard::show(reply);
+            return Answer::Done;
+        }
         match self.gate.permission(request) {
             Permission::Control => self.control(request, reply, context),
             Permission::Metrics => self.metrics(request, reply, context),
@@ -417,10 +380,19 @@ impl Application for Admin {
         } else if admin.round.is_open() {
             context.wake_after_ms(PATIENCE_MS);
         }
+        admin.wake_streams(context);
     }
-}
 
-/// An id as it came; what is not UTF-8 is the id of nothing.
-fn text_of(id: &[u8]) -> Arc<str> {
-    str::from_utf8(id).unwrap_or_default().trim().into()
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.streams.has(process) { Patience::Endless } else { Patience::Settings }
+    }
+
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        // A stream has no end that its client could wait for.
+        if self.streams.has(process) { Interest::Lost } else { Interest::Kept }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.streams.on_gone(process);
+    }
 }

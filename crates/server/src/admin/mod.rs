@@ -7,6 +7,7 @@
 
 mod certificates;
 mod durations;
+mod dashboard;
 mod exposition;
 mod facts;
 mod gate;
