@@ -1,5 +1,6 @@
 //! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
+mod events;
 pub(crate) mod pages;
 pub(crate) mod way;
 
@@ -23,6 +24,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl upstream api drain 10.0.0.1:9000
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
+  velodrome ctl events --follow                 show what goes wrong, as it happens
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl memory                          show who holds the memory
   velodrome ctl dump -o state.json              write everything that the server says of itself
@@ -76,6 +78,12 @@ enum CtlCommand {
     Memory(Format),
     /// Write everything that the server says of itself to one file, as JSON.
     Dump(Dump),
+    /// Show what happened that an operator should know, with its cause; the last 256 are kept.
+    Events(events::Events),
+    /// Show one connection, page under way or process of a page whole.
+    Info(events::One),
+    /// End one connection, page under way or process of a page.
+    Kill(events::One),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
 }
@@ -219,6 +227,9 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
         CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
         CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),
+        CtlCommand::Events(flags) => events::events(&way, flags),
+        CtlCommand::Info(wanted) => events::info(&way, wanted),
+        CtlCommand::Kill(wanted) => events::kill(&way, wanted),
         CtlCommand::Drain => {
             way.ask("POST", "/drain")?;
             output::print_line("draining")

@@ -81,6 +81,9 @@ pub const POSTPONED_MAX: usize = 4_096;
 /// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over ends without its scheduler.
 pub const TURN_MAX: Duration = Duration::from_secs(5);
 
+/// Time of a turn after which the back-trace of its thread is an event (1 s).
+pub const TURN_TRACED: Duration = Duration::from_secs(1);
+
 /// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
 
@@ -428,3 +431,61 @@ pub const DUMP_REST: Duration = Duration::from_mins(1);
 ///
 /// Consequence: a further one is refused with 503, and its page says so.
 pub const DASHBOARD_STREAMS: usize = 32;
+// Events
+
+/// The last events that are kept (256).
+///
+/// Consequence: older ones are only in the log.
+pub const EVENTS_KEPT: usize = 256;
+
+/// Time between two rounds in which the control scheduler asks the schedulers how they are (1 s).
+///
+/// Consequence: an event is this much later than its cause.
+pub const EVENTS_LOOK_MS: u64 = 1_000;
+
+/// How long a scheduler may take to answer that question (500 ms). Beyond: that is an event.
+pub const EVENTS_PATIENCE_MS: u64 = 500;
+
+/// Events of one kind about one thing are at least this far apart (10 s).
+///
+/// Consequence: those between are counted, and the next one says how many there were.
+pub const EVENTS_AGAIN_MS: u64 = 10_000;
+
+/// Kinds and things whose last event is remembered for this (1,024). Beyond: no event of another thing.
+pub const EVENTS_THINGS: usize = 1_024;
+
+/// Lines of the cause of an event (32); the others are left out.
+pub const EVENTS_CAUSE_LINES: usize = 32;
+
+/// Bytes of the line of an event, and of each line of its cause (512); the rest is left out.
+pub const EVENTS_LINE_SIZE: usize = 512;
+
+/// Time between two looks at how long certificates are valid (1 hour), besides when there are new ones.
+pub const EVENTS_CERTIFICATES_MS: u64 = 3_600_000;
+
+/// Days before the end of a certificate from which on it is told (7).
+pub const EVENTS_CERTIFICATE_DAYS: i64 = 7;
+
+/// Time by which a deadline is noticed late that is told (100 ms).
+pub const LATE_NS: u64 = 100_000_000;
+
+/// Time in which a scheduler wants to run, in a round, from which on it is told if it did not (500 ms).
+pub const CORE_WANTED_NS: u64 = 500_000_000;
+
+/// Hundredths of the connections in use that are told (90).
+pub const CONNECTIONS_NEAR: usize = 90;
+
+/// Failed handshakes in a round that are told (100).
+pub const HANDSHAKES_FAILED_MANY: u64 = 100;
+
+/// Messages in a round for which a mailbox had no room that are told (10): a few are usual in bursts, and wait.
+pub const MAILBOX_FULL_MANY: u64 = 10;
+
+/// Time of a commit of the store that is told (100 ms).
+pub const STORE_SLOW_COMMIT: Duration = Duration::from_millis(100);
+
+/// Time of a checkpoint of the store that is told (2 s).
+pub const STORE_SLOW_CHECKPOINT: Duration = Duration::from_secs(2);
+
+/// Pages that are named when memory of pages is short (5).
+pub const PAGES_NAMED: usize = 5;

@@ -21,6 +21,7 @@ use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
@@ -96,6 +97,8 @@ pub enum ToScheduler {
     Maintenance(Source, Switch),
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the control scheduler: how are you?
+    AskVitals,
     /// From the control scheduler: let a server of an upstream have requests, or no more.
     Upstream(Box<UpstreamOrder>),
     /// From the control scheduler or another one: forget stored answers of upstreams.
@@ -180,6 +183,10 @@ pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 pub enum ToControl {
     /// From a scheduler: what it counted.
     Report(Box<SchedulerReport>),
+    /// From a scheduler: how it is.
+    Vitals(Box<Vitals>),
+    /// From a helper or the main thread: something that an operator should know.
+    Trouble(Box<Trouble>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
     /// The counters of pages.

@@ -15,6 +15,7 @@ use wire::http::status::Status;
 
 use super::certificates::Certificates;
 use super::dashboard::{self, Streams};
+use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
@@ -50,6 +51,7 @@ pub struct Admin {
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
     certificates: Certificates,
+    events: Events,
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
@@ -59,6 +61,7 @@ pub struct Admin {
 impl Admin {
     /// An admin service for these schedulers.
     pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
+        let events = Events::new(&peers);
         Self {
             facts,
             peers,
@@ -68,6 +71,7 @@ impl Admin {
             last_reload: Arc::default(),
             pages: Arc::default(),
             certificates: Certificates::default(),
+            events,
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
@@ -184,6 +188,7 @@ impl Admin {
                 reply.json(&memory::shown(&self.facts, &self.round));
                 Answer::Done
             }
+            (Method::Get, "/events") => self.events.answer(request, reply),
             (Method::Get, "/live") => self.live(request, reply, context),
             (
                 Method::Get,
@@ -352,7 +357,12 @@ impl Application for Admin {
         let admin = http.application_mut();
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
-            ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
+            ToControl::Trouble(trouble) => admin.events.add(*trouble, context),
+            ToControl::LogReport(report) => {
+                admin.round.log = Some(report);
+                admin.events.look_at_log(report, context);
+            }
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -375,6 +385,7 @@ impl Application for Admin {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
+        admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
@@ -395,4 +406,11 @@ impl Application for Admin {
     fn on_gone(&mut self, process: ProcessId) {
         self.streams.on_gone(process);
     }
+}
+
+/// Says what is wrong with a request.
+pub(super) fn bad_request(problem: &str, reply: &mut Reply<'_>) {
+    reply.begin(Status::BAD_REQUEST);
+    reply.end_head_with_length(problem.len() as u64);
+    reply.body(problem.as_bytes());
 }

@@ -8,6 +8,7 @@
 mod certificates;
 mod durations;
 mod dashboard;
+mod events;
 mod exposition;
 mod facts;
 mod gate;

@@ -55,6 +55,7 @@ impl Connections {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
+            ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),

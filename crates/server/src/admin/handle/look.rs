@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ::live::Snapshot;
 use http::{Answer, AnswerContext, Reply, Request};
 use runtime::service::{Command, ServiceContext};
 use wire::http::status::Status;
@@ -27,9 +28,14 @@ impl Admin {
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
             return Answer::Wait;
         }
-        let at_ms = context.now.unix_ms();
-        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        reply.json(&self.snapshot(&wish, context));
         Answer::Done
+    }
+
+    fn snapshot(&self, wish: &Wish, context: &AnswerContext<'_, Message>) -> Snapshot {
+        let at_ms = context.now.unix_ms();
+        let shown = live::snapshot(&self.facts, self.phase, &self.round, wish, at_ms);
+        Snapshot { events: self.events.last(), ..shown }
     }
 
     /// The same every second, as an event stream (HTML, section 9.2).
@@ -57,8 +63,7 @@ impl Admin {
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
             return Answer::Wait;
         }
-        let at_ms = context.now.unix_ms();
-        let snapshot = live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms);
+        let snapshot = self.snapshot(&wish, context);
         let Ok(text) = serde_json::to_string(&snapshot) else { return Answer::Cut };
         // JSON of one line has no line end in it.
         reply.part(format!("data: {text}\n\n").as_bytes());
