@@ -17,6 +17,7 @@ use super::publications::Publications;
 use super::records::Records;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
 use super::secured::{self, scheme_of};
+use super::traced;
 use crate::uploads::Form;
 
 /// The host of one call of a page.
@@ -122,6 +123,11 @@ impl Host for RequestHost<'_> {
             Part::Scheme => answer.text(scheme_of(request.scheme())),
             Part::Tls => secured::tell(request.secured, answer),
             Part::Id => answer.text(request.id().as_bytes()),
+            Part::Trace => {
+                if let Some(parent) = request.trace() {
+                    answer.text(parent.trace.to_string().as_bytes());
+                }
+            }
             Part::User => {
                 if let Some(user) = self.user {
                     answer.text(user.as_bytes());
@@ -144,6 +150,10 @@ impl Host for RequestHost<'_> {
         if let Some(site) = self.site {
             name.extend_from_slice(site.to_string().as_bytes());
         }
+    }
+
+    fn pass_on(&mut self, fields: &mut Vec<u8>) {
+        traced::pass_on(self.request, fields);
     }
 
     fn take_limit(&mut self, name: &[u8], key: &[u8]) -> Option<Duration> {

@@ -391,7 +391,10 @@ impl Runner {
                 Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
                     return self.hand_to_client(key, run, life, &wait);
                 }
-                Step::Waits(run, wait) => {
+                Step::Waits(run, mut wait) => {
+                    if let Wait::Fetch(fetch) = &mut wait {
+                        host.pass_on(&mut fetch.fields);
+                    }
                     life.waits_for = wait.words();
                     match self.meet(wait, key, &mut life, moment) {
                         Met::Now(delivery) => (run, delivery),

@@ -15,6 +15,7 @@ use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::tracing::Tracing;
 use super::{live, metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::live::Wish;
@@ -24,7 +25,9 @@ use crate::message::{
 };
 use crate::origin::is_forged;
 use crate::upstream_report::UpstreamOrder;
-use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
+};
 
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
@@ -49,6 +52,7 @@ pub struct Admin {
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
+    tracing: Tracing,
 }
 
 impl Admin {
@@ -66,6 +70,7 @@ impl Admin {
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
+            tracing: Tracing::default(),
         }
     }
 
@@ -173,6 +178,9 @@ impl Admin {
             (Method::Get, "/cache") if self.has_answers(&Inquiry::Counters, context) => {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
+            }
+            (Method::Post, "/trace") => {
+                self.tracing.answer(self.peers.schedulers, request, reply, context)
             }
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, "/info") => {
@@ -374,6 +382,18 @@ impl Application for Admin {
         }
     }
 
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.tracing.is_reader(process) { Patience::Endless } else { Patience::Settings }
+    }
+
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        if self.tracing.is_reader(process) { Interest::Lost } else { Interest::Kept }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.tracing.on_gone(process);
+    }
+
     fn on_message(
         http: &mut Http<Self>,
         from: Endpoint,
@@ -384,6 +404,7 @@ impl Application for Admin {
         let admin = http.application_mut();
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
+            ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::LogReport(report) => admin.round.log = Some(report),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
@@ -407,6 +428,7 @@ impl Application for Admin {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
+        admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {

@@ -16,6 +16,8 @@ mod metrics;
 mod numbers;
 mod round;
 mod status;
+mod tracing;
+mod wish;
 
 pub use facts::Facts;
 pub use gate::{Entrance, Gate};
