@@ -10,6 +10,8 @@ use http::Request;
 use quota::{Limiter, Outcome};
 use runtime::clock::Now;
 use runtime::diagnostic;
+use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
@@ -22,6 +24,8 @@ use crate::uploads::Form;
 
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
+    /// The process of the request.
+    pub process: ProcessId,
     /// The request.
     pub request: &'a Request<'a>,
     /// The path, decoded.
@@ -171,10 +175,16 @@ impl Host for RequestHost<'_> {
     }
 
     fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        if trace::is_on() {
+            traced::reads(self.process, self.request, key);
+        }
         self.records.record((database, key), self.now.unix_ms(), answer)
     }
 
     fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        if trace::is_on() {
+            traced::reads(self.process, self.request, wanted.prefix);
+        }
         self.records.records(wanted, self.now.unix_ms(), answer)
     }
 

@@ -51,7 +51,7 @@ pub(super) struct Following {
     left_out: LeftOut,
     sent_ns: u64,
     is_stopped: bool,
-    /// The last message that was given room: all its steps of this turn have it.
+    /// The message that is on its way over this scheduler, if it was given room.
     message: Option<(Arc<str>, u64)>,
 }
 
@@ -144,28 +144,25 @@ impl Following {
         self.note(Step { subject, at_ns: now_ns, process, what, detail });
     }
 
-    /// A message of a channel makes a step.
-    pub(super) fn note_message(
-        &mut self,
-        (channel, position): (&str, u64),
-        what: What,
-        detail: String,
-        now_ns: u64,
-    ) {
+    /// A message of a channel begins its way over this scheduler.
+    pub(super) fn offer_message(&mut self, (channel, position): (&str, u64), now_ns: u64) {
+        self.message = None;
         if now_ns >= self.order.until_ns || !self.order.pattern.matches(channel) {
             return;
         }
-        let known = self.message.as_ref().filter(|(of, at)| **of == *channel && *at == position);
-        if known.is_none() {
-            if !self.spend(now_ns) {
-                self.left_out.subjects += 1;
-                return;
-            }
+        if self.spend(now_ns) {
             self.message = Some((channel.into(), position));
+        } else {
+            self.left_out.subjects += 1;
         }
-        let Some((channel, position)) = self.message.clone() else { return };
-        let subject = Subject::Message(channel, position);
-        self.note(Step { subject, at_ns: now_ns, process: 0, what, detail });
+    }
+
+    /// The message that was offered last makes a step.
+    pub(super) fn note_message(&mut self, what: What, detail: String, now_ns: u64) {
+        if let Some((channel, position)) = self.message.clone() {
+            let subject = Subject::Message(channel, position);
+            self.note(Step { subject, at_ns: now_ns, process: 0, what, detail });
+        }
     }
 
     fn note(&mut self, step: Step) {
@@ -301,11 +298,11 @@ mod tests {
         let mut order = order(Kind::Channel, 1);
         order.pattern = Pattern::new("news");
         let mut following = Following::new(order, 0);
-        following.note_message(("olds", 7), WHAT, String::new(), 0);
-        for _ in 0..2 {
-            following.note_message(("news", 7), WHAT, String::new(), 0);
+        for message in [("olds", 7), ("news", 7), ("news", 8)] {
+            following.offer_message(message, 0);
+            following.note_message(WHAT, String::new(), 0);
+            following.note_message(WHAT, String::new(), 0);
         }
-        following.note_message(("news", 8), WHAT, String::new(), 0);
         following.stop(2);
         assert_eq!(following.take(0), None, "another trace was stopped");
         following.stop(1);

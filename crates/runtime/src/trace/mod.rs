@@ -154,14 +154,23 @@ pub(crate) fn close(process: ProcessId, reason: CloseReason) {
     with(|following| following.forget(process));
 }
 
-/// A message of a channel makes a step. Each scheduler decides by itself whether it has room for it: its steps on all
-/// of them have one name.
+/// A message of a channel begins its way over this scheduler. Each scheduler decides by itself whether it has room for
+/// it: its steps on all of them have one name, so the message need not carry a number.
 #[cold]
-pub fn message(channel: &str, position: u64, what: What, detail: fmt::Arguments<'_>) {
+pub fn offer_message(channel: &str, position: u64) {
     with(|following| {
         if following.seeks(Kind::Channel) {
-            let text = text_of(detail);
-            following.note_message((channel, position), what, text, moment_ns());
+            following.offer_message((channel, position), moment_ns());
+        }
+    });
+}
+
+/// The message that was offered last makes a step.
+#[cold]
+pub fn message(what: What, detail: fmt::Arguments<'_>) {
+    with(|following| {
+        if following.seeks(Kind::Channel) {
+            following.note_message(what, text_of(detail), moment_ns());
         }
     });
 }
