@@ -1,6 +1,7 @@
 //! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
 pub(crate) mod pages;
+mod trace;
 pub(crate) mod way;
 
 use std::io::Write;
@@ -23,6 +24,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl upstream api drain 10.0.0.1:9000
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
+  velodrome ctl trace url '/api/*'              show the steps of requests while they happen
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl --socket /run/velodrome/8080.sock drain
   velodrome ctl --url https://host:9443 --key-file ctl.key status
@@ -68,6 +70,8 @@ enum CtlCommand {
     Upstream(Upstream),
     /// Show the counters of the caches of upstreams, or forget stored answers.
     Cache(Cache),
+    /// Show every step of chosen requests or messages, with its time.
+    Trace(trace::Trace),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Stop accepting connections, finish running requests, exit.
@@ -203,6 +207,7 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::Cache(Cache { order: Some(CacheOrder::Purge { pattern }), .. }) => {
             purge(&way, pattern)
         }
+        CtlCommand::Trace(flags) => trace::run(&way, flags),
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
         CtlCommand::Drain => {
             way.ask("POST", "/drain")?;
