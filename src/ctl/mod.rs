@@ -2,6 +2,7 @@
 
 mod events;
 pub(crate) mod pages;
+mod trace;
 pub(crate) mod way;
 
 use std::io::Write;
@@ -25,6 +26,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
   velodrome ctl events --follow                 show what goes wrong, as it happens
+  velodrome ctl trace url '/api/*'              show the steps of requests while they happen
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl memory                          show who holds the memory
   velodrome ctl dump -o state.json              write everything that the server says of itself
@@ -72,6 +74,8 @@ enum CtlCommand {
     Upstream(Upstream),
     /// Show the counters of the caches of upstreams, or forget stored answers.
     Cache(Cache),
+    /// Show every step of chosen requests or messages, with its time.
+    Trace(trace::Trace),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Show the memory of the server by owner, and what has no owner.
@@ -224,6 +228,7 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::Cache(Cache { order: Some(CacheOrder::Purge { pattern }), .. }) => {
             purge(&way, pattern)
         }
+        CtlCommand::Trace(flags) => trace::run(&way, flags),
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
         CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
         CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),

@@ -66,7 +66,10 @@ fn requests_are_counted_and_timed_by_route_page_and_class() {
     assert_eq!(counts("route"), [told("(files)", 45), told("/api/", 15)]);
     assert_eq!(counts("page"), [told("p.page.txt", 15)]);
     let rows = shown["list"]["rows"].as_array().unwrap();
-    assert_eq!((&rows[0]["values"]["requests"], &rows[0]["values"]["4xx"]), (&45.into(), &15.into()));
+    assert_eq!(
+        (&rows[0]["values"]["requests"], &rows[0]["values"]["4xx"]),
+        (&45.into(), &15.into())
+    );
     let longest = rows[0]["values"]["max_us"].as_u64().unwrap();
     assert!((1..60_000_000).contains(&longest), "{longest} us");
 }
@@ -105,16 +108,20 @@ fn a_connection_is_listed_looked_at_and_ended() {
         let row = rows(&server, "list=connections").into_iter().find(|row| row["id"] == id)?;
         (row["values"]["sent_bytes"].as_u64()? > 0).then_some(row)
     });
-    assert_eq!((&used["values"]["requests"], &used["values"]["encrypted"]), (&2.into(), &"no".into()));
+    assert_eq!(
+        (&used["values"]["requests"], &used["values"]["encrypted"]),
+        (&2.into(), &"no".into())
+    );
     assert!(used["values"]["received_bytes"].as_u64().unwrap() > 10, "{used}");
     let (status, info) = ask(&server, "GET", &format!("/info?id={id}"), "");
-    assert!(status == 200 && info.contains("\"connection\"") && info.contains("127.0.0.1"), "{info}");
+    assert!(
+        status == 200 && info.contains("\"connection\"") && info.contains("127.0.0.1"),
+        "{info}"
+    );
     assert_eq!(ask(&server, "POST", "/kill", id).0, 200);
     let (_, end) = client.rest().unwrap();
     assert!(matches!(end, End::Closed | End::Reset), "{end:?}");
-    until("it to be gone", || {
-        (ask(&server, "POST", "/kill", id).0 == 404).then_some(())
-    });
+    until("it to be gone", || (ask(&server, "POST", "/kill", id).0 == 404).then_some(()));
     for wrong in ["", "c-0-99999999", "c-9-1", "x-0-1", "p-0-r1"] {
         assert_eq!(ask(&server, "POST", "/kill", wrong).0, 404, "{wrong}");
     }

@@ -102,6 +102,7 @@ mod slow;
 mod systemd;
 mod tls;
 mod tls_clients;
+mod trace_context;
 mod unanswered;
 mod unread;
 mod upload_limits;

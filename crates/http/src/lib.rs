@@ -30,6 +30,7 @@ mod shared;
 mod stats;
 mod stream;
 mod times;
+pub mod traced;
 mod unanswered;
 
 pub use answer_context::AnswerContext;

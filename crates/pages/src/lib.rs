@@ -61,6 +61,7 @@ mod talking;
 #[cfg(feature = "testing")]
 mod testing;
 mod toll;
+mod traced;
 mod turns;
 mod underway;
 pub mod uploads;

@@ -489,3 +489,25 @@ pub const STORE_SLOW_CHECKPOINT: Duration = Duration::from_secs(2);
 
 /// Pages that are named when memory of pages is short (5).
 pub const PAGES_NAMED: usize = 5;
+/// Things per second that one trace begins to follow, over all schedulers.
+///
+/// Consequence: a wish for more is refused.
+pub const TRACE_RATE_MAX: u32 = 1_000;
+
+/// Seconds that one trace lasts at most (10 minutes).
+///
+/// Consequence: a wish for more is refused.
+pub const TRACE_SECONDS_MAX: u64 = 600;
+
+/// Bytes of a pattern of a trace. Consequence: a longer one is refused.
+pub const TRACE_PATTERN_BYTES: usize = 1_024;
+
+/// 1 MiB of lines of a trace wait for the one who asked for it.
+///
+/// Consequence: further steps are counted as left out.
+pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
+
+/// Milliseconds after the end of a trace in which schedulers may say what they have left out.
+///
+/// Consequence: those that have not are named.
+pub const TRACE_GRACE_MS: u64 = 1_000;

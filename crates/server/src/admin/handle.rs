@@ -19,6 +19,7 @@ use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::tracing::Tracing;
 use super::{memory, metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::maintenance::{Source, Switch, Switches};
@@ -56,6 +57,7 @@ pub struct Admin {
     maintenance: Switches,
     gate: Gate,
     streams: Streams,
+    tracing: Tracing,
 }
 
 impl Admin {
@@ -76,6 +78,7 @@ impl Admin {
             maintenance: Switches::default(),
             gate,
             streams: Streams::default(),
+            tracing: Tracing::default(),
         }
     }
 
@@ -189,6 +192,9 @@ impl Admin {
                 Answer::Done
             }
             (Method::Get, "/events") => self.events.answer(request, reply),
+            (Method::Post, "/trace") => {
+                self.tracing.answer(self.peers.schedulers, request, reply, context)
+            }
             (Method::Get, "/live") => self.live(request, reply, context),
             (
                 Method::Get,
@@ -299,6 +305,11 @@ impl Admin {
         Answer::Done
     }
 
+    /// Whether an answer goes on until its client leaves: a stream of snapshots, or a trace.
+    fn is_endless(&self, process: ProcessId) -> bool {
+        self.streams.has(process) || self.tracing.is_reader(process)
+    }
+
     fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
         for process in self.waiting.drain(..) {
             context.command(Command::Resume(process));
@@ -363,6 +374,7 @@ impl Application for Admin {
                 admin.round.log = Some(report);
                 admin.events.look_at_log(report, context);
             }
+            ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -386,6 +398,7 @@ impl Application for Admin {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
         admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
+        admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
@@ -395,16 +408,17 @@ impl Application for Admin {
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        if self.streams.has(process) { Patience::Endless } else { Patience::Settings }
+        if self.is_endless(process) { Patience::Endless } else { Patience::Settings }
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
         // A stream has no end that its client could wait for.
-        if self.streams.has(process) { Interest::Lost } else { Interest::Kept }
+        if self.is_endless(process) { Interest::Lost } else { Interest::Kept }
     }
 
     fn on_gone(&mut self, process: ProcessId) {
         self.streams.on_gone(process);
+        self.tracing.on_gone(process);
     }
 }
 

@@ -6,8 +6,8 @@
 //! `status` format the result.
 
 mod certificates;
-mod durations;
 mod dashboard;
+mod durations;
 mod events;
 mod exposition;
 mod facts;
@@ -20,6 +20,8 @@ mod metrics;
 mod numbers;
 mod round;
 mod status;
+mod tracing;
+mod wish;
 
 pub use facts::Facts;
 pub use gate::{Entrance, Gate};

@@ -10,7 +10,7 @@ use files::absence::Failure;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
-use super::Connections;
+use super::{Connections, traced};
 use crate::message::{Message, ToScheduler};
 
 impl Connections {
@@ -70,6 +70,7 @@ impl Connections {
             ToScheduler::Cache(order) => {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
+            ToScheduler::Trace(order) => traced::obey(*order, context),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }
