@@ -7,6 +7,7 @@ use runtime::clock::Now;
 use runtime::output::FileRegion;
 use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use sys::socket::Peer;
 use wire::http::head::Version;
 use wire::http::method::Method;
@@ -23,7 +24,7 @@ use super::notes::{Notes, TimedAs};
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
-use super::slow::Slow;
+use super::traced;
 use super::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
@@ -200,12 +201,18 @@ impl<A: Application> Http<A> {
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
+                if trace::is_on() {
+                    traced::wait(context.id);
+                }
                 return Next::Park;
             }
             Answer::Part => {
                 if let Some(new) = reply.begun() {
                     let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
                     self.begun = Some(new.since(first_ns));
+                    if trace::is_on() {
+                        traced::part(context.id);
+                    }
                     return Next::Park;
                 }
             }
@@ -225,14 +232,13 @@ impl<A: Application> Http<A> {
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
         self.stats.count(status);
-        let began_ns = request.begin.began_ns;
-        let took_ns = self.times.count(status, self.notes.timed_as, began_ns, context.now);
-        if self.settings.slow_ns.is_some_and(|slow_ns| took_ns >= slow_ns) {
-            self.tell_slow(request, context.id, (status, took_ns));
-        }
+        self.count_time(request, context.id, status, context.now);
         self.drop_kept();
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
         self.write_line(request, (status, sent), begun, context.now);
+        if trace::is_on() {
+            traced::answer(context.id, status, sent);
+        }
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
             Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
@@ -273,6 +279,9 @@ impl<A: Application> Http<A> {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
         self.write_line(request, (NO_ANSWER, 0), None, context.now);
+        if trace::is_on() {
+            traced::unanswered(context.id, 0);
+        }
         if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
     }
 
@@ -322,19 +331,6 @@ impl<A: Application> Http<A> {
         }
     }
 
-    /// Tells the application of a request that took long.
-    #[cold]
-    fn tell_slow(
-        &mut self,
-        request: &Request<'_>,
-        process: ProcessId,
-        (status, took_ns): (Status, u64),
-    ) {
-        let began_ns = request.begin.began_ns;
-        let slow = Slow { process, status, began_ns, took_ns, notes: &self.notes };
-        self.application.on_slow(request, &slow);
-    }
-
     /// Tells the application that a request ends without it, of whose answer so many bytes were sent. Afterwards the
     /// notes are those of the request.
     pub(super) fn tell_unanswered(&mut self, process: ProcessId, request: &Request<'_>, sent: u64) {
@@ -342,6 +338,9 @@ impl<A: Application> Http<A> {
         let (notes, kept) = (&mut self.notes, &mut self.kept);
         self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
         self.drop_kept();
+        if trace::is_on() {
+            traced::unanswered(process, sent);
+        }
         self.application.on_gone(process);
     }
 

@@ -31,6 +31,7 @@ mod slow;
 mod stats;
 mod stream;
 mod times;
+pub mod traced;
 mod unanswered;
 
 pub use answer_context::AnswerContext;

@@ -62,6 +62,7 @@ mod talking;
 #[cfg(feature = "testing")]
 mod testing;
 mod toll;
+mod traced;
 mod turns;
 mod underway;
 pub mod uploads;

@@ -12,6 +12,7 @@ use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{
     Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
 };
@@ -34,6 +35,7 @@ use super::remarks::Remarks;
 use super::set::PageSet;
 use super::spent::{Timing, note_waited};
 use super::toll::Toll;
+use super::traced;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
 
 /// The result of running a page for a while.
@@ -259,6 +261,9 @@ impl Runner {
                 return Turnout::Failed(self.end(key, life), Some(error));
             }
         };
+        if trace::is_on() {
+            traced::note(key, traced::GOES_ON, format_args!(""));
+        }
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         life.stop_awaiting();
         if moment.now_ns > life.deadline_ns {
@@ -403,8 +408,16 @@ impl Runner {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
-                Step::Done => return Turnout::Done(self.end(key, life)),
+                Step::Done => {
+                    if trace::is_on() {
+                        traced::note(key, traced::ENDS, format_args!(""));
+                    }
+                    return Turnout::Done(self.end(key, life));
+                }
                 Step::Failed(error) => {
+                    if trace::is_on() {
+                        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
+                    }
                     self.remark_on_end(&error);
                     return Turnout::Failed(self.end(key, life), Some(error));
                 }
@@ -412,8 +425,14 @@ impl Runner {
                 Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
                     return self.hand_to_client(key, run, life, &wait);
                 }
-                Step::Waits(run, wait) => {
+                Step::Waits(run, mut wait) => {
+                    if let Wait::Fetch(fetch) = &mut wait {
+                        host.pass_on(&mut fetch.fields);
+                    }
                     life.waits_for = wait.words();
+                    if trace::is_on() {
+                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+                    }
                     match self.meet(wait, key, &mut life, moment) {
                         Met::Now(delivery) => (run, delivery),
                         Met::Later { due_ns } => {

@@ -413,6 +413,24 @@ pub const LIVE_ROWS_MAX: usize = 1_000;
 /// Consequence: those beyond are counted as left out.
 pub const LIVE_SEEN_MAX: usize = 10_000;
 
+/// How long a dump waits for each of its parts.
+///
+/// Consequence: a part that takes longer is missing, and the dump says so.
+pub const DUMP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of one part of a dump.
+///
+/// Consequence: a longer part is cut, and stands there as text.
+pub const DUMP_SIZE: u64 = 64 << 20;
+
+/// After a dump for a panic, others are written only after this long.
+///
+/// Consequence: of many panics in a row, the first has a dump.
+pub const DUMP_REST: Duration = Duration::from_mins(1);
+/// Event streams of snapshots that are open at once: dashboards that somebody looks at.
+///
+/// Consequence: a further one is refused with 503, and its page says so.
+pub const DASHBOARD_STREAMS: usize = 32;
 // Events
 
 /// The last events that are kept (256).
@@ -477,3 +495,25 @@ pub const SLOW_PATH_SIZE: usize = 512;
 
 /// Pages that are named when memory of pages is short (5).
 pub const PAGES_NAMED: usize = 5;
+/// Things per second that one trace begins to follow, over all schedulers.
+///
+/// Consequence: a wish for more is refused.
+pub const TRACE_RATE_MAX: u32 = 1_000;
+
+/// Seconds that one trace lasts at most (10 minutes).
+///
+/// Consequence: a wish for more is refused.
+pub const TRACE_SECONDS_MAX: u64 = 600;
+
+/// Bytes of a pattern of a trace. Consequence: a longer one is refused.
+pub const TRACE_PATTERN_BYTES: usize = 1_024;
+
+/// 1 MiB of lines of a trace wait for the one who asked for it.
+///
+/// Consequence: further steps are counted as left out.
+pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
+
+/// Milliseconds after the end of a trace in which schedulers may say what they have left out.
+///
+/// Consequence: those that have not are named.
+pub const TRACE_GRACE_MS: u64 = 1_000;

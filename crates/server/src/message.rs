@@ -17,6 +17,7 @@ use quota::{LimitCounts, News};
 use runtime::account::Accounts;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
+use runtime::trace::Batch;
 use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
@@ -103,8 +104,19 @@ pub enum ToScheduler {
     Upstream(Box<UpstreamOrder>),
     /// From the control scheduler or another one: forget stored answers of upstreams.
     Cache(Box<CacheOrder>),
+    /// From the control scheduler: begin or end a trace.
+    Trace(Box<TraceOrder>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
+}
+
+/// What a scheduler does about traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceOrder {
+    /// Begin this one.
+    Begin(runtime::trace::Order),
+    /// End the one with this number.
+    Stop(u64),
 }
 
 /// What the control scheduler queries.
@@ -187,6 +199,8 @@ pub enum ToControl {
     Vitals(Box<Vitals>),
     /// From a helper or the main thread: something that an operator should know.
     Trouble(Box<Trouble>),
+    /// From a scheduler: steps of a trace.
+    Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
     /// The counters of pages.

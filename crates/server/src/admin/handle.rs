@@ -1,5 +1,7 @@
 //! The admin service as an application of the control scheduler.
 
+mod look;
+
 use std::sync::Arc;
 
 use proxy::Readiness;
@@ -12,20 +14,23 @@ use wire::http::method::Method;
 use wire::http::status::Status;
 
 use super::certificates::Certificates;
+use super::dashboard::{self, Streams};
 use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{live, metrics, status};
+use super::tracing::Tracing;
+use super::{memory, metrics, status};
 use crate::cache_order::CacheOrder;
-use crate::live::Wish;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
 use crate::upstream_report::UpstreamOrder;
-use http::{Answer, AnswerContext, Application, BodyPolicy, Http, Reply, Request};
+use http::{
+    Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
+};
 
 /// The endpoints that the control scheduler talks to.
 #[derive(Clone, Debug)]
@@ -51,6 +56,8 @@ pub struct Admin {
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
+    streams: Streams,
+    tracing: Tracing,
 }
 
 impl Admin {
@@ -70,6 +77,8 @@ impl Admin {
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
+            streams: Streams::default(),
+            tracing: Tracing::default(),
         }
     }
 
@@ -178,19 +187,22 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/memory") if self.has_answers(&Inquiry::Counters, context) => {
+                reply.json(&memory::shown(&self.facts, &self.round));
+                Answer::Done
+            }
             (Method::Get, "/events") => self.events.answer(request, reply),
+            (Method::Post, "/trace") => {
+                self.tracing.answer(self.peers.schedulers, request, reply, context)
+            }
             (Method::Get, "/live") => self.live(request, reply, context),
-            (Method::Get, "/info") => {
-                let query = request.query().unwrap_or_default();
-                let id = query.strip_prefix("id=").unwrap_or_default();
-                self.one(Inquiry::Info(id.into()), reply, context)
-            }
-            (Method::Post, "/kill") => {
-                self.one(Inquiry::End(text_of(request.body)), reply, context)
-            }
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
-                Answer::Wait
-            }
+            (
+                Method::Get,
+                "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
+            ) => Answer::Wait,
+            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -207,47 +219,6 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
-    }
-
-    /// What the server shows of itself, with the list that the query names.
-    fn live(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let wish = match Wish::parse(request.query().unwrap_or_default()) {
-            Ok(wish) => Arc::new(wish),
-            Err(problem) => {
-                bad_request(&problem, reply);
-                return Answer::Done;
-            }
-        };
-        if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
-            return Answer::Wait;
-        }
-        let at_ms = context.now.unix_ms();
-        let shown = live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms);
-        reply.json(&::live::Snapshot { events: self.events.last(), ..shown });
-        Answer::Done
-    }
-
-    /// What one thing is, or was before it was ended.
-    fn one(
-        &mut self,
-        inquiry: Inquiry,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        if !self.has_answers(&inquiry, context) {
-            return Answer::Wait;
-        }
-        let mut infos = self.round.reports.iter().flatten().map(|report| &report.shown.info);
-        match infos.find_map(Option::as_ref) {
-            Some(info) => reply.json(info),
-            None => reply.empty(Status::NOT_FOUND),
-        }
-        Answer::Done
     }
 
     /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
@@ -334,6 +305,11 @@ impl Admin {
         Answer::Done
     }
 
+    /// Whether an answer goes on until its client leaves: a stream of snapshots, or a trace.
+    fn is_endless(&self, process: ProcessId) -> bool {
+        self.streams.has(process) || self.tracing.is_reader(process)
+    }
+
     fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
         for process in self.waiting.drain(..) {
             context.command(Command::Resume(process));
@@ -366,6 +342,10 @@ impl Application for Admin {
             reply.empty(Status::FORBIDDEN);
             return Answer::Done;
         }
+        if self.gate.has_dashboard(request.listener) && dashboard::is_asked_for(request) {
+            dashboard::show(reply);
+            return Answer::Done;
+        }
         match self.gate.permission(request) {
             Permission::Control => self.control(request, reply, context),
             Permission::Metrics => self.metrics(request, reply, context),
@@ -394,6 +374,7 @@ impl Application for Admin {
                 admin.round.log = Some(report);
                 admin.events.look_at_log(report, context);
             }
+            ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -417,11 +398,27 @@ impl Application for Admin {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
         admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
+        admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
             context.wake_after_ms(PATIENCE_MS);
         }
+        admin.wake_streams(context);
+    }
+
+    fn patience(&self, process: ProcessId) -> Patience {
+        if self.is_endless(process) { Patience::Endless } else { Patience::Settings }
+    }
+
+    fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
+        // A stream has no end that its client could wait for.
+        if self.is_endless(process) { Interest::Lost } else { Interest::Kept }
+    }
+
+    fn on_gone(&mut self, process: ProcessId) {
+        self.streams.on_gone(process);
+        self.tracing.on_gone(process);
     }
 }
 
@@ -430,9 +427,4 @@ pub(super) fn bad_request(problem: &str, reply: &mut Reply<'_>) {
     reply.begin(Status::BAD_REQUEST);
     reply.end_head_with_length(problem.len() as u64);
     reply.body(problem.as_bytes());
-}
-
-/// An id as it came; what is not UTF-8 is the id of nothing.
-fn text_of(id: &[u8]) -> Arc<str> {
-    str::from_utf8(id).unwrap_or_default().trim().into()
 }

@@ -6,6 +6,8 @@
 //! `status` format the result.
 
 mod certificates;
+mod dashboard;
+mod durations;
 mod events;
 mod exposition;
 mod facts;
@@ -13,10 +15,13 @@ mod gate;
 mod handle;
 mod lists;
 mod live;
+mod memory;
 mod metrics;
 mod numbers;
 mod round;
 mod status;
+mod tracing;
+mod wish;
 
 pub use facts::Facts;
 pub use gate::{Entrance, Gate};

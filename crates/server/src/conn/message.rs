@@ -10,7 +10,7 @@ use files::absence::Failure;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
-use super::Connections;
+use super::{Connections, traced};
 use crate::message::{Message, ToScheduler};
 
 impl Connections {
@@ -37,6 +37,8 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
+                // The numbers of routes mean others.
+                self.http.forget_times();
                 self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }
@@ -68,6 +70,7 @@ impl Connections {
             ToScheduler::Cache(order) => {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
+            ToScheduler::Trace(order) => traced::obey(*order, context),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

@@ -13,6 +13,7 @@ mod process;
 mod proxy_lead;
 mod resp;
 mod socket;
+mod traced;
 mod tunnel;
 mod vitals;
 
@@ -27,6 +28,7 @@ use runtime::service::{
     Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Seen, Service,
     ServiceContext,
 };
+use runtime::trace;
 use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
@@ -336,6 +338,9 @@ impl Service for Connections {
         self.http.application_mut().end_turn(context);
         self.hand_over_log(context, When::Due);
         self.http.application_mut().client.end_turn(context);
+        if trace::is_on() {
+            traced::hand_over(context);
+        }
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, Message>) {

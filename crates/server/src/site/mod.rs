@@ -48,6 +48,7 @@ mod slow;
 mod state;
 mod store_desk;
 mod talking;
+pub(crate) mod traced;
 mod tries;
 mod turn;
 mod upgraded;
