@@ -45,6 +45,7 @@ mod route;
 mod scan_places;
 mod script;
 mod slow;
+mod slow_lines;
 mod state;
 mod store_desk;
 mod talking;

@@ -30,7 +30,7 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
-use super::slow::SlowLines;
+use super::slow_lines::SlowLines;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;

@@ -6,6 +6,8 @@
 
 mod certificates;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod ring;
 mod watch;
 
@@ -13,6 +15,7 @@ use http::{Answer, Reply, Request};
 use live::Event;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
+use wire::http::status::Status;
 
 use self::certificates::Ends;
 use self::ring::{Moment, Ring};
@@ -95,8 +98,15 @@ impl Events {
         let query = request.query().unwrap_or("after=0");
         match query.strip_prefix("after=").and_then(|number| number.parse().ok()) {
             Some(number) => reply.json(&serde_json::json!({ "events": self.ring.after(number) })),
-            None => super::handle::bad_request("the query is `after=NUMBER`", reply),
+            None => bad_request("the query is `after=NUMBER`", reply),
         }
         Answer::Done
     }
+}
+
+/// Says what is wrong with a request.
+fn bad_request(problem: &str, reply: &mut Reply<'_>) {
+    reply.begin(Status::BAD_REQUEST);
+    reply.end_head_with_length(problem.len() as u64);
+    reply.body(problem.as_bytes());
 }
