@@ -147,7 +147,7 @@ fn a_page_that_waits_is_listed_with_its_line_and_ended() {
 
 #[test]
 fn channels_are_listed_with_their_subscribers_and_messages() {
-    let config = "[[channel]]\npattern = \"news\"\npublish = \"anyone\"\nhistory = 10\n";
+    let config = "[[channel]]\npattern = \"news\"\npublish = \"open\"\nhistory = 10\n";
     let server = Plan::new().config(config).argument("--schedulers=2").start();
     let _subscribers = [websocket(&server, "/channels/news"), websocket(&server, "/channels/news")];
     for number in 0..3 {

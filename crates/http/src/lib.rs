@@ -22,6 +22,7 @@ pub mod limits;
 mod log;
 mod notes;
 mod passing;
+mod refused;
 mod reply;
 mod request;
 mod service;

@@ -421,10 +421,3 @@ impl Application for Admin {
         self.tracing.on_gone(process);
     }
 }
-
-/// Says what is wrong with a request.
-pub(super) fn bad_request(problem: &str, reply: &mut Reply<'_>) {
-    reply.begin(Status::BAD_REQUEST);
-    reply.end_head_with_length(problem.len() as u64);
-    reply.body(problem.as_bytes());
-}

@@ -95,7 +95,7 @@ impl Events {
         let query = request.query().unwrap_or("after=0");
         match query.strip_prefix("after=").and_then(|number| number.parse().ok()) {
             Some(number) => reply.json(&serde_json::json!({ "events": self.ring.after(number) })),
-            None => super::handle::bad_request("the query is `after=NUMBER`", reply),
+            None => super::problem::say("the query is `after=NUMBER`", reply),
         }
         Answer::Done
     }
