@@ -48,7 +48,7 @@ fn requests_are_counted_and_timed_by_route_page_and_class() {
     let mut clients = [server.client(), server.client(), server.client()];
     for number in 0..60 {
         let client = &mut clients[number % 3];
-        let path = ["/a.txt", "/api/x", "/p.page.txt", "/none"][number % 4];
+        let path = ["/a.txt", "/api/x", "/p.txt", "/none"][number % 4];
         client.get(path).unwrap();
     }
     let shown = live(&server, "list=routes");
@@ -64,7 +64,11 @@ fn requests_are_counted_and_timed_by_route_page_and_class() {
     let told = |name: &str, count| (name.to_owned(), count);
     assert_eq!(counts("class"), [told("2xx", 45), told("4xx", 15)]);
     assert_eq!(counts("route"), [told("(files)", 45), told("/api/", 15)]);
-    assert_eq!(counts("page"), [told("p.page.txt", 15)]);
+    let pages = counts("page");
+    assert!(
+        pages.len() == 1 && pages[0].0.ends_with("/p.page.txt") && pages[0].1 == 15,
+        "{pages:?}"
+    );
     let rows = shown["list"]["rows"].as_array().unwrap();
     assert_eq!(
         (&rows[0]["values"]["requests"], &rows[0]["values"]["4xx"]),
@@ -78,11 +82,11 @@ fn requests_are_counted_and_timed_by_route_page_and_class() {
 fn the_accounts_of_a_scheduler_add_up_to_the_time_that_passed() {
     let server = Plan::new()
         .file("a.txt", "a\n")
-        .file("p.page.txt", "<% for i = 1, 200000 do x = i % 7 end %>")
+        .file("p.page.txt", "<% local x; for i = 1, 200000 do x = i % 7 end %>")
         .argument("--schedulers=1")
         .start();
     let shown = until("pages to have run", || {
-        server.get("/p.page.txt");
+        server.get("/p.txt");
         server.get("/a.txt");
         let shown = live(&server, "");
         let scheduler = shown["schedulers"][0].clone();
@@ -133,7 +137,7 @@ fn a_page_that_waits_is_listed_with_its_line_and_ended() {
     let page = "<%\nlocal function rest()\n  sleep(600)\nend\nrest()\n%>";
     let server = Plan::new().file("w.page.txt", page).argument("--schedulers=1").start();
     let mut client = server.client();
-    client.send("GET /w.page.txt HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    client.send("GET /w.txt HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let waits = row(&server, "list=processes", "page", "w.page.txt");
     assert_eq!(waits["values"]["waits_for"], "time (sleep)");
     let id = waits["id"].as_str().unwrap();
@@ -141,7 +145,7 @@ fn a_page_that_waits_is_listed_with_its_line_and_ended() {
     assert!(info.contains("w.page.txt:3") && info.contains("w.page.txt:5"), "{info}");
     assert_eq!(ask(&server, "POST", "/kill", id).0, 200);
     let answer = client.response(RequestKind::of_method(Some("GET"))).unwrap();
-    assert_eq!(answer.status, 504);
+    assert_eq!(answer.status, 503);
     until("it to be gone", || rows(&server, "list=processes").is_empty().then_some(()));
 }
 

@@ -398,11 +398,3 @@ pub const CACHE_RESERVE_STEP: usize = 64 * 1024;
 /// 256 KiB of an answer that turned out too long to be stored are held for the slowest of its readers. Beyond: the
 /// server is not read.
 pub const CACHE_WINDOW: usize = 256 * 1024;
-
-/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
-pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
-
-/// Routes whose times are counted apart, in the order of the configuration.
-///
-/// Consequence: those beyond share one histogram.
-pub const ROUTES_TIMED: u32 = 4_096;

@@ -110,3 +110,11 @@ pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
 ///
 /// Consequence: those that have not are named.
 pub const TRACE_GRACE_MS: u64 = 1_000;
+
+/// Routes whose times are counted apart, in the order of the configuration.
+///
+/// Consequence: those beyond share one histogram.
+pub const ROUTES_TIMED: u32 = 4_096;
+
+/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
+pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
