@@ -398,3 +398,6 @@ pub const CACHE_RESERVE_STEP: usize = 64 * 1024;
 /// 256 KiB of an answer that turned out too long to be stored are held for the slowest of its readers. Beyond: the
 /// server is not read.
 pub const CACHE_WINDOW: usize = 256 * 1024;
+
+/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
+pub const CACHE_COPIED_SIZE: usize = 16 * 1024;

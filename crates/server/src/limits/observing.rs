@@ -115,6 +115,3 @@ pub const TRACE_GRACE_MS: u64 = 1_000;
 ///
 /// Consequence: those beyond share one histogram.
 pub const ROUTES_TIMED: u32 = 4_096;
-
-/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
-pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
