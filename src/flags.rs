@@ -56,7 +56,7 @@ const SERVE_EXAMPLES: &str = "Examples:
   velodrome serve --config /etc/velodrome.toml
   velodrome serve site --dev                   show errors of pages in the browser
 
-Signals: TERM, INT and QUIT drain and exit, HUP reloads the configuration, USR1 reopens the access log.
+Signals: TERM and INT drain and exit, QUIT writes a dump first, HUP reloads the configuration, USR1 reopens the access log.
 Exit status: 0 drained, 1 failed, 2 wrong usage.";
 
 const CHECK_EXAMPLES: &str = "Examples:

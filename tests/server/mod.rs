@@ -2,6 +2,7 @@
 //!
 //! Owns the process, its directory and its output. Never ends a process it did not start.
 
+pub(crate) mod browser;
 pub(crate) mod caches;
 pub(crate) mod certificates;
 pub(crate) mod channel;

@@ -231,7 +231,7 @@ pub(super) static ADMIN: SectionKeys = SectionKeys {
             },
             absent: Absent::Words("none"),
             change: Change::Restart,
-            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. Metrics are there, too.",
+            text: "Another way for [`velodrome ctl --url`](operations.md#from-another-machine), on this address, for programs with one of `keys`. The [dashboard](dashboard.md) and metrics are there, too.",
         },
         Key {
             name: "keys",

@@ -8,6 +8,7 @@
 
 mod accept;
 mod carry;
+mod collect;
 mod connect;
 mod context;
 mod deadline;
@@ -20,6 +21,7 @@ mod handshakes;
 mod holders;
 mod layers;
 mod memory;
+mod obey;
 mod run;
 mod settings;
 mod sleep;
@@ -39,7 +41,7 @@ use crate::limits;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, Table};
 use crate::pulse::Pulse;
-use crate::service::{ClockUse, CloseReason, Command, Connect, ListenerIndex, Service};
+use crate::service::{ClockUse, Command, Connect, ListenerIndex, Service};
 use crate::slots::{ProcessId, Slots};
 use crate::stats::{KINDS_MAX, Stats};
 use crate::timer::Wheel;
@@ -164,7 +166,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let count = self.wait(waiting)?;
         (self.recalled, self.is_settled) = (false, false);
         let started = self.executor.clock.read(&mut self.executor.pollset);
-        account::begin_turn();
+        account::begin_turn(started.monotonic_ns);
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
         change_to(Account::Mail);
@@ -218,7 +220,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     fn has_more_to_do(&self) -> bool {
         let is_queued = !self.executor.run_queue.is_empty() || !self.executor.resumed.is_empty();
         let is_quiet = self.connects.is_empty() && self.executor.extras.is_quiet();
-        is_queued || self.recalled || !is_quiet
+        is_queued || self.recalled || !is_quiet || !self.commands.is_empty()
     }
 
     /// Called once, when the scheduler has finished or given up: the service may send what it still holds.
@@ -372,35 +374,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         change_to(Account::Mail);
         self.executor.mailbox.flush();
         change_to(Account::Other);
-    }
-
-    fn obey_commands(&mut self) {
-        let mut commands = std::mem::take(&mut self.commands);
-        for command in commands.drain(..) {
-            match command {
-                Command::Resume(id) => self.queue_resumed(id),
-                Command::Run(id) => {
-                    self.recalled = true;
-                    self.guarded(|scheduler| scheduler.visit(id, Executor::run_now));
-                }
-                Command::Close(id) => self.close(id, CloseReason::Aborted),
-                Command::Connect(connect) => self.connects.push_back(connect),
-                Command::Walk { from } => self.guarded(|scheduler| scheduler.walk(from)),
-                Command::Drain { deadline_ms, idle_grace_ms } => {
-                    self.begin_drain(deadline_ms, idle_grace_ms);
-                }
-            }
-        }
-        self.commands = commands;
-    }
-
-    fn queue_resumed(&mut self, id: ProcessId) {
-        if let Some(process) = self.table.lookup(id)
-            && !process.flags.has(Flags::RESUMED)
-        {
-            process.flags.set(Flags::RESUMED);
-            self.executor.resumed.push_back(id);
-        }
     }
 
     /// Sends everything that was posted in this turn, in one write for each process.

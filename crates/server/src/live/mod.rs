@@ -1,26 +1,17 @@
 //! What a scheduler shows of itself to those who look: the times of requests, and one list of what it has.
 //!
-//! Owns what can be asked for ([`Wish`]), and the part of the answer that only the scheduler knows. `admin/live` puts the
-//! parts of all schedulers together. Nothing here runs unless somebody asks.
+//! Owns what can be asked for ([`Wish`]), and the shape of the part of the answer that only the scheduler knows. `conn/look`
+//! and `site/shown` fill it, `admin/live` puts the parts of all schedulers together.
 
-mod channels;
 mod choice;
-mod connections;
 mod one;
-mod processes;
-mod times;
 
 use live::{Info, Latency, Row};
-use runtime::service::ServiceContext;
 
 pub(crate) use choice::Choice;
-pub(crate) use connections::row_of as connection_row;
-pub(crate) use one::{Id, info_of_row, page_info};
-pub(crate) use times::times_of;
+pub(crate) use one::{Id, info_of_row};
 
-use crate::limits::{LIVE_ROWS_MAX, LIVE_SEEN_MAX};
-use crate::message::Message;
-use crate::site::Site;
+use crate::limits::LIVE_ROWS_MAX;
 
 /// A list that can be asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,33 +128,6 @@ pub struct LongestRun {
     pub us: u64,
     /// The kind of the process.
     pub kind: usize,
-}
-
-/// The rows of a list that the site of a scheduler knows.
-pub(crate) fn shown_by_site(
-    site: &Site,
-    wish: &Wish,
-    context: &ServiceContext<'_, Message>,
-) -> Shown {
-    let (choice, beyond) = match wish.list {
-        List::Channels => {
-            let mut choice = Choice::new(wish, "subscribers");
-            let mut all = site.channel_views();
-            all.by_ref().take(LIVE_SEEN_MAX).for_each(|view| choice.offer(channels::row_of(&view)));
-            (choice, all.count())
-        }
-        List::Processes => {
-            let mut choice = Choice::new(wish, "messages");
-            let here = context.mail.endpoint();
-            let (seen, all) = site.suspended(LIVE_SEEN_MAX);
-            let beyond = all - seen.len();
-            seen.iter().for_each(|run| choice.offer(processes::row_of(here, run)));
-            (choice, beyond)
-        }
-        _ => return Shown::default(),
-    };
-    let (rows, left_out) = choice.finish();
-    Shown { rows, left_out: left_out + beyond as u64, ..Shown::default() }
 }
 
 #[cfg(test)]

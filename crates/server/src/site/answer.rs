@@ -5,9 +5,10 @@
 
 use std::rc::Rc;
 
-use config::route::{Found, Refusal, RuleId};
+use config::route::{Found, Refusal};
 use config::{Logging, Respond, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
+use runtime::trace;
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -18,9 +19,10 @@ use super::exchange::{self, Asked, Exchange, PATH_RULES, route_request};
 use super::file::FILE_METHODS;
 use super::metered::Stage;
 use super::pack;
-use super::route::{AnswerPlace, Kept};
+use super::route::{AnswerPlace, Kept, number_of};
 use super::state::Site;
-use crate::limits::{ROUTES_TIMED, STORE_BODY_SIZE};
+use super::traced;
+use crate::limits::STORE_BODY_SIZE;
 use crate::message::Message;
 use crate::site_data::SiteData;
 
@@ -107,6 +109,9 @@ impl Site {
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if trace::is_on() {
+            traced::route(context.id, &found);
+        }
         let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
         note_passed_on(&exchange, context.notes);
@@ -321,11 +326,6 @@ fn note(found: &Found<'_>, user: Option<&str>, notes: &mut Notes) {
         Logging::On => found.name.clone_into(&mut notes.route),
         Logging::Off => notes.omit_line(),
     }
-}
-
-/// The number under which the times of a route are counted; 0 for those beyond the bound.
-pub(super) fn number_of(RuleId(rule): RuleId) -> u16 {
-    if rule < ROUTES_TIMED { u16::try_from(rule + 1).unwrap_or(0) } else { 0 }
 }
 
 /// `OPTIONS *`: the capabilities of the server as a whole (RFC 9110 section 9.3.7).
