@@ -6,7 +6,7 @@
 mod choice;
 mod one;
 
-use live::{Info, Latency, Row};
+use live::{Histogram, Info, Latency, Row};
 
 pub(crate) use choice::Choice;
 pub(crate) use one::{Id, info_of_row};
@@ -128,6 +128,12 @@ pub struct LongestRun {
     pub us: u64,
     /// The kind of the process.
     pub kind: usize,
+}
+
+/// Counted times as they are told.
+pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
+    let times = Histogram { sum_ns: counted.sum_ns(), buckets: counted.filled().collect() };
+    Latency { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@
 
 use channels::ChannelView;
 use http::Times;
-use live::{Histogram, Info, Latency, Row};
+use live::{Info, Latency, Row};
 use pages::Suspended;
 use runtime::mailbox::Endpoint;
 
 use super::route::number_of;
 use super::state::Site;
 use crate::limits::LIVE_SEEN_MAX;
-use crate::live::{Choice, List, Shown, Wish, info_of_row};
+use crate::live::{Choice, List, Shown, Wish, info_of_row, latency};
 
 impl Site {
     /// The rows of a list that the site knows.
@@ -86,11 +86,6 @@ impl Site {
         let numbered = routes.filter(|(number, _)| *number != 0);
         std::iter::once((0, "(none)".to_owned())).chain(numbered).collect()
     }
-}
-
-fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
-    let times = Histogram { sum_ns: counted.sum_ns(), buckets: counted.filled().collect() };
-    Latency { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 /// The row of a channel. Its rows on all schedulers have one id, and are added up.

@@ -26,7 +26,12 @@ pub(super) fn run(
         && !only_reads
         && !session.must_authenticate()
     {
-        return keys::run(session, (command, known), site, context);
+        let begun = site.resp_pace.tick();
+        let after = keys::run(session, (command, known), site, context);
+        if after != After::Wait {
+            site.resp_pace.count_time(known.number(), begun);
+        }
+        return after;
     }
     if !session.keys.has_answered() {
         return After::Wait;
@@ -78,7 +83,12 @@ pub(super) fn run(
         }
         _ => return keys::refuse(session, command, context),
     }
-    perform(session, (command, &name), site, context)
+    let begun = site.resp_pace.tick();
+    let after = perform(session, (command, &name), site, context);
+    if let (Some(number), true) = (catalog::number(&name), after != After::Wait) {
+        site.resp_pace.count_time(number, begun);
+    }
+    after
 }
 
 /// Executes a valid command.

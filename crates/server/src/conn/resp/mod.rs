@@ -3,7 +3,7 @@
 //! Owns its session: its settings and its subscriptions. `commands` and `pubsub` execute commands.
 
 mod authentication;
-mod catalog;
+pub(super) mod catalog;
 mod client;
 mod commands;
 mod entrance;

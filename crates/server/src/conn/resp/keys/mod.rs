@@ -29,7 +29,7 @@ pub(super) use self::awaited::Quiet;
 pub(super) use self::dialog::Dialog;
 use self::dialog::reply_behind;
 use self::known::{Known, Verb};
-pub(super) use self::known::{entries, find};
+pub(super) use self::known::{entries, find, numbered};
 use self::request::Request;
 pub(super) use self::transaction::{Going, go_on as go_on_with_transaction, queue_command, refuse};
 use super::{After, Session};
