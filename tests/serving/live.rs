@@ -167,6 +167,12 @@ fn commands_of_redis_clients_are_timed() {
         buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum()
     };
     let counts: Vec<_> = told.map(|it| (it["name"].as_str().unwrap(), count(it))).collect();
+    // Uses of keys are counted from the first question on.
+    assert!(rows(&server, "list=keys").is_empty());
+    for key in ["a", "a", "b", "a"] {
+        channel::say(&mut client, format!("STRLEN {key}\r\n").as_bytes(), b"\r\n");
+    }
+    assert_eq!(row(&server, "list=keys", "key", "a")["values"]["uses"], 3);
     assert_eq!(counts, [("get", 6), ("ping", 3), ("set", 3)]);
 }
 

@@ -16,6 +16,7 @@ pub mod dump;
 pub mod events;
 pub mod file_helper;
 mod handshakes;
+mod hot_keys;
 mod issued;
 pub mod limits;
 pub mod live;

@@ -48,7 +48,8 @@ impl Connections {
         }
         let shown = match &inquiry {
             Inquiry::Live(wish) => {
-                self.http.application().list_shown(wish, context.mail.endpoint())
+                let (here, now_ms) = (context.mail.endpoint(), context.now.monotonic_ms());
+                self.http.application_mut().list_shown(wish, here, now_ms)
             }
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
                 Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),

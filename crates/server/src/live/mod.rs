@@ -29,6 +29,8 @@ pub enum List {
     Processes,
     /// Channels.
     Channels,
+    /// Keys of the store.
+    Keys,
     /// Servers of upstreams.
     Upstreams,
     /// Listeners.
@@ -41,12 +43,13 @@ pub enum List {
 
 impl List {
     /// All lists with their names.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("connections", Self::Connections),
         ("routes", Self::Routes),
         ("pages", Self::Pages),
         ("processes", Self::Processes),
         ("channels", Self::Channels),
+        ("keys", Self::Keys),
         ("upstreams", Self::Upstreams),
         ("listeners", Self::Listeners),
         ("mailboxes", Self::Mailboxes),

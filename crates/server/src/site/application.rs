@@ -93,6 +93,7 @@ impl Site {
             upgraded: None,
             at_work: Arc::default(),
             resp: RespCounts::new(1),
+            hot_keys: None,
             resp_pace: RespPace::default(),
             tls: Arc::default(),
         })
@@ -213,6 +214,9 @@ impl Site {
         self.json_checks.end_turn(context);
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
+        if self.hot_keys.as_ref().is_some_and(|keys| keys.is_over(context.now.monotonic_ms())) {
+            self.hot_keys = None;
+        }
         self.order_for_pages(context);
         self.end_turn_of_limits(context);
     }

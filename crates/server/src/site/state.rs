@@ -34,6 +34,7 @@ use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::events::Vitals;
+use crate::hot_keys::HotKeys;
 use crate::limits;
 use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
@@ -104,6 +105,8 @@ pub struct Site {
     pub(super) tls: Arc<SiteTls>,
     /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
+    /// The keys that are used most, while somebody asks.
+    pub(crate) hot_keys: Option<Box<HotKeys>>,
     /// The time that Redis clients use in a turn.
     pub(crate) resp_pace: RespPace,
 }

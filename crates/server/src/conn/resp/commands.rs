@@ -26,6 +26,11 @@ pub(super) fn run(
         && !only_reads
         && !session.must_authenticate()
     {
+        if let (Some(keys), Ok(first @ 1..)) =
+            (&mut site.hot_keys, usize::try_from(known.entry.keys.0))
+        {
+            keys.note(session.database, command.argument(first));
+        }
         let begun = site.resp_pace.tick();
         let after = keys::run(session, (command, known), site, context);
         if after != After::Wait {
