@@ -24,6 +24,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
+  velodrome ctl memory                          show who holds the memory
+  velodrome ctl dump -o state.json              write everything that the server says of itself
   velodrome ctl --socket /run/velodrome/8080.sock drain
   velodrome ctl --url https://host:9443 --key-file ctl.key status
 
@@ -70,6 +72,10 @@ enum CtlCommand {
     Cache(Cache),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
+    /// Show the memory of the server by owner, and what has no owner.
+    Memory(Format),
+    /// Write everything that the server says of itself to one file, as JSON.
+    Dump(Dump),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
 }
@@ -140,6 +146,13 @@ struct PerfMap {
 }
 
 #[derive(Clone, Debug, Args)]
+struct Dump {
+    /// The file to write [default: standard output].
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
 struct Stats {
     /// Show only the table, for pages whose names contain PART.
     #[arg(long, value_name = "PART")]
@@ -204,11 +217,29 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
             purge(&way, pattern)
         }
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
+        CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
+        CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),
         CtlCommand::Drain => {
             way.ask("POST", "/drain")?;
             output::print_line("draining")
         }
     }
+}
+
+/// Writes everything that the server says of itself.
+fn dump(way: &Way, output: Option<&Path>) -> Result<(), Failure> {
+    let ask = |path: &str| {
+        way.ask("GET", path).map_err(|failure| match failure {
+            Failure::Failed(told) | Failure::WrongUse(told) => std::io::Error::other(told),
+            _ => std::io::Error::other("no answer"),
+        })
+    };
+    let document = server::dump::collect("ctl dump", ask);
+    let text = format!("{document:#}\n");
+    let Some(path) = output else { return output::print(&text) };
+    let failed = |error| Failure::Failed(format!("{}: {error}", path.display()));
+    std::fs::write(path, text).map_err(failed)?;
+    output::print_line(&format!("{}", path.display()))
 }
 
 fn upstream(way: &Way, flags: &Upstream) -> Result<(), Failure> {

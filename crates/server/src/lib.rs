@@ -12,6 +12,7 @@ mod channel_keys;
 mod channel_rules;
 pub mod conn;
 mod control_path;
+pub mod dump;
 pub mod file_helper;
 mod handshakes;
 mod issued;

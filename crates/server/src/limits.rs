@@ -414,3 +414,18 @@ pub const LIVE_SEEN_MAX: usize = 10_000;
 ///
 /// Consequence: a further one is refused with 503, and its page says so.
 pub const DASHBOARD_STREAMS: usize = 32;
+
+/// How long a dump waits for each of its parts.
+///
+/// Consequence: a part that takes longer is missing, and the dump says so.
+pub const DUMP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of one part of a dump.
+///
+/// Consequence: a longer part is cut, and stands there as text.
+pub const DUMP_SIZE: u64 = 64 << 20;
+
+/// After a dump for a panic, others are written only after this long.
+///
+/// Consequence: of many panics in a row, the first has a dump.
+pub const DUMP_REST: Duration = Duration::from_mins(1);

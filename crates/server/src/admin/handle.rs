@@ -1,10 +1,10 @@
 //! The admin service as an application of the control scheduler.
 
 mod look;
+mod orders;
 
 use std::sync::Arc;
 
-use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -18,14 +18,12 @@ use super::dashboard::{self, Streams};
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
-use super::{metrics, status};
-use crate::cache_order::CacheOrder;
+use super::{memory, metrics, status};
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
     Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
-use crate::upstream_report::UpstreamOrder;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
 };
@@ -124,27 +122,6 @@ impl Admin {
         Answer::Done
     }
 
-    /// Tells all schedulers whether the site is maintained.
-    fn maintain(
-        &mut self,
-        switch: Switch,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Maintenance(Source::Operator, switch);
-            if context.mail.send_part(endpoint, message).is_err() {
-                // Those before it have it; asked again, all have it.
-                reply.empty(Status::SERVICE_UNAVAILABLE);
-                return Answer::Done;
-            }
-        }
-        self.maintenance.set(Source::Operator, switch);
-        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
-        Answer::Done
-    }
-
     fn control(
         &mut self,
         request: &Request<'_>,
@@ -180,13 +157,18 @@ impl Admin {
                 reply.json(&status::caches(&self.round));
                 Answer::Done
             }
+            (Method::Get, "/memory") if self.has_answers(&Inquiry::Counters, context) => {
+                reply.json(&memory::shown(&self.facts, &self.round));
+                Answer::Done
+            }
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
             (Method::Get, "/info") => self.info(request, reply, context),
             (Method::Post, "/kill") => self.end(request, reply, context),
-            (Method::Get, "/status" | "/stats" | "/native-code" | "/upstreams" | "/cache") => {
-                Answer::Wait
-            }
+            (
+                Method::Get,
+                "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
+            ) => Answer::Wait,
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -203,70 +185,6 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
-    }
-
-    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
-    fn order(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let words = str::from_utf8(request.body).unwrap_or_default();
-        let words: Vec<&str> = words.split(' ').collect();
-        let known = |upstream: &str, server: &str| {
-            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
-            let mut named = reports.filter(|report| report.name == upstream);
-            named.any(|report| report.servers.iter().any(|known| known.address == server))
-        };
-        let order = match words[..] {
-            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
-            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
-            _ => None,
-        };
-        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
-            reply.empty(Status::NOT_FOUND);
-            return Answer::Done;
-        };
-        let order = Box::new(UpstreamOrder {
-            upstream: upstream.to_owned(),
-            server: server.to_owned(),
-            readiness,
-        });
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Upstream(order.clone());
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        // The state that was just asked for is another one now.
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
-    }
-
-    /// Has all schedulers forget stored answers.
-    fn purge(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let text = str::from_utf8(request.body).unwrap_or_default();
-        let Ok(pattern) = cache::Pattern::parse(text) else {
-            reply.empty(Status::BAD_REQUEST);
-            return Answer::Done;
-        };
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
-            // Those that have it have purged; asked again, all have.
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
     }
 
     fn metrics(

@@ -7,6 +7,7 @@ use metric::{Kind, Metric, Unit};
 use pages::{EngineMemory, PageReport};
 
 use super::certificates::Certificates;
+use super::durations;
 use super::exposition::{head, line};
 use super::facts::Facts;
 use super::numbers::{
@@ -36,6 +37,7 @@ pub(super) fn write<'r>(facts: &'r Facts, round: &'r Round, certificates: &Certi
         report.pages.as_ref().map(|pages| pages.total).unwrap_or_default().kills().into()
     });
     upstreams(&mut out, round);
+    durations::write(&mut out, round);
     certificates.write(&mut out);
     process(&mut out, facts, round);
     out

@@ -7,12 +7,14 @@
 
 mod certificates;
 mod dashboard;
+mod durations;
 mod exposition;
 mod facts;
 mod gate;
 mod handle;
 mod lists;
 mod live;
+mod memory;
 mod metrics;
 mod numbers;
 mod round;

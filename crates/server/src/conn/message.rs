@@ -37,6 +37,8 @@ impl Connections {
             ToScheduler::Reload(data) => {
                 site.on_reload(Arc::clone(&data), context);
                 self.http.set_settings(Arc::clone(&data.settings));
+                // The numbers of routes mean others.
+                self.http.forget_times();
                 self.http.application_mut().client.set_trust(&data.trust);
                 self.set_tls(&data.tls);
             }

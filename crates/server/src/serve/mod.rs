@@ -43,7 +43,7 @@ use self::orders::Orders;
 use self::post::{Post, endpoint};
 use self::requirements::Met;
 use self::settings::{form_of, level_of, scheduler_settings};
-use self::signals::Live;
+use self::signals::{Dumps, Live};
 use self::watch::Watch;
 use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
@@ -129,8 +129,9 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
         );
     }
     tell(&standing.facts, control_path.as_deref());
+    let dumps = Dumps::of(control_path.filter(|_| control.is_some()));
     let live = Live { data, pages, certificates, orders };
-    let served = signals::run(source, live, post, (launched, watch), control, helpers);
+    let served = signals::run(source, live, post, (launched, watch), control, helpers, dumps);
     outlet::finish();
     served
 }

@@ -3,6 +3,7 @@
 //! Owns reload, drain and log reopening, and when pages are read again. Touches no connection.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use super::orders::Orders;
 use super::post::Post;
 use super::settings::{form_of, level_of};
 use super::watch::Watch;
+use crate::dump;
 use crate::limits;
 use crate::load::Source;
 use crate::message::{ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
@@ -38,6 +40,46 @@ pub(super) struct StoreHelper {
     pub(super) endpoint: Endpoint,
     pub(super) writer: HelperThread,
     pub(super) store: Store,
+}
+
+/// When a dump is written, and where.
+pub(super) struct Dumps {
+    socket: Option<PathBuf>,
+    /// Panics that were seen.
+    panics: u64,
+    /// When a dump may be written for another one.
+    again_ns: u64,
+}
+
+impl Dumps {
+    /// Dumps of the server that answers at this socket.
+    pub(super) fn of(socket: Option<PathBuf>) -> Self {
+        Self { socket, panics: runtime::panic::count(), again_ns: 0 }
+    }
+
+    /// Looks whether something has panicked.
+    fn look(&mut self) {
+        let panics = runtime::panic::count();
+        if panics == self.panics || monotonic_ns() < self.again_ns {
+            return;
+        }
+        self.panics = panics;
+        self.again_ns = monotonic_ns() + nanoseconds(limits::DUMP_REST);
+        self.write("a panic");
+    }
+
+    fn write(&self, reason: &str) {
+        let Some(socket) = &self.socket else { return };
+        match dump::write(reason, socket) {
+            Ok(path) => diagnostic::write(
+                Level::Info,
+                format_args!("{reason}: the state of the server is in `{}`", path.display()),
+            ),
+            Err(error) => {
+                diagnostic::write(Level::Error, format_args!("{reason}: no dump: {error}"));
+            }
+        }
+    }
 }
 
 /// Threads other than the schedulers.
@@ -65,6 +107,7 @@ pub(super) fn run(
     (launched, mut watch): (Launched, Watch),
     control: Option<Launched>,
     helpers: Helpers,
+    mut dumps: Dumps,
 ) -> Result<(), ServeError> {
     let mut reloads = ReloadReport::default();
     let inbox = Inbox::new(SignalSet::all()).map_err(ServeError::Signals)?;
@@ -82,6 +125,7 @@ pub(super) fn run(
         live.certificates.look(&live.data, &mut post);
         live.orders.look(&live.data, &mut live.certificates, &mut post);
         maintenance.look(&live.data, &mut post);
+        dumps.look();
         let signal = match arrival.map_err(ServeError::Signals)? {
             Arrival::Signal(signal) => signal,
             Arrival::Readable | Arrival::Nothing => {
@@ -95,7 +139,11 @@ pub(super) fn run(
         };
         diagnostic::write(Level::Debug, format_args!("signal: {signal:?}"));
         match signal {
-            Signal::Terminate | Signal::Interrupt | Signal::Quit => break,
+            Signal::Terminate | Signal::Interrupt => break,
+            Signal::Quit => {
+                dumps.write("QUIT");
+                break;
+            }
             Signal::Hangup => {
                 notify::tell(State::Reloading);
                 reload(source, &mut live, &mut reloads, &mut post);
