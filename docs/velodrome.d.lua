@@ -33,6 +33,7 @@
 ---@field scheme string `"https"` over an encrypted connection, otherwise `"http"`
 ---@field tls table<string, string>? the encrypted connection: `version`, `cipher`, `server_name`, and the client's certificate: `subject`, `issuer`, `fingerprint`
 ---@field id string the name of the request in the access log
+---@field trace string? the number of the trace to which the request says it belongs (`traceparent`)
 ---@field user string? the user whom `access` has let in
 ---@field channel string? the channel that a module authorises
 ---@field message any the message that a client wants to publish there: a string, or a value for JSON

@@ -29,6 +29,7 @@ pub mod target_path;
 pub mod template;
 pub mod tls_session;
 pub mod token;
+pub mod trace_parent;
 pub mod websocket;
 
 /// A check with the inputs and words that a fuzzer needs.
@@ -81,6 +82,7 @@ targets!(
     websocket,
     handshake,
     token,
+    trace_parent,
     certificate,
     tls_session,
 );

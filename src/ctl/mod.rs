@@ -1,6 +1,8 @@
 //! The verb `ctl`: one request to a running server, with its answer as text or JSON.
 
+mod events;
 pub(crate) mod pages;
+mod trace;
 pub(crate) mod way;
 
 use std::io::Write;
@@ -23,6 +25,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   velodrome ctl upstream api drain 10.0.0.1:9000
   velodrome ctl cache                           show the counters of the caches of upstreams
   velodrome ctl cache purge '/img/*'            forget stored answers; also /path and host/path
+  velodrome ctl events --follow                 show what goes wrong, as it happens
+  velodrome ctl trace url '/api/*'              show the steps of requests while they happen
   velodrome ctl perf-map                        write symbols of the native code of pages for profilers
   velodrome ctl memory                          show who holds the memory
   velodrome ctl dump -o state.json              write everything that the server says of itself
@@ -70,12 +74,20 @@ enum CtlCommand {
     Upstream(Upstream),
     /// Show the counters of the caches of upstreams, or forget stored answers.
     Cache(Cache),
+    /// Show every step of chosen requests or messages, with its time.
+    Trace(trace::Trace),
     /// Write a map of the native code of pages, by page and line, for `velodrome profile` and `perf`.
     PerfMap(PerfMap),
     /// Show the memory of the server by owner, and what has no owner.
     Memory(Format),
     /// Write everything that the server says of itself to one file, as JSON.
     Dump(Dump),
+    /// Show what happened that an operator should know, with its cause; the last 256 are kept.
+    Events(events::Events),
+    /// Show one connection, page under way or process of a page whole.
+    Info(events::One),
+    /// End one connection, page under way or process of a page.
+    Kill(events::One),
     /// Stop accepting connections, finish running requests, exit.
     Drain,
 }
@@ -216,9 +228,13 @@ pub(crate) fn run(flags: &Ctl) -> Result<(), Failure> {
         CtlCommand::Cache(Cache { order: Some(CacheOrder::Purge { pattern }), .. }) => {
             purge(&way, pattern)
         }
+        CtlCommand::Trace(flags) => trace::run(&way, flags),
         CtlCommand::PerfMap(wanted) => perf_map(&way, wanted),
         CtlCommand::Memory(format) => print(&way.ask("GET", "/memory")?, *format),
         CtlCommand::Dump(Dump { output }) => dump(&way, output.as_deref()),
+        CtlCommand::Events(flags) => events::events(&way, flags),
+        CtlCommand::Info(wanted) => events::info(&way, wanted),
+        CtlCommand::Kill(wanted) => events::kill(&way, wanted),
         CtlCommand::Drain => {
             way.ask("POST", "/drain")?;
             output::print_line("draining")

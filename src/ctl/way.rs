@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_types, reason = "a command has one thread and one descriptor table")]
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -95,12 +95,7 @@ impl Way {
         (method, path): (&str, &str),
         body: &str,
     ) -> Result<String, Failure> {
-        let (host, key) = match self {
-            Self::Socket(_) => ("control", String::new()),
-            Self::Network(network) => {
-                (&*network.authority, format!("Authorization: Bearer {}\r\n", network.key))
-            }
-        };
+        let (host, key) = self.shown();
         let length = match body.len() {
             0 => String::new(),
             length => format!("Content-Length: {length}\r\n"),
@@ -108,23 +103,95 @@ impl Way {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{key}{length}Connection: close\r\n\r\n{body}"
         );
-        let answer = match self {
-            Self::Socket(path) => over_socket(path, &request),
-            Self::Network(network) => network.exchange(&request),
-        };
-        let answer = answer.map_err(|error| {
-            Failure::Failed(format!("`{self}` does not answer: {error}; does the server run?"))
-        })?;
+        let answer = self.connect(PATIENCE).and_then(|stream| exchange(stream, &request));
+        let answer = answer.map_err(|error| self.silent(&error))?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         match head.split(' ').nth(1).unwrap_or("none") {
             status if status.starts_with('2') => Ok(body.to_owned()),
-            "401" if matches!(self, Self::Network(_)) => Err(Failure::Failed(format!(
-                "`{self}` does not know this key; --key-file names one of `keys` in [admin]"
-            ))),
-            status => Err(Failure::Failed(format!("`{self}` answered {status} to {path}"))),
+            status => Err(self.refused(status, path)),
         }
     }
 }
+
+impl Way {
+    /// Sends a request whose answer has lines that come one after the other, and passes each on when it is there. Its
+    /// end is whatever the lines say: an answer of HTTP/1.0 ends with its connection.
+    pub(crate) fn follow<E: From<Failure>>(
+        &self,
+        (method, path): (&str, &str),
+        patience: Duration,
+        take: &mut dyn FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (host, key) = self.shown();
+        let request = format!("{method} {path} HTTP/1.0\r\nHost: {host}\r\n{key}\r\n");
+        let begin = || {
+            let mut stream = self.connect(patience)?;
+            stream.write_all(request.as_bytes())?;
+            io::Result::Ok(BufReader::new(stream))
+        };
+        let mut answer = begin().map_err(|error| self.silent(&error))?;
+        let mut next = || {
+            let mut line = String::new();
+            let read = answer.read_line(&mut line).map_err(|error| self.silent(&error))?;
+            Ok::<Option<String>, Failure>((read > 0).then(|| line.trim_end().to_owned()))
+        };
+        let status = next()?.unwrap_or_default();
+        while next()?.is_some_and(|line| !line.is_empty()) {}
+        match status.split(' ').nth(1).unwrap_or("none") {
+            "200" => {
+                while let Some(line) = next()? {
+                    take(&line)?;
+                }
+                Ok(())
+            }
+            "400" => Err(Failure::WrongUse(next()?.unwrap_or_default()).into()),
+            "409" => Err(Failure::Failed(next()?.unwrap_or_default()).into()),
+            status => Err(self.refused(status, path).into()),
+        }
+    }
+
+    /// The host that a request names, and the field with its key.
+    fn shown(&self) -> (&str, String) {
+        match self {
+            Self::Socket(_) => ("control", String::new()),
+            Self::Network(network) => {
+                (&network.authority, format!("Authorization: Bearer {}\r\n", network.key))
+            }
+        }
+    }
+
+    fn connect(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
+        match self {
+            Self::Socket(path) => {
+                let socket = UnixStream::connect(path)?;
+                socket.set_read_timeout(Some(patience))?;
+                Ok(Box::new(socket))
+            }
+            Self::Network(network) => network.connect(patience),
+        }
+    }
+
+    fn silent(&self, error: &io::Error) -> Failure {
+        Failure::Failed(format!("`{self}` does not answer: {error}; does the server run?"))
+    }
+
+    fn refused(&self, status: &str, path: &str) -> Failure {
+        match status {
+            "401" if matches!(self, Self::Network(_)) => Failure::Failed(format!(
+                "`{self}` does not know this key; --key-file names one of `keys` in [admin]"
+            )),
+            status => {
+                let path = path.split('?').next().unwrap_or_default();
+                Failure::Failed(format!("`{self}` answered {status} to {path}"))
+            }
+        }
+    }
+}
+
+/// A connection to a server.
+trait Stream: Read + Write {}
+
+impl<S: Read + Write> Stream for S {}
 
 impl Network {
     fn of(url: &str, flags: &WayFlags) -> Result<Self, Failure> {
@@ -157,13 +224,13 @@ impl Network {
         Ok(Self { url, authority, host, key, connector })
     }
 
-    fn exchange(&self, request: &str) -> io::Result<String> {
+    fn connect(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
         let socket = TcpStream::connect(&self.authority)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
-        let Some(connector) = &self.connector else { return exchange(socket, request) };
+        socket.set_read_timeout(Some(patience))?;
+        socket.set_write_timeout(Some(patience))?;
+        let Some(connector) = &self.connector else { return Ok(Box::new(socket)) };
         let stream = tls::Stream::connect(connector, &self.host, socket);
-        exchange(stream.map_err(|error| io::Error::other(error.to_string()))?, request)
+        Ok(Box::new(stream.map_err(|error| io::Error::other(error.to_string()))?))
     }
 }
 
@@ -176,12 +243,6 @@ fn connector(flags: &WayFlags) -> Result<Connector, Failure> {
         None => Peers::Known(Authorities::of_system().map_err(|error| failed(&error))?),
     };
     Connector::new(&peers, &["http/1.1"], None).map_err(|error| failed(&error))
-}
-
-fn over_socket(path: &Path, request: &str) -> io::Result<String> {
-    let socket = UnixStream::connect(path)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    exchange(socket, request)
 }
 
 fn exchange(mut stream: impl Read + Write, request: &str) -> io::Result<String> {

@@ -28,6 +28,7 @@ mod rights;
 mod rules;
 mod stats;
 mod token;
+mod traced;
 
 pub use format::Format;
 pub use glob::{Glob, PatternTooLong, check_pattern, fits_glob};

@@ -7,7 +7,7 @@ use runtime::clock::Now;
 use runtime::output::FileRegion;
 use runtime::service::{CloseReason, Command, Context, Next, ServiceContext};
 use runtime::slots::ProcessId;
-use sys::socket::Peer;
+use runtime::trace;
 use wire::http::head::Version;
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -20,9 +20,11 @@ use super::encoder::{Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::notes::{Notes, TimedAs};
+use super::refused::Refused;
 use super::reply::{BodyUse, Reply};
 use super::request::Request;
 use super::shared::Http;
+use super::traced;
 use super::unanswered::{Ended, Unanswered};
 
 /// The status of a request without an answer, in the log and the counters.
@@ -30,56 +32,6 @@ pub(super) const NO_ANSWER: Status = match Status::from_code(444) {
     Some(status) => status,
     None => Status::BAD_REQUEST,
 };
-
-/// Why a request is answered without the application, and what is known of it.
-pub(super) struct Refused<'r> {
-    status: Status,
-    body_use: BodyUse,
-    encoder: Encoder,
-    seen: Seen<'r>,
-}
-
-/// The part of a refused request that the access log shows.
-enum Seen<'r> {
-    /// The part that was received, of this client.
-    Input(Peer, &'r [u8]),
-    /// A request that the application has not heard of.
-    Unasked(&'r Request<'r>),
-    /// A request that the application was asked about.
-    Asked(&'r Request<'r>),
-}
-
-impl<'r> Refused<'r> {
-    /// Input of a connection of HTTP/1, perhaps no request.
-    pub(super) fn input(status: Status, peer: Peer, seen: &'r [u8]) -> Self {
-        let (body_use, encoder) = (BodyUse::Send, Encoder::LAST_TEXT);
-        Self { status, body_use, encoder, seen: Seen::Input(peer, seen) }
-    }
-
-    /// A request that came this way, and that the application has not heard of.
-    pub(super) fn unasked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
-        Self { seen: Seen::Unasked(request), ..Self::asked(status, way, request) }
-    }
-
-    /// A request that came this way, and that the application was asked about.
-    pub(super) fn asked(status: Status, way: Way, request: &'r Request<'r>) -> Self {
-        let (body_use, encoder) = (BodyUse::of_method(request.method()), way.last_encoder());
-        Self { status, body_use, encoder, seen: Seen::Asked(request) }
-    }
-
-    /// Its line.
-    fn line<'l>(&self, sent: (Status, u64), now: Now, notes: &'l Notes) -> AccessLine<'l>
-    where
-        'r: 'l,
-    {
-        match self.seen {
-            Seen::Input(peer, seen) => AccessLine::of_refused(peer, seen, sent, now, notes),
-            Seen::Unasked(request) | Seen::Asked(request) => {
-                AccessLine::of(request, sent, (Some(now.monotonic_ns), now), notes)
-            }
-        }
-    }
-}
 
 impl<A: Application> Http<A> {
     /// Starts an event of a connection: notes its process, and the second for the `Date` of its replies.
@@ -183,28 +135,27 @@ impl<A: Application> Http<A> {
             Some(begun) => begun.encoder(),
             None => self.encoder_of(asked, context),
         };
+        self.clear_notes();
         let mut reply = Reply::new(context.output, &mut self.parts, body_use, encoder, begun);
-        let mut answer_context = AnswerContext::new(
-            context.id,
-            context.now,
-            context.mail,
-            &mut self.notes,
-            &mut self.kept,
-        );
-        answer_context.notes.timed_as = TimedAs::default();
-        if self.log.is_some() {
-            answer_context.notes.clear_for_line();
-        }
+        let (notes, kept) = (&mut self.notes, &mut self.kept);
+        let mut answer_context =
+            AnswerContext::new(context.id, context.now, context.mail, notes, kept);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
+                if trace::is_on() {
+                    traced::wait(context.id);
+                }
                 return Next::Park;
             }
             Answer::Part => {
                 if let Some(new) = reply.begun() {
                     let first_ns = begun.map_or(context.now.monotonic_ns, |begun| begun.first_ns());
                     self.begun = Some(new.since(first_ns));
+                    if trace::is_on() {
+                        traced::part(context.id);
+                    }
                     return Next::Park;
                 }
             }
@@ -223,11 +174,8 @@ impl<A: Application> Http<A> {
         }
         let status = reply.status().unwrap_or(Status::INTERNAL_SERVER_ERROR);
         let (encoder, body_bytes, framing) = (reply.encoder(), reply.body_bytes(), reply.framing());
-        self.stats.count(status);
-        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
-        self.drop_kept();
         let sent = if body_use == BodyUse::Omit { 0 } else { body_bytes };
-        self.write_line(request, (status, sent), begun, context.now);
+        self.count_answer(request, (status, sent), begun, context);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
             Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
@@ -237,6 +185,24 @@ impl<A: Application> Http<A> {
             }
             _ if encoder.is_last() => Next::Finish,
             _ => Next::Read,
+        }
+    }
+
+    /// A request is answered with a status and so many bytes of a body.
+    #[inline]
+    fn count_answer(
+        &mut self,
+        request: &Request<'_>,
+        (status, bytes): (Status, u64),
+        begun: Option<Begun>,
+        context: &Context<'_, A::Message>,
+    ) {
+        self.stats.count(status);
+        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+        self.drop_kept();
+        self.write_line(request, (status, bytes), begun, context.now);
+        if trace::is_on() {
+            traced::answer(context.id, status, bytes);
         }
     }
 
@@ -268,6 +234,9 @@ impl<A: Application> Http<A> {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
         self.write_line(request, (NO_ANSWER, 0), None, context.now);
+        if trace::is_on() {
+            traced::unanswered(context.id, 0);
+        }
         if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
     }
 
@@ -311,7 +280,9 @@ impl<A: Application> Http<A> {
     }
 
     /// Begins the notes on another request.
+    #[inline]
     fn clear_notes(&mut self) {
+        self.notes.timed_as = TimedAs::default();
         if self.log.is_some() {
             self.notes.clear_for_line();
         }
@@ -324,6 +295,9 @@ impl<A: Application> Http<A> {
         let (notes, kept) = (&mut self.notes, &mut self.kept);
         self.application.on_unanswered(request, Unanswered::new(process, sent, notes, kept));
         self.drop_kept();
+        if trace::is_on() {
+            traced::unanswered(process, sent);
+        }
         self.application.on_gone(process);
     }
 
@@ -358,15 +332,14 @@ impl<A: Application> Http<A> {
 
     /// Writes the reply to something that is no valid request or came too late.
     pub(super) fn refuse(&mut self, refused: Refused<'_>, context: &mut Context<'_, A::Message>) {
-        let Refused { status, body_use, encoder, .. } = refused;
+        let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
         self.stats.count(status);
-        self.notes.timed_as = TimedAs::default();
-        match refused.seen {
-            Seen::Input(..) | Seen::Unasked(_) => self.clear_notes(),
-            Seen::Asked(request) => self.tell_unanswered(context.id, request, 0),
+        match refused.asked_request() {
+            Some(request) => self.tell_unanswered(context.id, request, 0),
+            None => self.clear_notes(),
         }
-        if let Seen::Asked(request) | Seen::Unasked(request) = refused.seen {
+        if let Some(request) = refused.request() {
             self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
         }
         let mut body = self.parts.lend_body();

@@ -22,6 +22,7 @@ pub mod limits;
 mod log;
 mod notes;
 mod passing;
+mod refused;
 mod reply;
 mod request;
 mod service;
@@ -30,6 +31,7 @@ mod shared;
 mod stats;
 mod stream;
 mod times;
+pub mod traced;
 mod unanswered;
 
 pub use answer_context::AnswerContext;

@@ -11,6 +11,7 @@ use sys::socket::Peer;
 use wire::access_log::{Known, LogField, LogFormat, LogPiece};
 use wire::escape::{escape_json, escape_log};
 use wire::http::status::Status;
+use wire::http::trace_context::TraceId;
 use wire::http::url::Scheme;
 
 use super::notes::{Notes, PassedOn};
@@ -118,6 +119,10 @@ impl<'a> AccessLine<'a> {
                 since.map_or(Value::None, Value::Milliseconds)
             }
             Known::RequestId => self.request.map_or(Value::None, Value::Id),
+            Known::TraceId => {
+                let trace = self.request.and_then(Request::trace);
+                trace.map_or(Value::None, |parent| Value::Trace(parent.trace))
+            }
             Known::Route => text(&self.notes.route),
             Known::User => text(&self.notes.user),
             Known::Tls => self.secured().map_or(Value::None, |agreed| text(agreed.version)),
@@ -176,6 +181,7 @@ enum Value<'a> {
     Number(u64),
     Milliseconds(f64),
     Id(&'a Request<'a>),
+    Trace(TraceId),
     /// Text from anywhere; empty means that there is none.
     Bytes(&'a [u8]),
 }
@@ -307,7 +313,9 @@ impl AccessLog {
                     continue;
                 }
                 Value::Number(_) | Value::Milliseconds(_) => false,
-                Value::Time | Value::Peer(_) | Value::Id(_) | Value::Bytes(_) => true,
+                Value::Time | Value::Peer(_) | Value::Id(_) | Value::Trace(_) | Value::Bytes(_) => {
+                    true
+                }
             };
             if is_quoted {
                 self.lines.push(b'"');
@@ -346,6 +354,7 @@ impl AccessLog {
             Value::Number(number) => write_number(out, *number),
             Value::Milliseconds(time) => write!(out, "{time:.3}").expect("a Vec takes every byte"),
             Value::Id(request) => escape(out, request.id().as_bytes()),
+            Value::Trace(trace) => write!(out, "{trace}").expect("a Vec takes every byte"),
             Value::Bytes(bytes) => escape(out, bytes),
         }
     }

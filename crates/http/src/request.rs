@@ -9,6 +9,7 @@ use sys::socket::Peer;
 use sys::text::ascii;
 use wire::http::head::{self, Target, Version};
 use wire::http::method::Method;
+use wire::http::trace_context::{SpanId, TraceParent};
 use wire::http::url::Scheme;
 
 use crate::limits::REQUEST_ID_SIZE;
@@ -127,5 +128,28 @@ impl<'a> Request<'a> {
             Some(told) => Cow::Borrowed(told),
             None => Cow::Owned(format!("{:016x}{:016x}", self.begin.service, self.begin.serial)),
         }
+    }
+
+    /// The trace to which it says it belongs. Anyone may say so: it is a name, and grants nothing.
+    #[must_use]
+    #[inline]
+    pub fn trace(&self) -> Option<TraceParent> {
+        TraceParent::of(&self.head.fields)
+    }
+
+    /// The span of its answer in that trace: the parent of the requests that the answer needs.
+    #[must_use]
+    pub fn span(&self) -> SpanId {
+        self.begin.span()
+    }
+}
+
+impl Begin {
+    /// A number that no other request of this service has: the function has an inverse (`SplitMix64`).
+    fn span(self) -> SpanId {
+        let mut mixed = self.service ^ self.serial.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        SpanId((mixed ^ mixed >> 31).max(1))
     }
 }

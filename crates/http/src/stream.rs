@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use runtime::service::{CloseReason, Context, Event, ListenerIndex, Next, Progress};
+use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::forwarded::{self, Malformed};
@@ -15,13 +16,14 @@ use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::answering::Refused;
 use super::application::Application;
 use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
 use super::forwarding::Sender;
+use super::refused::Refused;
 use super::request::Request;
 use super::shared::Http;
+use super::traced;
 
 /// The process of one request that came on a stream.
 ///
@@ -106,6 +108,9 @@ impl Stream {
         let secured = opening.secured.as_ref().filter(|_| via.is_none());
         let listener = opening.listener;
         let begin = http.begin_request(context.now);
+        if trace::is_on() {
+            traced::head(context.id, head, peer);
+        }
         let (body, received): (&[u8], u64) = (&[], 0);
         let request = Request { head, body, received, peer, via, begin, listener, secured };
         let asked = Asked::new(request, Way::Stream, BodyRest::Read);

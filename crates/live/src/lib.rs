@@ -6,6 +6,7 @@
 
 mod histogram;
 mod table;
+mod trace;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use histogram::{Histogram, Quantiles};
 pub use table::{Column, Counts, Row, Table, Unit, Value};
+pub use trace::{TraceBegun, TraceEnded, TraceLine, TraceStep};
 
 /// The number of the format. It changes when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;

@@ -139,7 +139,7 @@ impl Host for AskHost<'_> {
             Part::Scheme => answer.text(scheme_of(request.scheme)),
             Part::Tls => secured::tell(request.secured.as_ref(), answer),
             // The token names the subscriber: `request.claims`.
-            Part::User | Part::Id => {}
+            Part::User | Part::Id | Part::Trace => {}
             Part::Channel => answer.text(self.channel.as_bytes()),
             Part::Claims => {
                 if let Some(claims) = self.claims {

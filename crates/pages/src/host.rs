@@ -10,6 +10,8 @@ use http::Request;
 use quota::{Limiter, Outcome};
 use runtime::clock::Now;
 use runtime::diagnostic;
+use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{self, Answer, Host, Level, Part, PublishedValue};
 
 use super::log_gate::{LogGate, Writer};
@@ -17,10 +19,13 @@ use super::publications::Publications;
 use super::records::Records;
 use super::request_parts::{FIELDS_SEEN, each_argument, each_cookie, list_headers, list_values};
 use super::secured::{self, scheme_of};
+use super::traced;
 use crate::uploads::Form;
 
 /// The host of one call of a page.
 pub struct RequestHost<'a> {
+    /// The process of the request.
+    pub process: ProcessId,
     /// The request.
     pub request: &'a Request<'a>,
     /// The path, decoded.
@@ -122,6 +127,11 @@ impl Host for RequestHost<'_> {
             Part::Scheme => answer.text(scheme_of(request.scheme())),
             Part::Tls => secured::tell(request.secured, answer),
             Part::Id => answer.text(request.id().as_bytes()),
+            Part::Trace => {
+                if let Some(parent) = request.trace() {
+                    answer.text(parent.trace.to_string().as_bytes());
+                }
+            }
             Part::User => {
                 if let Some(user) = self.user {
                     answer.text(user.as_bytes());
@@ -146,6 +156,10 @@ impl Host for RequestHost<'_> {
         }
     }
 
+    fn pass_on(&mut self, fields: &mut Vec<u8>) {
+        traced::pass_on(self.request, fields);
+    }
+
     fn take_limit(&mut self, name: &[u8], key: &[u8]) -> Option<Duration> {
         let mut limiter = self.limiter.borrow_mut();
         let limit = limiter.find(name)?;
@@ -161,10 +175,16 @@ impl Host for RequestHost<'_> {
     }
 
     fn record(&mut self, database: &[u8], key: &[u8], answer: &mut Answer) -> Result<(), String> {
+        if trace::is_on() {
+            traced::reads(self.process, self.request, key);
+        }
         self.records.record((database, key), self.now.unix_ms(), answer)
     }
 
     fn records(&mut self, wanted: engine::Records<'_>, answer: &mut Answer) -> Result<(), String> {
+        if trace::is_on() {
+            traced::reads(self.process, self.request, wanted.prefix);
+        }
         self.records.records(wanted, self.now.unix_ms(), answer)
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Life {
     pub(super) progress: Progress,
     /// Its conversation with a client.
     pub(super) talk: Option<Box<Talk>>,
+    /// Slices that were over before it was.
+    pub(super) slices: u32,
     /// When its CPU budget is renewed.
     budget_due_ns: u64,
 }
@@ -90,6 +92,7 @@ impl Life {
             waits_for: "its turn",
             progress,
             talk: None,
+            slices: 0,
             budget_due_ns,
         }
     }

@@ -4,12 +4,14 @@
 //! in `record_orders` and `record_lines`.
 
 use runtime::clock::nanoseconds;
+use runtime::trace;
 use store::{Executed, Failure, Order, Outcome};
 
 use super::delivery::{Delivery, Met};
 use super::process::Key;
 use super::record_orders::{OrderNumber, order_of};
 use super::runner::{Moment, Runner};
+use super::traced;
 use crate::limits::STORE_LINE_WAIT;
 
 impl Runner {
@@ -17,6 +19,9 @@ impl Runner {
     pub(super) fn begin_order(&mut self, key: Key, text: &[u8]) -> Met {
         match order_of(text, &self.recording.records) {
             Ok(order) => {
+                if trace::is_on() {
+                    traced::orders(key, &order);
+                }
                 self.recording.orders.begin(key, order);
                 Met::Later { due_ns: u64::MAX }
             }
@@ -32,6 +37,9 @@ impl Runner {
     /// Resumes a page with the result of its order.
     pub fn tell_executed(&mut self, number: OrderNumber, executed: Result<Executed, Failure>) {
         if let Some(key) = self.recording.orders.settle(number) {
+            if trace::is_on() {
+                traced::note(key, traced::ORDERED, format_args!(""));
+            }
             self.hand_over(key, delivery_of(executed));
         }
     }

@@ -12,6 +12,7 @@ use runtime::alarms::Alarms;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{
     Code, EngineError, Fault, Host, Output, Run, ScriptError, Settings, State, Step, Usage, Wait,
 };
@@ -30,8 +31,10 @@ use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
 use super::put_off::PutOff;
 use super::ready::Ready;
+use super::remarks::Remarks;
 use super::set::PageSet;
 use super::toll::Toll;
+use super::traced;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
 
 /// The result of running a page for a while.
@@ -93,6 +96,9 @@ pub struct Runner {
     /// The time that requests have used in this turn, by the clock.
     pub(super) requests_ns: u64,
     toll: Toll,
+    /// CPU time of the run that is going on, since it began or continued.
+    visit_cpu_ns: u64,
+    pub(super) remarks: Remarks,
     /// Bytes that processes must free.
     pub(super) missing_for_processes: u64,
     /// The number of schedulers with processes, which are the first endpoints.
@@ -144,6 +150,8 @@ impl Runner {
             now_ns: 0,
             requests_ns: 0,
             toll: Toll::new(),
+            visit_cpu_ns: 0,
+            remarks: Remarks::default(),
             missing_for_processes: 0,
             schedulers,
             code: settings.code,
@@ -244,14 +252,19 @@ impl Runner {
             Work::Run(run) => run,
             Work::Ended(error) => {
                 self.counters.of(life.row).add_fault(error.fault);
+                self.remark_on_end(&error);
                 return Turnout::Failed(self.end(key, life), Some(error));
             }
         };
+        if trace::is_on() {
+            traced::note(key, traced::GOES_ON, format_args!(""));
+        }
         life.note_taken(&mut run, moment.now_ns, self.deadline_ns);
         life.stop_awaiting();
         if moment.now_ns > life.deadline_ns {
             self.counters.of(life.row).add_fault(Fault::Deadline);
             let error = self.engine.end_late(run, Duration::from_nanos(self.deadline_ns));
+            self.remark_on_end(&error);
             return Turnout::Failed(self.end(key, life), Some(error));
         }
         if let Some(mailbox) = life.mailbox {
@@ -344,6 +357,7 @@ impl Runner {
     ) -> Usage {
         self.toll.count();
         let mut used = self.usage().since(before);
+        self.visit_cpu_ns += used.cpu_ns;
         used.cpu_ns += toll_ns;
         self.counters.of(row).add_step(step, used, held_bytes);
         used
@@ -366,8 +380,10 @@ impl Runner {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
+        let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
+        let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
+        self.look_at_length(key, row, (taken_ns, cpu_ns));
         if key.is_of_client() {
-            let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
             self.requests_ns += taken_ns;
             self.counters.add_visit(row, taken_ns);
         }
@@ -385,14 +401,31 @@ impl Runner {
         let mut answered = 0;
         loop {
             let (run, delivery) = match step {
-                Step::Done => return Turnout::Done(self.end(key, life)),
-                Step::Failed(error) => return Turnout::Failed(self.end(key, life), Some(error)),
-                Step::Sliced(run) => return self.yield_turn(key, run, life, None),
+                Step::Done => {
+                    if trace::is_on() {
+                        traced::note(key, traced::ENDS, format_args!(""));
+                    }
+                    return Turnout::Done(self.end(key, life));
+                }
+                Step::Failed(error) => {
+                    if trace::is_on() {
+                        traced::note(key, traced::FAILS, format_args!("{:?}", error.fault));
+                    }
+                    self.remark_on_end(&error);
+                    return Turnout::Failed(self.end(key, life), Some(error));
+                }
+                Step::Sliced(run) => return self.end_slice(key, run, life),
                 Step::Waits(run, wait) if life.is_for_client(key, &wait) => {
                     return self.hand_to_client(key, run, life, &wait);
                 }
-                Step::Waits(run, wait) => {
+                Step::Waits(run, mut wait) => {
+                    if let Wait::Fetch(fetch) = &mut wait {
+                        host.pass_on(&mut fetch.fields);
+                    }
                     life.waits_for = wait.words();
+                    if trace::is_on() {
+                        traced::note(key, traced::WAITS, format_args!("{}", life.waits_for));
+                    }
                     match self.meet(wait, key, &mut life, moment) {
                         Met::Now(delivery) => (run, delivery),
                         Met::Later { due_ns } => {

@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::family::Budget;
 use super::page::Page;
 use super::process::{Key, Life, Progress, Underway, Work};
+use super::remarks::many_slices;
 use super::runner::{Runner, Turnout};
 
 impl Runner {
@@ -28,6 +29,17 @@ impl Runner {
         let _waits = self.keep(key, Underway::new(run, life, 0, delivery));
         self.make_ready(key);
         Turnout::Wait
+    }
+
+    /// A run has used its slice up.
+    pub(super) fn end_slice(&mut self, key: Key, run: Run, mut life: Life) -> Turnout {
+        life.slices = life.slices.saturating_add(1);
+        let (slices, row) = (life.slices, life.row);
+        let turnout = self.yield_turn(key, run, life, None);
+        if slices == many_slices(self.slice_ns) {
+            self.remark_on_slices(key, row, slices);
+        }
+        turnout
     }
 
     pub(super) fn keep(&mut self, key: Key, underway: Underway) -> Turnout {

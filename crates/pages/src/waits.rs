@@ -7,6 +7,7 @@ use std::time::Duration;
 use runtime::clock::nanoseconds;
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{BodyDelivery, Fetch, Wait};
 
 use super::delivery::{Delivery, Fetched, Met};
@@ -16,6 +17,7 @@ use super::process::{Key, Life};
 use super::process_name::{Name, Token};
 use super::runner::{Moment, Runner};
 use super::talking::CLOSED as CLOSED_SOCKET;
+use super::traced;
 use crate::fetch::{Client, Failure, Got, Number, told};
 use crate::fetches::Waiting;
 use crate::limits::{FETCH_STREAMS_PER_PAGE, LETTER_WORD};
@@ -192,6 +194,9 @@ impl Runner {
         // The fetch ends with the page's own time.
         let left_ns = life.deadline_ns.saturating_sub(moment.now_ns).saturating_add(1);
         fetch.timeout = fetch.timeout.min(Duration::from_nanos(left_ns));
+        if trace::is_on() {
+            traced::fetch(key, &fetch);
+        }
         self.fetches.want(key, fetch);
         Met::Later { due_ns: u64::MAX }
     }
@@ -214,6 +219,9 @@ impl Runner {
     pub fn take_fetched(&mut self, client: &mut Client, now_ns: u64) {
         for (number, result) in client.outcomes(now_ns) {
             let Some(Waiting { key, server }) = self.fetches.settle(number) else { continue };
+            if trace::is_on() {
+                traced::fetched(key, &result);
+            }
             if matches!(result, Ok(Got::End) | Err(_)) {
                 self.fetches.forget_stream(key, number);
             }

@@ -82,8 +82,9 @@ struct Now {
     exact: [Cell<u64>; Account::COUNT],
     /// All ticks in `exact` so far.
     exact_sum: Cell<u64>,
-    /// When the turn began.
+    /// When the turn began, in ticks and on the monotonic clock.
     turn_began: Cell<u64>,
+    turn_began_ns: Cell<u64>,
 }
 
 thread_local! {
@@ -96,6 +97,7 @@ thread_local! {
             exact: [const { Cell::new(0) }; Account::COUNT],
             exact_sum: Cell::new(0),
             turn_began: Cell::new(0),
+            turn_began_ns: Cell::new(0),
         }
     };
 }
@@ -146,8 +148,16 @@ pub fn exactly<T>(account: Account, act: impl FnOnce() -> T) -> T {
 
 /// The clock has just been read for a turn.
 #[inline]
-pub(crate) fn begin_turn() {
-    NOW.with(|now| now.turn_began.set(tick_counter()));
+pub(crate) fn begin_turn(now_ns: u64) {
+    NOW.with(|now| {
+        now.turn_began.set(tick_counter());
+        now.turn_began_ns.set(now_ns);
+    });
+}
+
+/// When the turn began, on the monotonic clock.
+pub(crate) fn turn_began_ns() -> u64 {
+    NOW.with(|now| now.turn_began_ns.get())
 }
 
 /// Nanoseconds since the clock was read for this turn. With [`Now`](crate::clock::Now), the time of this moment.

@@ -278,6 +278,7 @@ where
         // The launch failed on another scheduler: this one never ran.
         return Ok(Stats::default());
     }
+    scheduler.pulse().begin_thread();
     // A drained scheduler keeps running until all are drained, because requests on other schedulers may still ask it something.
     let left = Arc::clone(&busy.left);
     let mut busy = Some(busy);

@@ -42,6 +42,7 @@ mod stream;
 pub mod streams;
 mod threads;
 pub mod timer;
+pub mod trace;
 pub mod transport;
 mod uptake;
 pub mod watch;

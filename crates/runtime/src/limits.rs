@@ -353,3 +353,34 @@ pub const SLOTS_WALKED_PER_TURN: usize = 1_024;
 ///
 /// Consequence: whoever asks less often sees what was used since the last question but one.
 pub const WATCH_NS: u64 = 10_000_000_000;
+
+/// Ticks of the CPU's counter from which on a turn is a long one (20 to 50 ms on CPUs of 5 to 2 GHz, 100 ms if
+/// there is no such counter).
+///
+/// Consequence: the turn is timed, and told to whoever asks what was remarkable.
+pub const LONG_TURN_TICKS: u64 = 100_000_000;
+/// Bytes of what one step of a trace says.
+///
+/// Consequence: the rest of the text is cut off.
+pub const TRACE_DETAIL_BYTES: usize = 240;
+
+/// Requests and connections that a scheduler follows for a trace at a time.
+///
+/// Consequence: further ones are counted as left out.
+pub const TRACE_FOLLOWED: usize = 1_024;
+
+/// Steps of one request, or of one connection, in a trace.
+///
+/// Consequence: it is no longer followed; a connection is followed again from its next request on.
+pub const TRACE_STEPS_OF_ONE: u32 = 200;
+
+/// Steps of a trace that wait to be sent to the one who asked.
+///
+/// Consequence: further ones are counted as left out.
+pub const TRACE_STEPS_HELD: usize = 4_096;
+
+/// Steps of a trace that are sent before [`TRACE_BATCH_MS`].
+pub const TRACE_BATCH_STEPS: usize = 256;
+
+/// Milliseconds that a step of a trace waits at most before it is sent.
+pub const TRACE_BATCH_MS: u64 = 100;

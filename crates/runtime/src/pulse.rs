@@ -1,9 +1,12 @@
 //! The pulse of a scheduler: when its turn began, visible to another thread.
 //!
-//! Owns that one word. Never says how long a turn may take: the reading thread does.
+//! Owns that one word, and which thread it is. Never says how long a turn may take: the reading thread does.
 
 use std::num::NonZeroU64;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use sys::backtrace::Traced;
 
 /// The pulse of one scheduler, on a cache line of its own.
 #[derive(Debug, Default)]
@@ -11,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Pulse {
     /// Zero while the scheduler waits.
     turn_began_ns: AtomicU64,
+    /// Its thread, once it runs.
+    thread: OnceLock<Traced>,
 }
 
 impl Pulse {
@@ -20,6 +25,18 @@ impl Pulse {
 
     pub(crate) fn rest(&self) {
         self.turn_began_ns.store(0, Relaxed);
+    }
+
+    /// The scheduler runs on the calling thread from now on.
+    pub(crate) fn begin_thread(&self) {
+        if let Ok(thread) = sys::backtrace::this_thread() {
+            let _only_once = self.thread.set(thread);
+        }
+    }
+
+    /// The thread of the scheduler, for its back-trace; `None` if it cannot be traced.
+    pub fn thread(&self) -> Option<Traced> {
+        self.thread.get().copied()
     }
 
     /// When the scheduler's current turn began, on the monotonic clock; `None` while it waits.

@@ -13,6 +13,7 @@ mod channel_rules;
 pub mod conn;
 mod control_path;
 pub mod dump;
+pub mod events;
 pub mod file_helper;
 mod handshakes;
 mod issued;

@@ -3,7 +3,11 @@
 //! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
+mod observing;
+
 use std::time::Duration;
+
+pub use observing::*;
 
 pub use config::limits::*;
 
@@ -80,6 +84,9 @@ pub const POSTPONED_MAX: usize = 4_096;
 
 /// How long a turn may last (5 s). Beyond: it is reported, and a drain whose time is over ends without its scheduler.
 pub const TURN_MAX: Duration = Duration::from_secs(5);
+
+/// Time of a turn after which the back-trace of its thread is an event (1 s).
+pub const TURN_TRACED: Duration = Duration::from_secs(1);
 
 /// Time between two checks of the turns (1 s): a long turn is reported this much later.
 pub const TURN_LOOK: Duration = Duration::from_secs(1);
@@ -399,33 +406,3 @@ pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
 ///
 /// Consequence: those beyond share one histogram.
 pub const ROUTES_TIMED: u32 = 4_096;
-
-/// Rows of a list that `velodrome top` and others may ask for at once.
-///
-/// Consequence: a wish for more is refused.
-pub const LIVE_ROWS_MAX: usize = 1_000;
-
-/// Suspended pages, and channels, that are looked at for a list, in one turn.
-///
-/// Consequence: those beyond are counted as left out.
-pub const LIVE_SEEN_MAX: usize = 10_000;
-
-/// Event streams of snapshots that are open at once: dashboards that somebody looks at.
-///
-/// Consequence: a further one is refused with 503, and its page says so.
-pub const DASHBOARD_STREAMS: usize = 32;
-
-/// How long a dump waits for each of its parts.
-///
-/// Consequence: a part that takes longer is missing, and the dump says so.
-pub const DUMP_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Bytes of one part of a dump.
-///
-/// Consequence: a longer part is cut, and stands there as text.
-pub const DUMP_SIZE: u64 = 64 << 20;
-
-/// After a dump for a panic, others are written only after this long.
-///
-/// Consequence: of many panics in a row, the first has a dump.
-pub const DUMP_REST: Duration = Duration::from_mins(1);

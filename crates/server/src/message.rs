@@ -17,10 +17,12 @@ use quota::{LimitCounts, News};
 use runtime::account::Accounts;
 use runtime::slots::ProcessId;
 use runtime::stats::Stats;
+use runtime::trace::Batch;
 use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
 use crate::maintenance::{Source, Switch};
@@ -96,12 +98,25 @@ pub enum ToScheduler {
     Maintenance(Source, Switch),
     /// Send your counters.
     AskReport(Inquiry),
+    /// From the control scheduler: how are you?
+    AskVitals,
     /// From the control scheduler: let a server of an upstream have requests, or no more.
     Upstream(Box<UpstreamOrder>),
     /// From the control scheduler or another one: forget stored answers of upstreams.
     Cache(Box<CacheOrder>),
+    /// From the control scheduler: begin or end a trace.
+    Trace(Box<TraceOrder>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
+}
+
+/// What a scheduler does about traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceOrder {
+    /// Begin this one.
+    Begin(runtime::trace::Order),
+    /// End the one with this number.
+    Stop(u64),
 }
 
 /// What the control scheduler queries.
@@ -180,6 +195,12 @@ pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 pub enum ToControl {
     /// From a scheduler: what it counted.
     Report(Box<SchedulerReport>),
+    /// From a scheduler: how it is.
+    Vitals(Box<Vitals>),
+    /// From a helper or the main thread: something that an operator should know.
+    Trouble(Box<Trouble>),
+    /// From a scheduler: steps of a trace.
+    Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
     /// The counters of pages.

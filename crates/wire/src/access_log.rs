@@ -91,6 +91,8 @@ known! {
     FirstByteMs = "first_byte_ms",
     /// The number of the request.
     RequestId = "request_id",
+    /// The trace that the request says it belongs to.
+    TraceId = "trace_id",
     /// The route that answered.
     Route = "route",
     /// The user whom the rules of access have let in.

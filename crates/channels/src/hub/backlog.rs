@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
+use runtime::trace;
 
 use super::Channels;
 use crate::letter::{Item, Publisher, Receipt};
 use crate::limits::{STEPS_PER_TURN, UNSENT_BYTES};
 use crate::message::Offer;
 use crate::outcome::{Published, Refusal};
+use crate::traced;
 
 /// A message on its way to its channel.
 #[derive(Debug)]
@@ -97,6 +99,9 @@ impl Channels {
     fn accept_incoming<M>(&mut self, message: Incoming, context: &mut ServiceContext<'_, M>) {
         let Incoming { from, name, offer, publisher } = message;
         let accepted = self.accept_once(&name, offer, context.now.monotonic_ms());
+        if trace::is_on() && from != self.here && accepted.is_ok() {
+            traced::came(from);
+        }
         let result = self.counted(accepted);
         self.tell_publisher(from, publisher, result, context);
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
+use runtime::trace;
 
 use super::Channels;
 use super::backlog::Incoming;
@@ -21,6 +22,7 @@ use crate::limits::UNSENT_BYTES;
 use crate::message::Body;
 use crate::patterns::Known;
 use crate::position::Position;
+use crate::traced;
 
 /// What has to be sent to one other scheduler.
 #[derive(Debug, Default)]
@@ -91,6 +93,12 @@ impl Channels {
                 let position = Position { epoch, offset };
                 let now_ms = context.now.monotonic_ms();
                 self.on_deliver(&name, position, (&body, &patterns), now_ms);
+                if trace::is_on() {
+                    let place = self.by_name.get(&*name).copied();
+                    let channel = place.and_then(|place| self.channels[place as usize].as_ref());
+                    let subscribers = channel.map_or(0, |channel| channel.subscribers());
+                    traced::arrived(&name, position, from, subscribers);
+                }
             }
             Item::Ask { process, number, question } => {
                 self.on_ask(from, process, number, &question);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use runtime::mailbox::Endpoint;
 use runtime::slots::ProcessId;
+use runtime::trace;
 
 use super::backlog::Incoming;
 use super::{Channels, Subscribed};
@@ -18,6 +19,7 @@ use crate::outcome::{Outcome, Published, Refusal};
 use crate::patterns::Pattern;
 use crate::position::Position;
 use crate::rights::Sender;
+use crate::traced;
 
 impl Channels {
     /// A client publishes. `None`: the channel's home is another scheduler, or has done enough in this turn. If a publisher is given, it gets
@@ -102,10 +104,11 @@ impl Channels {
         self.check_room(place, &matching, &interested)?;
         self.order += 1;
         let channel = place.and_then(|place| self.channels[place as usize].as_mut());
-        let mut receivers = 0;
+        let (mut receivers, mut elsewhere) = (0, 0);
         let position = match channel {
             Some(channel) => {
-                receivers += channel.elsewhere() + channel.subscribers() as u32;
+                elsewhere = channel.elsewhere();
+                receivers += elsewhere + channel.subscribers() as u32;
                 self.backlog.steps +=
                     channel.audiences.len() * (1 + body.bytes().len() / BYTES_PER_STEP);
                 let before = channel.history.held_bytes();
@@ -116,16 +119,22 @@ impl Channels {
             // No client can return to it.
             None => Position { epoch: 0, offset: 0 },
         };
+        if trace::is_on() {
+            traced::accepted(name, position, body);
+        }
         let message = Numbered { channel: name, position, has_history: keeps, body };
         for place in &matching {
             receivers += self.put_for_pattern(*place, message);
         }
         if !interested.is_empty() {
-            let elsewhere = matching.iter().filter_map(|place| self.patterns.get(*place));
-            let elsewhere = elsewhere.filter(|pattern| !pattern.elsewhere().is_empty());
-            let patterns: Arc<[Arc<str>]> = elsewhere.map(|of| Arc::clone(&of.text)).collect();
+            let distant = matching.iter().filter_map(|place| self.patterns.get(*place));
+            let distant = distant.filter(|pattern| !pattern.elsewhere().is_empty());
+            let patterns: Arc<[Arc<str>]> = distant.map(|of| Arc::clone(&of.text)).collect();
             let name: Arc<str> = name.into();
             for other in interested {
+                if trace::is_on() {
+                    traced::sent(other);
+                }
                 let Position { epoch, offset } = position;
                 let (name, body, patterns) =
                     (Arc::clone(&name), body.clone(), Arc::clone(&patterns));
@@ -144,6 +153,9 @@ impl Channels {
         }
         self.bound_histories();
         self.stats.published += 1;
+        if trace::is_on() {
+            traced::queued((receivers - elsewhere) as usize);
+        }
         Ok(Published { position, receivers })
     }
 

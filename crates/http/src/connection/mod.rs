@@ -18,6 +18,7 @@ use std::rc::Rc;
 use runtime::account::{Account, change_to};
 use runtime::clock::milliseconds;
 use runtime::service::{Context, Event, ListenerIndex, Next, Progress};
+use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use wire::http::forwarded;
@@ -33,6 +34,7 @@ use crate::forwarding::Sender;
 use crate::limits;
 use crate::request::{Begin, Request};
 use crate::shared::Http;
+use crate::traced;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +239,9 @@ impl Connection {
         context: &mut Context<'_, A::Message>,
     ) -> Progress {
         let sent = (sender, http.begin_request(context.now));
+        if trace::is_on() {
+            traced::head(context.id, request, sender.peer);
+        }
         match request.framing {
             Framing::None => {
                 let secured = self.secured(sender, context);

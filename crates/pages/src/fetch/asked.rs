@@ -99,7 +99,7 @@ impl Asked {
 }
 
 /// Names and values, one per line.
-fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut lines = lines.strip_suffix(b"\n").unwrap_or(lines).split(|byte| *byte == b'\n');
     std::iter::from_fn(move || Some((lines.next()?, lines.next()?)))
 }

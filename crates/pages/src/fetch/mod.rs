@@ -10,6 +10,7 @@ mod rules;
 mod share;
 mod trust;
 
+pub(crate) use asked::fields;
 pub use asked::{Asked, Owner, Wanted};
 pub use client::Failure;
 pub use fetcher::Client;

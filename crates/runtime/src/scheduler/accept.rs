@@ -15,6 +15,7 @@ use crate::limits::{ACCEPT_PAUSE_NS, ACCEPTS_PER_TURN, COMPLAINT_INTERVAL_NS};
 use crate::process::{Flags, Process};
 use crate::service::{Beginning, CloseReason, ListenerIndex, Service};
 use crate::slots::ProcessId;
+use crate::trace;
 
 /// A listener and whether it is paused.
 pub(super) struct Gate<L> {
@@ -184,6 +185,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         debug_assert_eq!(inserted, id, "the name that was announced");
         self.executor.count_input(inserted, 0, held_bytes);
         self.executor.stats.count_open(kind, self.table.len());
+        if trace::is_on() {
+            trace::accept(id, peer);
+        }
         Some(id)
     }
 

@@ -11,6 +11,7 @@ use crate::process::{Flags, Mode};
 use crate::service::{CloseReason, Service};
 use crate::slots::ProcessId;
 use crate::stream::Ending;
+use crate::trace;
 
 impl<P: Pollset, S: Service> Scheduler<P, S> {
     /// Ends a process: removes it from the timer wheel and the table, and closes its socket.
@@ -37,6 +38,9 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
             gate.note_room();
         }
         self.executor.stats.count_close(kind, reason);
+        if trace::is_on() {
+            trace::close(id, reason);
+        }
         self.recalled |= self.is_settled;
         self.executor.service.on_close(process.state, reason);
         if let Some(extra) = process.extra {

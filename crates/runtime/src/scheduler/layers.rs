@@ -13,6 +13,7 @@ use crate::limits::RECEIVES_PER_TURN;
 use crate::process::{Flags, Mode};
 use crate::service::{Beginning, CloseReason, Event, Next, Progress, Service};
 use crate::slots::ProcessId;
+use crate::trace;
 use crate::transport::Violation;
 
 impl<P: Pollset, S: Service> Executor<P, S> {
@@ -193,6 +194,10 @@ impl<P: Pollset, S: Service> Executor<P, S> {
         self.stats.handshakes += 1;
         if let Some(began) = self.extras.layer(process.extra).map(|layer| layer.began()) {
             self.end_handshake(began);
+        }
+        if trace::is_on() {
+            let agreed = self.extras.layer(process.extra).and_then(|layer| layer.agreed());
+            trace::agree(id, agreed.map(|agreed| &**agreed));
         }
         if process.mode == Mode::Discarding {
             return self.discard(process, plain.len());

@@ -164,7 +164,7 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
         let count = self.wait(waiting)?;
         (self.recalled, self.is_settled) = (false, false);
         let started = self.executor.clock.read(&mut self.executor.pollset);
-        account::begin_turn();
+        account::begin_turn(started.monotonic_ns);
         self.pulse.begin_turn(started.monotonic_ns);
         self.note_sleep(started.monotonic_ns);
         change_to(Account::Mail);

@@ -20,6 +20,9 @@ pub trait Host {
     /// Appends the name of the site whose cookies the page signs and accepts; nothing for the site without a name.
     fn site(&mut self, _name: &mut Vec<u8>) {}
 
+    /// Adds fields to a request that the page sends to another server, each as two lines: name and value.
+    fn pass_on(&mut self, _fields: &mut Vec<u8>) {}
+
     /// Takes a line of the page's log, in the page's own bytes.
     fn log(&mut self, level: Level, text: &[u8]);
 
@@ -129,6 +132,8 @@ pub enum Part {
     Tls,
     /// `request.id`: text, the name of the request in logs.
     Id,
+    /// `request.trace`: text, the trace to which the request says it belongs; nothing if it says none.
+    Trace,
     /// `request.user`: text, the user whom the rules of access have let in; nothing if none was asked for.
     User,
     /// `request.channel`: text, the channel about which a module is asked.
@@ -141,7 +146,7 @@ pub enum Part {
 
 impl Part {
     /// All parts with their names in pages. A part's number is its position here, from 1.
-    pub const ALL: [(&'static str, Part); 21] = [
+    pub const ALL: [(&'static str, Part); 22] = [
         ("method", Part::Method),
         ("path", Part::Path),
         ("rest", Part::Rest),
@@ -159,6 +164,7 @@ impl Part {
         ("scheme", Part::Scheme),
         ("tls", Part::Tls),
         ("id", Part::Id),
+        ("trace", Part::Trace),
         ("user", Part::User),
         ("channel", Part::Channel),
         ("message", Part::Message),

@@ -84,7 +84,7 @@ impl Host for Desk {
             }
             Part::Rest => answer.text(self.rest.as_bytes()),
             Part::Scheme => answer.text(self.scheme.as_bytes()),
-            Part::QueryText | Part::Peer | Part::Tls | Part::Id | Part::User => {}
+            Part::QueryText | Part::Peer | Part::Tls | Part::Id | Part::Trace | Part::User => {}
             Part::Channel => answer.text(b"room.1"),
             Part::Message => answer.field(b"json", br#"{"a":[1,2]}"#),
             Part::Claims => answer.text(br#"{"sub":"ann"}"#),

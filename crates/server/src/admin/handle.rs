@@ -15,9 +15,11 @@ use wire::http::status::Status;
 
 use super::certificates::Certificates;
 use super::dashboard::{self, Streams};
+use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
 use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::tracing::Tracing;
 use super::{memory, metrics, status};
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
@@ -48,15 +50,18 @@ pub struct Admin {
     last_reload: Arc<ReloadReport>,
     pages: Arc<PagesRead>,
     certificates: Certificates,
+    events: Events,
     phase: Phase,
     maintenance: Switches,
     gate: Gate,
     streams: Streams,
+    tracing: Tracing,
 }
 
 impl Admin {
     /// An admin service for these schedulers.
     pub fn new(facts: Arc<Facts>, peers: Peers, gate: Gate) -> Self {
+        let events = Events::new(&peers);
         Self {
             facts,
             peers,
@@ -66,10 +71,12 @@ impl Admin {
             last_reload: Arc::default(),
             pages: Arc::default(),
             certificates: Certificates::default(),
+            events,
             phase: Phase::Serving,
             maintenance: Switches::default(),
             gate,
             streams: Streams::default(),
+            tracing: Tracing::default(),
         }
     }
 
@@ -161,6 +168,10 @@ impl Admin {
                 reply.json(&memory::shown(&self.facts, &self.round));
                 Answer::Done
             }
+            (Method::Get, "/events") => self.events.answer(request, reply),
+            (Method::Post, "/trace") => {
+                self.tracing.answer(self.peers.schedulers, request, reply, context)
+            }
             (Method::Get, "/live") => self.live(request, reply, context),
             (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
             (Method::Get, "/info") => self.info(request, reply, context),
@@ -205,6 +216,11 @@ impl Admin {
             _ => reply.empty(Status::NOT_FOUND),
         }
         Answer::Done
+    }
+
+    /// Whether an answer goes on until its client leaves: a stream of snapshots, or a trace.
+    fn is_endless(&self, process: ProcessId) -> bool {
+        self.streams.has(process) || self.tracing.is_reader(process)
     }
 
     fn wake_waiting(&mut self, context: &mut ServiceContext<'_, Message>) {
@@ -265,7 +281,13 @@ impl Application for Admin {
         let admin = http.application_mut();
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
-            ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::Vitals(vitals) => admin.events.take(from, vitals, context),
+            ToControl::Trouble(trouble) => admin.events.add(*trouble, context),
+            ToControl::LogReport(report) => {
+                admin.round.log = Some(report);
+                admin.events.look_at_log(report, context);
+            }
+            ToControl::Traced(batch) => admin.tracing.add(from, &batch),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {
@@ -288,6 +310,8 @@ impl Application for Admin {
 
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, Message>) {
         let admin = http.application_mut();
+        admin.events.keep_watch((admin.phase, admin.certificates.tls()), context);
+        admin.tracing.end_turn(admin.peers.schedulers, context);
         if admin.round.close_if_due(context.now.monotonic_ms()) {
             admin.wake_waiting(context);
         } else if admin.round.is_open() {
@@ -297,15 +321,16 @@ impl Application for Admin {
     }
 
     fn patience(&self, process: ProcessId) -> Patience {
-        if self.streams.has(process) { Patience::Endless } else { Patience::Settings }
+        if self.is_endless(process) { Patience::Endless } else { Patience::Settings }
     }
 
     fn on_peer_finished(&mut self, process: ProcessId) -> Interest {
         // A stream has no end that its client could wait for.
-        if self.streams.has(process) { Interest::Lost } else { Interest::Kept }
+        if self.is_endless(process) { Interest::Lost } else { Interest::Kept }
     }
 
     fn on_gone(&mut self, process: ProcessId) {
         self.streams.on_gone(process);
+        self.tracing.on_gone(process);
     }
 }

@@ -8,17 +8,22 @@
 mod certificates;
 mod dashboard;
 mod durations;
+mod events;
 mod exposition;
 mod facts;
 mod gate;
 mod handle;
+mod joined;
 mod lists;
 mod live;
 mod memory;
 mod metrics;
 mod numbers;
+mod problem;
 mod round;
 mod status;
+mod tracing;
+mod wish;
 
 pub use facts::Facts;
 pub use gate::{Entrance, Gate};

@@ -52,7 +52,7 @@ impl Connections {
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
                 Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),
                 Some(Id::Connection(_, process)) => {
-                    let choice = Choice::new(&Wish::default(), "");
+                    let choice = Choice::new(&Wish { most: 1, ..Wish::default() }, "");
                     let (here, next) = (context.mail.endpoint(), Some(process.index()));
                     let of = Of::One(process);
                     self.walk = Some(Walk { from, here, inquiry, of, choice, next });

@@ -10,7 +10,7 @@ use files::absence::Failure;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 
-use super::Connections;
+use super::{Connections, traced};
 use crate::message::{Message, ToScheduler};
 
 impl Connections {
@@ -55,6 +55,7 @@ impl Connections {
                 context.command(Command::Drain { deadline_ms, idle_grace_ms });
             }
             ToScheduler::AskReport(inquiry) => self.answer_inquiry(from, inquiry, context),
+            ToScheduler::AskVitals => self.send_vitals(from, context),
             ToScheduler::Uploaded(report) => site.on_uploaded(*report, context),
             ToScheduler::Letter(letter) => site.on_letter(from, *letter, context),
             ToScheduler::Channels(letter) => site.channels.on_letter(from, *letter, context),
@@ -69,6 +70,7 @@ impl Connections {
             ToScheduler::Cache(order) => {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
+            ToScheduler::Trace(order) => traced::obey(*order, context),
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

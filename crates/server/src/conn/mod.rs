@@ -13,7 +13,9 @@ mod process;
 mod proxy_lead;
 mod resp;
 mod socket;
+mod traced;
 mod tunnel;
+mod vitals;
 
 use std::io;
 use std::net::IpAddr;
@@ -26,6 +28,7 @@ use runtime::service::{
     Beginning, CloseReason, Context, Event, ListenerIndex, Next, Progress, Seen, Service,
     ServiceContext,
 };
+use runtime::trace;
 use runtime::transport::{Transport, Violation};
 use sys::pollset::epoll::Epoll;
 use sys::socket::Peer;
@@ -41,6 +44,7 @@ use self::look::Walk;
 use self::proxy_lead::ProxyLead;
 use self::resp::{Clients, Session};
 use self::socket::Sockets;
+use crate::events::Bounds;
 use crate::handshakes::Handshakes;
 use crate::limits::SOCKET_BEHIND_BYTES;
 use crate::message::Message;
@@ -66,6 +70,8 @@ pub struct Connections {
     handshakes: Handshakes,
     /// The walk over its processes that is under way.
     walk: Option<Walk>,
+    /// What it may have at most.
+    bounds: Bounds,
 }
 
 impl Connections {
@@ -88,6 +94,7 @@ impl Connections {
             tls: Arc::clone(&data.tls),
             handshakes: Handshakes::default(),
             walk: None,
+            bounds: Bounds::default(),
         }
     }
 
@@ -113,9 +120,10 @@ impl Connections {
         self.listeners = configured;
     }
 
-    /// Sets the maximum number of connections of the scheduler. Fetches get a share of them.
-    pub fn set_connections(&mut self, connections: usize) {
-        self.http.application_mut().client.set_connections(connections);
+    /// Sets what the scheduler may have at most. Fetches get a share of the connections.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.http.application_mut().client.set_connections(bounds.connections);
     }
 
     /// The exchanges with other servers.
@@ -330,6 +338,9 @@ impl Service for Connections {
         self.http.application_mut().end_turn(context);
         self.hand_over_log(context, When::Due);
         self.http.application_mut().client.end_turn(context);
+        if trace::is_on() {
+            traced::hand_over(context);
+        }
     }
 
     fn on_stop(&mut self, context: &mut ServiceContext<'_, Message>) {

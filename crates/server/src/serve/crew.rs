@@ -137,7 +137,8 @@ impl Crew {
         if let (Some(endpoint), Some((store, settings))) = (self.store, store) {
             let seat = self.take(usize::from(endpoint.0))?;
             let of_writer = store.clone();
-            let make = move || StoreWriter::new(&of_writer, &settings);
+            let control = super::post::endpoint(self.schedulers);
+            let make = move || StoreWriter::new(&of_writer, &settings, control);
             let writer = helper::spawn("store", seat, make).map_err(ServeError::Thread)?;
             stores = Some(signals::StoreHelper { endpoint, writer, store });
         }

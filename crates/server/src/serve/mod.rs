@@ -48,6 +48,7 @@ use self::watch::Watch;
 use crate::admin::{Admin, Facts, Gate, Peers};
 use crate::conn::Connections;
 use crate::control_path::control_socket;
+use crate::events::Bounds;
 use crate::limits;
 use crate::load::Source;
 use crate::resp_stats::RespCounts;
@@ -64,12 +65,17 @@ pub use listeners::Security;
 pub use crate::control_path::{control_directory, control_sockets};
 pub use error::{ControlPlace, ServeError};
 pub use requirements::check;
+pub use watch::NamesOf;
 
-/// Serves until told to stop. `announce` is called when the server is ready, with what to tell the user.
+/// Serves until told to stop. `names` finds functions for the back-trace of a scheduler that is stuck; `announce` is called when the server is ready, with what to tell the user.
 ///
 /// # Errors
 /// Everything that prevents the start, with its place and the fix.
-pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), ServeError> {
+pub fn serve(
+    source: &Source,
+    names: NamesOf,
+    announce: impl FnOnce(&Started),
+) -> Result<(), ServeError> {
     // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
     let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
     sys::signal::block(&deferred.into_iter().collect());
@@ -102,7 +108,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let wanted =
         Wanted { schedulers, log: log_target.as_ref(), upload_helpers, store: store.as_ref() };
     let mut crew = Crew::plan(&wanted)?;
-    let opened = (listeners, store.clone());
+    let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
         launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
@@ -206,7 +212,7 @@ fn unix_seconds() -> u64 {
 fn launch_schedulers(
     data: &Arc<SiteData>,
     crew: &mut Crew,
-    (listeners, store): (listeners::DataListeners, Option<Store>),
+    (listeners, store, names): (listeners::DataListeners, Option<Store>, NamesOf),
     inherited: &listeners::Inherited,
     descriptors: u64,
 ) -> Result<(Launched, Watch), ServeError> {
@@ -226,7 +232,10 @@ fn launch_schedulers(
         settings: scheduler_settings(config, crew.schedulers, descriptors)?,
         keep: inherited.descriptors(),
     };
-    let connections = plan.settings.connections;
+    let bounds = Bounds {
+        connections: plan.settings.connections,
+        buffered_bytes: plan.settings.buffered_bytes,
+    };
     let helpers = crew.helpers();
     let seats = crew.of_schedulers()?;
     let data = Arc::clone(data);
@@ -247,11 +256,11 @@ fn launch_schedulers(
         let log = helpers.log.map(|_| AccessLog::new(data.config.log.format.clone()));
         let mut service = Connections::new(site, &data, log);
         service.set_listeners(listeners.configured(endpoint));
-        service.set_connections(connections);
+        service.set_bounds(bounds);
         Ok(service)
     };
     let launched = launch::launch(&plan, seats, make).map_err(ServeError::Launch)?;
-    let watch = Watch::new(&launched.pulses, &at_work);
+    let watch = Watch::new(&launched.pulses, &at_work, names);
     Ok((launched, watch))
 }
 

@@ -120,7 +120,9 @@ pub(super) fn run(
         let due_in =
             live.pages.due_in().map_or(limits::TURN_LOOK, |due| due.min(limits::TURN_LOOK));
         let arrival = inbox.wait(live.pages.descriptor(), Some(due_in));
-        watch.look(live.pages.sets());
+        for trouble in watch.look(live.pages.sets()) {
+            post.tell_control(ToControl::Trouble(Box::new(trouble)));
+        }
         memory.look(&mut post);
         live.certificates.look(&live.data, &mut post);
         live.orders.look(&live.data, &mut live.certificates, &mut post);
@@ -306,7 +308,8 @@ fn join(
     let most_ns = nanoseconds(deadline.saturating_add(limits::TURN_MAX));
     let late_ns = monotonic_ns().saturating_add(most_ns);
     while !launched.wait(limits::TURN_LOOK) {
-        watch.look(sets);
+        // Whoever waits for the end is told what is stuck when it is given up.
+        let _told_then = watch.look(sets);
         let mut stuck = watch.stuck(sets);
         if monotonic_ns() >= late_ns.saturating_add(nanoseconds(limits::TURN_MAX)) {
             stuck.push("its connections were not closed at the end of the drain".to_owned());

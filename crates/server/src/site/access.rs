@@ -7,11 +7,13 @@ use config::route::Found;
 use config::{AccessRule, Admission, Clients, Names};
 use http::{Answer, AnswerContext, FieldList, Request};
 use runtime::service::{Command, ServiceContext};
+use runtime::trace;
 use wire::http::status::Status;
 use wire::http::target;
 
 use super::exchange::{Exchange, PATH_RULES, route_request, try_again_soon};
 use super::state::Site;
+use super::traced;
 use crate::access::{Checked, PasswordCheck, Shown, Standing, paths_in};
 use crate::limits::{PASSWORD_SIZE, USER_NAME_SIZE};
 use crate::message::Message;
@@ -109,6 +111,9 @@ impl Site {
             Judgement::Admitted(user) => {
                 self.passwords.forget(context.id);
                 exchange.place.admit(user);
+                if trace::is_on() {
+                    traced::let_in(context.id, exchange.request, exchange.place.user());
+                }
                 None
             }
             Judgement::Awaited => Some(Answer::Wait),

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use config::route::{Found, Refusal, RuleId};
 use config::{Logging, Respond, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Notes, Reply, Request, Unanswered};
+use runtime::trace;
 use wire::http::head::{Framing, Target};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -20,6 +21,7 @@ use super::metered::Stage;
 use super::pack;
 use super::route::{AnswerPlace, Kept};
 use super::state::Site;
+use super::traced;
 use crate::limits::{ROUTES_TIMED, STORE_BODY_SIZE};
 use crate::message::Message;
 use crate::site_data::SiteData;
@@ -107,6 +109,9 @@ impl Site {
         (request, reply): (&Request<'_>, &mut Reply<'_>),
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if trace::is_on() {
+            traced::route(context.id, &found);
+        }
         let mut exchange = Exchange::new((request, path), reply, &found, AnswerPlace::default());
         let answer = self.proceed(path, &found, &mut exchange, context);
         note_passed_on(&exchange, context.notes);

@@ -14,12 +14,14 @@ use files::{Form, error_page, form_of, policy};
 use files::{Key, RootIndex};
 use http::{Answer, AnswerContext, FieldList, Fields, Reply};
 use runtime::output::{FileName, FileRegion, SharedBytes};
+use runtime::trace;
 use wire::http::encoding::Accepted;
 use wire::http::status::Status;
 
 use super::exchange::Exchange;
 use super::look::NotNow;
 use super::state::Site;
+use super::traced;
 use crate::message::Message;
 
 /// A configured page that can be sent now.
@@ -46,6 +48,9 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if trace::is_on() {
+            traced::refused(context.id, status);
+        }
         let page = self.configured_page(status, found, exchange, context);
         if matches!(page, Err(Answer::Wait)) {
             exchange.place.refuse_later(status, fields.clone());

@@ -47,6 +47,7 @@ mod script;
 mod state;
 mod store_desk;
 mod talking;
+pub(crate) mod traced;
 mod tries;
 mod turn;
 mod upgraded;

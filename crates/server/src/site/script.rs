@@ -16,6 +16,7 @@ use pages::uploads::UploadState;
 use pages::{FaultReport, Moment, Page, PageKind, PageSet, RequestHost, SetIndex, Turnout, Writer};
 use runtime::diagnostic::{self, Level};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use script::engine::{Author, Fault, Output, ScriptError};
 use wire::http::method::Method;
 use wire::http::status::Status;
@@ -24,6 +25,7 @@ use super::exchange::{Asked, Exchange, try_again_soon};
 use super::pack;
 use super::page_fields::{is_of_page, status_set, write_fields};
 use super::state::Site;
+use super::traced;
 use crate::limits::APP_MAIN;
 use crate::message::Message;
 
@@ -106,7 +108,14 @@ impl Site {
         let (publications, records) = (&*publications, &*records);
         let limiter = &*self.limiter;
         let now = context.now;
+        if trace::is_on()
+            && !runner.is_underway(context.id)
+            && let Some(page) = runner.page(place.0, place.1)
+        {
+            traced::page(context.id, request, &page.name.file);
+        }
         let mut host = RequestHost {
+            process: context.id,
             request,
             path,
             rest,

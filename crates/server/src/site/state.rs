@@ -34,6 +34,7 @@ use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
+use crate::events::Vitals;
 use crate::limits;
 use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
@@ -221,6 +222,17 @@ impl Site {
     /// The channels that this scheduler knows.
     pub(crate) fn channel_views(&self) -> impl Iterator<Item = ChannelView<'_>> {
         self.channels.views()
+    }
+
+    /// How pages are.
+    pub(crate) fn vitals_of_pages(&mut self) -> Vitals {
+        let Some(runner) = &mut self.runner else { return Vitals::default() };
+        let (remarks, remarks_left_out) = runner.take_remarks();
+        let page_memory = runner.held_of_memory();
+        let is_short = page_memory.into_iter().any(Vitals::is_memory_short);
+        let allocating =
+            if is_short { runner.most_allocating(limits::PAGES_NAMED) } else { Vec::new() };
+        Vitals { remarks, remarks_left_out, page_memory, allocating, ..Vitals::default() }
     }
 
     /// Suspended runs of pages, at most so many, and how many there are.

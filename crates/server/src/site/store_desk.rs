@@ -16,12 +16,14 @@ use pages::OrderNumber;
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use store::{Executed, Failure, Order, Snapshot, Store, TurnStore};
 
 use super::gathering::Gatherings;
 use super::held_replies::HeldReplies;
 use super::http_lists::HttpLists;
 use super::scan_places::ScanPlaces;
+use super::traced;
 use crate::limits::{
     STORE_ADMITTED, STORE_KEPT_SIZE, STORE_LENT_LOOK_MS, STORE_MESSAGES, STORE_WAITING_SIZE,
     STORE_WATCH_REST_MS,
@@ -206,6 +208,9 @@ impl StoreDesk {
 
     /// Sends an order of this cost to the writer at the end of the turn. The process is resumed when it is answered.
     pub(crate) fn order(&mut self, process: ProcessId, order: Order, size: usize) {
+        if trace::is_on() {
+            traced::order(process);
+        }
         self.add(OrderedBy::Process(process), order, size);
         self.answers.entry(process).or_default();
     }
@@ -319,6 +324,9 @@ impl StoreDesk {
                     continue;
                 }
             };
+            if trace::is_on() {
+                traced::stored(process, executed.as_ref().map(|_| ()));
+            }
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
             if last != Some(process) {

@@ -21,4 +21,5 @@ pub mod response;
 mod spelling;
 pub mod status;
 pub mod target;
+pub mod trace_context;
 pub mod url;

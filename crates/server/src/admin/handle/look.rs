@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use ::live::Snapshot;
 use http::{Answer, AnswerContext, Reply, Request};
 use runtime::service::{Command, ServiceContext};
 use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
-use crate::admin::live;
+use crate::admin::{live, problem};
 use crate::live::Wish;
 use crate::message::{Inquiry, Message};
 
@@ -27,9 +28,14 @@ impl Admin {
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
             return Answer::Wait;
         }
-        let at_ms = context.now.unix_ms();
-        reply.json(&live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms));
+        reply.json(&self.snapshot(&wish, context));
         Answer::Done
+    }
+
+    fn snapshot(&self, wish: &Wish, context: &AnswerContext<'_, Message>) -> Snapshot {
+        let at_ms = context.now.unix_ms();
+        let shown = live::snapshot(&self.facts, self.phase, &self.round, wish, at_ms);
+        Snapshot { events: self.events.last(), ..shown }
     }
 
     /// The same every second, as an event stream (HTML, section 9.2).
@@ -57,8 +63,7 @@ impl Admin {
         if !self.has_answers(&Inquiry::Live(Arc::clone(&wish)), context) {
             return Answer::Wait;
         }
-        let at_ms = context.now.unix_ms();
-        let snapshot = live::snapshot(&self.facts, self.phase, &self.round, &wish, at_ms);
+        let snapshot = self.snapshot(&wish, context);
         let Ok(text) = serde_json::to_string(&snapshot) else { return Answer::Cut };
         // JSON of one line has no line end in it.
         reply.part(format!("data: {text}\n\n").as_bytes());
@@ -125,8 +130,8 @@ impl Admin {
 fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<Wish>> {
     match Wish::parse(request.query().unwrap_or_default()) {
         Ok(wish) => Some(Arc::new(wish)),
-        Err(problem) => {
-            reply.send(Status::BAD_REQUEST, "text/plain; charset=utf-8", problem.as_bytes());
+        Err(problem_text) => {
+            problem::say(&problem_text, reply);
             None
         }
     }

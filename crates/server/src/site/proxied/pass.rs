@@ -8,6 +8,7 @@ use config::route::Found;
 use config::{ProxyRoute, RouteAction};
 use http::{Answer, AnswerContext, FieldList, Status};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use wire::http::head::Framing;
 use wire::http::method::Method;
 
@@ -20,6 +21,7 @@ use super::super::proxy::introduction;
 use super::super::proxy::request_head::{head_of, target_of_request};
 use super::super::proxy::upgrade;
 use super::super::state::Site;
+use super::super::traced;
 use crate::limits::PROXY_PART_SIZE;
 use crate::message::Message;
 
@@ -195,6 +197,14 @@ impl Site {
         exchange: &mut Exchange<'_, '_>,
         now_ns: u64,
     ) -> Step {
+        if trace::is_on() {
+            match &news {
+                News::Head(head) => traced::answered(process, head.status),
+                News::End => traced::complete(process),
+                News::Failed(failure) => traced::failed(process, failure),
+                _ => {}
+            }
+        }
         match news {
             // This server has said 100 itself.
             News::Interim(Head { status: 100, .. }) | News::Room => {}

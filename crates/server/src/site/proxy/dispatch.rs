@@ -5,7 +5,9 @@
 use client::{Client, Failure, Forward, Requester};
 use proxy::{Choice, Outcome};
 use runtime::slots::ProcessId;
+use runtime::trace;
 
+use super::super::traced;
 use super::carried::{Carried, Handed, Parcel, Place, Progress, Refused, Stage};
 use super::desk::Proxies;
 use super::introduction;
@@ -57,6 +59,9 @@ impl Proxies {
         };
         match begun {
             Ok(exchange) => {
+                if trace::is_on() {
+                    traced::sent(process, &live.config().name, &live.address(server));
+                }
                 (carried.place, carried.exchange) = (Some(place), Some(exchange));
                 carried.stage = Stage::Sent;
                 carried.hand_on(client, now_ns);

@@ -10,6 +10,7 @@ use client::{Failure, HeadWriter};
 use config::{ForwardAuth, HeaderEdits, ProxyRoute};
 use http::Request;
 use wire::http::head::{Target, Version};
+use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
 
 use super::super::exchange::address_of;
 use super::hop::{HopFields, begins_like};
@@ -51,12 +52,15 @@ pub(in crate::site) fn head_of(
         head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
     }
     let hop = HopFields::of(&fields);
+    let trace = request.trace();
     for (name, value) in fields.iter() {
-        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name);
-        if !is_own && !hop.has(name) && !drops(edits, name) {
+        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name) || is_parent(name);
+        let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
+        if !is_own && !is_of_none && !hop.has(name) && !drops(edits, name) {
             head.field(name, value)?;
         }
     }
+    tell_of_trace(request, edits, &mut head)?;
     tell_of_client(request, edits, &mut head)?;
     for header in &edits.set {
         head.field(&header.name, header.value.as_bytes())?;
@@ -82,11 +86,13 @@ pub(in crate::site) fn question_of(
     for (name, value) in fields.iter() {
         let is_other = name.eq_ignore_ascii_case("host")
             || is_claim(name)
+            || is_parent(name)
             || OF_ITS_ANSWER.iter().any(|of| name.eq_ignore_ascii_case(of));
         if !is_other && !hop.has(name) {
             head.field(name, value)?;
         }
     }
+    tell_of_trace(request, &HeaderEdits::default(), &mut head)?;
     tell_of_client(request, &HeaderEdits::default(), &mut head)?;
     // The path by which the route was found, so that both mean the same file.
     let target = target_of(request.path(), request.query(), path, 0);
@@ -104,6 +110,25 @@ fn drops(edits: &HeaderEdits, name: &str) -> bool {
 fn is_claim(name: &str) -> bool {
     begins_like(name, "x-forwarded-")
         || CLAIMS.iter().any(|claim| begins_like(name, claim) && name.len() == claim.len())
+}
+
+/// Whether a field says to which span a request belongs.
+fn is_parent(name: &str) -> bool {
+    name.eq_ignore_ascii_case(TRACE_PARENT)
+}
+
+/// Tells the server to which trace the request belongs: it is sent in the span of its answer.
+fn tell_of_trace(
+    request: &Request<'_>,
+    edits: &HeaderEdits,
+    head: &mut HeadWriter,
+) -> Result<(), Failure> {
+    match request.trace().filter(|_| !drops(edits, TRACE_PARENT)) {
+        Some(parent) => {
+            head.field(TRACE_PARENT, parent.within(request.span()).to_string().as_bytes())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Tells the server who the client is and how it came. This is the one place that does: nothing that the client itself

@@ -10,6 +10,7 @@ mod writing;
 use channels::TokenProblem;
 use config::route::Found;
 use http::{Answer, AnswerContext, BodyPolicy, FieldList, Request};
+use runtime::trace;
 use store::limits::VALUE_SIZE;
 use store::{Database, Executed, Failure, Misuse};
 use wire::http::method::Method;
@@ -22,6 +23,7 @@ use super::exchange::{Exchange, allow, try_again_soon};
 use super::given::Given;
 use super::state::Site;
 use super::store_desk::Awaited;
+use super::traced;
 use crate::message::Message;
 use crate::origin::is_forged;
 
@@ -128,6 +130,11 @@ impl Site {
         let method = exchange.request.method();
         if is_forged(exchange.request, &self.data.config.channel_settings.origins) {
             return refuse(&Refused::Origin, exchange);
+        }
+        if trace::is_on()
+            && let Some(key) = &place.key
+        {
+            traced::key(context.id, exchange.request, key);
         }
         let answered = match (method, &place.key) {
             (Method::Get | Method::Head, None) => self

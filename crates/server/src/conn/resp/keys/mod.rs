@@ -20,6 +20,7 @@ mod values;
 
 use runtime::account::{Account, charged_to};
 use runtime::service::{Context, Next};
+use runtime::trace;
 use store::{Database, Failure, Order, Step};
 use wire::resp::{Command, write_error, write_simple};
 
@@ -34,7 +35,7 @@ pub(super) use self::transaction::{Going, go_on as go_on_with_transaction, queue
 use super::{After, Session};
 use crate::limits::{RESP_AWAITED, RESP_AWAITED_SIZE};
 use crate::message::Message;
-use crate::site::Site;
+use crate::site::{Site, traced};
 
 /// Runs a command of the store.
 pub(super) fn run(
@@ -137,6 +138,9 @@ fn ask(
         Ok(request) => request,
         Err(text) => return say_error(session, context, &text),
     };
+    if trace::is_on() {
+        traced::command(session.process, command.argument(0), command.argument(1));
+    }
     let database = session.database;
     let Some(store) = &mut site.store else { return After::More };
     if let (Step::Query(query), true) = (&step, session.keys.answers_now()) {
@@ -147,6 +151,9 @@ fn ask(
         match outcome {
             Ok(outcome) => shape.write(&outcome, (session.version, now_ms), out),
             Err(failure) => write_failure(out, &failure),
+        }
+        if trace::is_on() {
+            traced::reply(session.process);
         }
         return After::More;
     }
@@ -214,6 +221,9 @@ pub(super) fn go_on(
         let told = (session.version, context.now.unix_ms());
         for executed in store.take(session.process) {
             session.keys.tell(executed, told, context.output.buffer());
+            if trace::is_on() {
+                traced::reply(session.process);
+            }
         }
         if session.keys.has_answered() {
             store.settle(session.process);

@@ -1,0 +1,106 @@
+//! The steps of a request that a trace shows: its head, its waits, its answer.
+//!
+//! Owns what is said of them. Says nothing of fields and bodies unless the one who asked for the trace wants it.
+
+use std::fmt;
+
+use runtime::slots::ProcessId;
+use runtime::trace::{self, Actor, Content, Kind, What};
+use sys::socket::Peer;
+use wire::http::head::{self, Target};
+use wire::http::status::Status;
+use wire::http::trace_context::TraceParent;
+
+use super::request::Request;
+
+const REQUEST: What = What::between(Actor::Client, Actor::Scheduler, "request");
+const WAITS: What = What::within("waits");
+const PART: What = What::between(Actor::Scheduler, Actor::Client, "part of the answer");
+const ANSWER: What = What::between(Actor::Scheduler, Actor::Client, "answer");
+const UNANSWERED: What = What::between(Actor::Scheduler, Actor::Client, "no answer");
+
+/// The head of a request of this client is complete.
+#[cold]
+pub(super) fn head(process: ProcessId, request: &head::Request<'_, '_>, peer: Peer) {
+    trace::offer(Kind::Connection, process, format_args!("{}", peer.address));
+    let (path, _) = request.split_target();
+    let host = request.host.unwrap_or_default();
+    trace::offer_url(process, &String::from_utf8_lossy(host), &String::from_utf8_lossy(path));
+    note_head(process, request);
+}
+
+/// Something is known of a request that its head does not say, such as its page or its user. If the trace is about that,
+/// the request is followed from now on, and begins with its head.
+#[cold]
+pub fn know(kind: Kind, process: ProcessId, request: &Request<'_>, name: fmt::Arguments<'_>) {
+    if !trace::follows(process) {
+        trace::offer(kind, process, name);
+        note_head(process, request.head);
+    }
+}
+
+fn note_head(process: ProcessId, request: &head::Request<'_, '_>) {
+    if trace::follows(process) {
+        let content = trace::content();
+        trace::step(process, REQUEST, format_args!("{}", Shown { request, content }));
+    }
+}
+
+/// A request as a step shows it.
+struct Shown<'r> {
+    request: &'r head::Request<'r, 'r>,
+    content: Content,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { request, content } = self;
+        let text = String::from_utf8_lossy;
+        write!(out, "{} ", request.method.as_str())?;
+        match (request.target, content) {
+            (Target::Asterisk, _) => out.write_str("*")?,
+            (Target::Origin(_), Content::LeftOut) => {
+                out.write_str(&text(request.split_target().0))?;
+            }
+            (Target::Origin(target), Content::Shown) => out.write_str(&text(target))?,
+        }
+        if let Some(host) = request.host {
+            write!(out, " of {}", text(host))?;
+        }
+        if let Some(parent) = TraceParent::of(&request.fields) {
+            write!(out, ", trace {}", parent.trace)?;
+        }
+        if *content == Content::Shown {
+            for (name, value) in request.fields.iter() {
+                write!(out, "; {name}: {}", text(value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A request waits.
+#[cold]
+pub(super) fn wait(process: ProcessId) {
+    trace::step(process, WAITS, format_args!(""));
+}
+
+/// A part of an answer was written.
+#[cold]
+pub(super) fn part(process: ProcessId) {
+    trace::step(process, PART, format_args!(""));
+}
+
+/// An answer was written, with so many bytes of a body.
+#[cold]
+pub(super) fn answer(process: ProcessId, status: Status, bytes: u64) {
+    trace::step(process, ANSWER, format_args!("{}, {bytes} bytes", status.code()));
+    trace::end(process);
+}
+
+/// A request ends without an answer, or without the end of one.
+#[cold]
+pub(super) fn unanswered(process: ProcessId, bytes: u64) {
+    trace::step(process, UNANSWERED, format_args!("{bytes} bytes were sent"));
+    trace::end(process);
+}

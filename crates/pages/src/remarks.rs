@@ -1,0 +1,191 @@
+//! What is remarkable about runs of pages: long without interruption, much CPU time, ended by a bound, a full mailbox.
+//!
+//! Owns the remarks since they were last asked for, a bounded number. Never ends a run, and costs nothing while nothing
+//! is remarkable.
+
+use script::engine::{Fault, ScriptError};
+
+use super::counts::RowIndex;
+use super::process::Key;
+use super::runner::Runner;
+use crate::limits::{REMARKS_MAX, RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
+
+/// What is remarkable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    /// It ran this long without an interruption, in nanoseconds.
+    LongSlice(u64),
+    /// It has used this much CPU time, in nanoseconds, and goes on.
+    MuchCpu(u64),
+    /// It was ended by the bound of this name.
+    Ended(&'static str),
+    /// Its mailbox was full for so many messages.
+    MailboxFull(u64),
+}
+
+/// A remark about a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What is remarkable.
+    pub noticed: Noticed,
+    /// Its page or module, with the line if that is known.
+    pub place: String,
+    /// More about it; empty if there is none.
+    pub text: String,
+    /// The calls that led to where it is, innermost first.
+    pub calls: Vec<String>,
+}
+
+/// Remarks that were not asked for yet.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    list: Vec<Remark>,
+    left_out: u64,
+}
+
+impl Remarks {
+    fn add(&mut self, remark: Remark) {
+        if self.list.len() < REMARKS_MAX {
+            self.list.push(remark);
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+/// The word for a bound that ended a run; `None` if it ended otherwise.
+fn bound_of(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::CpuBudget => Some("cpu_budget"),
+        Fault::Memory => Some("memory"),
+        Fault::Stalled => Some("stalled"),
+        Fault::Deadline => Some("deadline"),
+        Fault::Compile
+        | Fault::Runtime
+        | Fault::TableSize
+        | Fault::Request
+        | Fault::RequestSize => None,
+    }
+}
+
+/// The slices after which a run is remarked on, if each is this long.
+pub(super) fn many_slices(slice_ns: u64) -> u32 {
+    u32::try_from(RUN_MUCH_NS / slice_ns.max(1)).unwrap_or(u32::MAX).max(1)
+}
+
+impl Runner {
+    /// A run of a page took this long, by the clock and in CPU time, before it waited or ended.
+    #[inline]
+    pub(super) fn look_at_length(
+        &mut self,
+        key: Key,
+        row: RowIndex,
+        (taken_ns, cpu_ns): (u64, u64),
+    ) {
+        // A thread that lost its core for a while has used little of it.
+        if taken_ns >= RUN_UNINTERRUPTED_NS && cpu_ns >= RUN_UNINTERRUPTED_NS / 2 {
+            self.remark_on(key, row, Noticed::LongSlice(taken_ns));
+        }
+    }
+
+    /// A run has used as many slices as are remarked on.
+    #[cold]
+    pub(super) fn remark_on_slices(&mut self, key: Key, row: RowIndex, slices: u32) {
+        let used_ns = u64::from(slices).saturating_mul(self.slice_ns);
+        self.remark_on(key, row, Noticed::MuchCpu(used_ns));
+    }
+
+    #[cold]
+    fn remark_on(&mut self, key: Key, row: RowIndex, noticed: Noticed) {
+        let calls = self.calls_of_key(key);
+        let place = calls.first().cloned().unwrap_or_else(|| self.counters.name_of(row).to_owned());
+        self.remarks.add(Remark { noticed, place, text: String::new(), calls });
+    }
+
+    /// A run has failed.
+    #[cold]
+    pub(super) fn remark_on_end(&mut self, error: &ScriptError) {
+        let Some(bound) = bound_of(error.fault) else { return };
+        let place = match error.line {
+            0 => error.page.clone(),
+            line => format!("{}:{line}", error.page),
+        };
+        let calls = error.traceback.iter().map(ToString::to_string).collect();
+        let (noticed, text) = (Noticed::Ended(bound), error.message.clone());
+        self.remarks.add(Remark { noticed, place, text, calls });
+    }
+
+    /// What was remarkable since this was last asked, and how many remarks were left out.
+    pub fn take_remarks(&mut self) -> (Vec<Remark>, u64) {
+        if let Some((owner, times)) = self.mailboxes.take_full() {
+            // One that has ended since is no trouble any more.
+            if let Some(row) = self.underway.get(&owner).map(|run| run.life.row) {
+                self.remark_on(owner, row, Noticed::MailboxFull(times));
+            }
+        }
+        let Remarks { list, left_out } = std::mem::take(&mut self.remarks);
+        (list, left_out)
+    }
+
+    /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
+    /// then of processes.
+    pub fn held_of_memory(&self) -> [(usize, usize); 2] {
+        let processes = self.nursery.engine();
+        let held = processes.map_or(0, script::engine::State::memory_left);
+        [
+            (self.engine.memory_left(), self.engine.memory_bound()),
+            (held, self.nursery.memory_bound()),
+        ]
+    }
+
+    /// The pages that have allocated most memory since the start, the first with most, and the bytes.
+    pub fn most_allocating(&self, most: usize) -> Vec<(String, u64)> {
+        let mut all = self.counters.allocations();
+        all.sort_unstable_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        all.truncate(most);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use script::engine::Settings;
+
+    use super::super::stage::{pages, run};
+    use super::*;
+
+    #[test]
+    fn an_ended_run_is_remarked_on_with_its_line() {
+        let page = "<%\nlocal t = {}\nwhile true do t[#t + 1] = 1 end %>";
+        let set = pages(&[("a.page.txt", page)]);
+        let settings =
+            Settings { cpu_budget: std::time::Duration::from_millis(5), ..Settings::default() };
+        let mut runner = Runner::new(&set, settings, 64 << 20, u64::MAX, 1).unwrap();
+        for now in 0..10_000 {
+            if !matches!(run(&mut runner, 1, 0, now), super::super::runner::Turnout::Wait) {
+                break;
+            }
+        }
+        let (remarks, left_out) = runner.take_remarks();
+        assert_eq!((remarks.len(), left_out), (1, 0), "{remarks:?}");
+        assert!(
+            matches!(remarks[0].noticed, Noticed::Ended("cpu_budget" | "memory")),
+            "{remarks:?}"
+        );
+        assert_eq!(remarks[0].place, "a.page.txt:3");
+        assert_eq!(runner.take_remarks(), (Vec::new(), 0), "each once");
+    }
+
+    #[test]
+    fn remarks_are_bounded() {
+        let mut remarks = Remarks::default();
+        let remark = Remark {
+            noticed: Noticed::MailboxFull(1),
+            place: String::new(),
+            text: String::new(),
+            calls: Vec::new(),
+        };
+        (0..REMARKS_MAX + 3).for_each(|_| remarks.add(remark.clone()));
+        assert_eq!((remarks.list.len(), remarks.left_out), (REMARKS_MAX, 3));
+    }
+}

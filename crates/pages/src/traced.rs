@@ -1,0 +1,89 @@
+//! The trace to which a request belongs, told to the servers that its page asks; and the steps of pages that a trace of
+//! this server shows.
+//!
+//! Owns which fields say so, and what is said of a step. A request that says nothing of a trace passes nothing on.
+
+use std::fmt;
+
+use http::Request;
+use runtime::slots::ProcessId;
+use runtime::trace::{self, Actor, Kind, What};
+use script::engine::Fetch;
+use store::Order;
+use wire::http::trace_context::{TRACE_PARENT, TRACE_STATE};
+
+use super::process::Key;
+use crate::fetch::{Failure, Got, fields as lines};
+
+pub(super) const WAITS: What = What::between(Actor::Page, Actor::Scheduler, "waits for");
+pub(super) const GOES_ON: What = What::between(Actor::Scheduler, Actor::Page, "goes on");
+pub(super) const ENDS: What = What::between(Actor::Page, Actor::Scheduler, "page ends");
+pub(super) const FAILS: What = What::between(Actor::Page, Actor::Scheduler, "page fails");
+const FETCHES: What = What::between(Actor::Page, Actor::Server, "fetch");
+const FETCHED: What = What::between(Actor::Server, Actor::Page, "fetched");
+const ORDERS: What = What::between(Actor::Page, Actor::Store, "order");
+pub(super) const ORDERED: What = What::between(Actor::Store, Actor::Page, "done");
+const READS: What = What::between(Actor::Page, Actor::Store, "reads");
+
+/// Adds what a request says of its trace to the fields of one that its page sends, each as two lines. A page that sets
+/// its own says what is true.
+pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
+    let Some(parent) = request.trace() else { return };
+    let is_parent = |name: &[u8]| name.eq_ignore_ascii_case(TRACE_PARENT.as_bytes());
+    if lines(fields).any(|(name, _)| is_parent(name)) {
+        return;
+    }
+    let mut add = |name: &str, value: &[u8]| {
+        for part in [name.as_bytes(), b"\n", value, b"\n"] {
+            fields.extend_from_slice(part);
+        }
+    };
+    add(TRACE_PARENT, parent.within(request.span()).to_string().as_bytes());
+    for state in request.head.fields.all(TRACE_STATE) {
+        add(TRACE_STATE, state);
+    }
+}
+
+/// A page answers a request, or talks with its client, and makes a step.
+#[cold]
+pub(super) fn note(key: Key, what: What, detail: fmt::Arguments<'_>) {
+    match key {
+        Key::Request(process) | Key::Socket(process) => trace::step(process, what, detail),
+        Key::Spawned(_) => {}
+    }
+}
+
+/// A page asks another server. Its query is not shown, because it may have a key.
+#[cold]
+pub(super) fn fetch(key: Key, fetch: &Fetch) {
+    let url = String::from_utf8_lossy(&fetch.url);
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    note(key, FETCHES, format_args!("{} {url}", fetch.method));
+}
+
+/// Another server has answered a page, or a part of it.
+#[cold]
+pub(super) fn fetched(key: Key, result: &Result<Got, Failure>) {
+    match result {
+        Ok(Got::Whole(answer) | Got::Head(answer)) => {
+            note(key, FETCHED, format_args!("{}", answer.status));
+        }
+        Ok(Got::Piece(piece)) => note(key, FETCHED, format_args!("{} bytes", piece.len())),
+        Ok(Got::End) => note(key, FETCHED, format_args!("the end")),
+        Err(failure) => note(key, FETCHED, format_args!("failed: {failure}")),
+    }
+}
+
+/// A page orders a change of the store.
+#[cold]
+pub(super) fn orders(key: Key, order: &Order) {
+    note(key, ORDERS, format_args!("{} steps", order.steps.len()));
+}
+
+/// A page reads keys of the store, or one.
+#[cold]
+pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
+    let key = String::from_utf8_lossy(key);
+    http::traced::know(Kind::Key, process, request, format_args!("{key}"));
+    trace::step(process, READS, format_args!("{key}"));
+}

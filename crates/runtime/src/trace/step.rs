@@ -1,0 +1,154 @@
+//! What a trace is about, and what one step of it says: plain data.
+
+use std::sync::Arc;
+
+use super::pattern::Pattern;
+use crate::mailbox::Endpoint;
+
+/// What the things are that a trace is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Connections, by the address of their client.
+    Connection,
+    /// Requests, by host and path.
+    Url,
+    /// Requests, by the page that answers.
+    Page,
+    /// Requests, by the user who was let in.
+    User,
+    /// Messages, by their channel.
+    Channel,
+    /// Commands and requests, by the key of the store that they are about.
+    Key,
+}
+
+impl Kind {
+    /// All of them with their names.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("conn", Self::Connection),
+        ("url", Self::Url),
+        ("page", Self::Page),
+        ("user", Self::User),
+        ("channel", Self::Channel),
+        ("key", Self::Key),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// Whether steps may have what clients and pages have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// They may not.
+    LeftOut,
+    /// The one who asked for the trace wants it.
+    Shown,
+}
+
+/// What one scheduler traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The number of the trace.
+    pub number: u64,
+    /// Who gets the steps.
+    pub to: Endpoint,
+    /// What it is about.
+    pub kind: Kind,
+    /// The names of these things.
+    pub pattern: Pattern,
+    /// Things that this scheduler begins to follow, per second.
+    pub per_second: u32,
+    /// When it ends, on the monotonic clock.
+    pub until_ns: u64,
+    /// What steps may have.
+    pub content: Content,
+}
+
+/// One side of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// The client, or the other end of the connection.
+    Client,
+    /// The scheduler that notes the step.
+    Scheduler,
+    /// Another scheduler, by its number.
+    Other(u16),
+    /// The page.
+    Page,
+    /// The store.
+    Store,
+    /// Another server.
+    Server,
+    /// The subscribers of a channel.
+    Subscribers,
+}
+
+/// What happens in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct What {
+    /// Who does it.
+    pub from: Actor,
+    /// To whom.
+    pub to: Actor,
+    /// A word or two for it.
+    pub word: &'static str,
+}
+
+impl What {
+    /// Something between two.
+    #[must_use]
+    pub const fn between(from: Actor, to: Actor, word: &'static str) -> Self {
+        Self { from, to, word }
+    }
+
+    /// Something that the scheduler does by itself.
+    #[must_use]
+    pub const fn within(word: &'static str) -> Self {
+        Self::between(Actor::Scheduler, Actor::Scheduler, word)
+    }
+}
+
+/// The thing that makes a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The thing with this number of the scheduler.
+    Followed(u32),
+    /// A message of a channel, at this position.
+    Message(Arc<str>, u64),
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What makes it.
+    pub subject: Subject,
+    /// When, on the monotonic clock.
+    pub at_ns: u64,
+    /// The process, as bits of its id; 0 if none is meant.
+    pub process: u64,
+    /// What happens.
+    pub what: What,
+    /// More about it, in one short line.
+    pub detail: String,
+}
+
+/// What was left out of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Things that it is about, and that were not followed: too many came.
+    pub subjects: u64,
+    /// Steps for which there was no room.
+    pub steps: u64,
+}
+
+impl LeftOut {
+    /// Adds what another scheduler has left out.
+    pub fn add(&mut self, other: Self) {
+        self.subjects += other.subjects;
+        self.steps += other.steps;
+    }
+}

@@ -1,0 +1,96 @@
+//! A trace that somebody asks for, as the query of `POST /trace` says it.
+//!
+//! Owns its bounds, and what is told about a wish that is none.
+
+use runtime::trace::{Content, Kind};
+
+use crate::limits::{TRACE_PATTERN_BYTES, TRACE_RATE_MAX, TRACE_SECONDS_MAX};
+
+/// A trace that is wished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TraceWish {
+    pub(super) kind: Kind,
+    pub(super) pattern: String,
+    pub(super) per_second: u32,
+    pub(super) seconds: u64,
+    pub(super) content: Content,
+}
+
+impl TraceWish {
+    /// Reads a query such as `what=url&pattern=/api/*&max=100&for=30`.
+    ///
+    /// # Errors
+    /// The word that is not understood, and what may stand in its place.
+    pub(super) fn parse(query: &str) -> Result<Self, String> {
+        let mut wish = Self {
+            kind: Kind::Url,
+            pattern: String::new(),
+            per_second: 100,
+            seconds: 30,
+            content: Content::LeftOut,
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "what" => {
+                    let found = Kind::ALL.iter().find(|(name, _)| *name == value);
+                    let names = Kind::ALL.map(|(name, _)| name).join(", ");
+                    let unknown = || format!("nothing is called `{value}`; there are {names}");
+                    wish.kind = found.ok_or_else(unknown)?.1;
+                }
+                "pattern" if value.len() <= TRACE_PATTERN_BYTES => {
+                    wish.pattern = value.into_owned();
+                }
+                "pattern" => {
+                    return Err(format!("the pattern is longer than {TRACE_PATTERN_BYTES} bytes"));
+                }
+                "max" => {
+                    let most =
+                        value.parse().ok().filter(|most| (1..=TRACE_RATE_MAX).contains(most));
+                    let wrong = || format!("`max={value}` is not 1 to {TRACE_RATE_MAX} per second");
+                    wish.per_second = most.ok_or_else(wrong)?;
+                }
+                "for" => {
+                    let seconds =
+                        value.parse().ok().filter(|time| (1..=TRACE_SECONDS_MAX).contains(time));
+                    let wrong = || format!("`for={value}` is not 1 to {TRACE_SECONDS_MAX} seconds");
+                    wish.seconds = seconds.ok_or_else(wrong)?;
+                }
+                "content" if value == "yes" => wish.content = Content::Shown,
+                "content" if value == "no" => wish.content = Content::LeftOut,
+                other => {
+                    return Err(format!(
+                        "unknown `{other}={value}`; there are what, pattern, max, for and content=yes"
+                    ));
+                }
+            }
+        }
+        if wish.pattern.is_empty() {
+            return Err("the pattern is missing; `*` means all".to_owned());
+        }
+        Ok(wish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_read_or_refused_with_its_mend() {
+        let wish = TraceWish::parse("what=channel&pattern=news.*&max=7&for=2&content=yes").unwrap();
+        let read = (wish.kind, &*wish.pattern, wish.per_second, wish.seconds, wish.content);
+        assert_eq!(read, (Kind::Channel, "news.*", 7, 2, Content::Shown));
+        for (query, told) in [
+            ("what=dog&pattern=*", "nothing is called `dog`; there are conn, url, "),
+            ("", "the pattern is missing"),
+            ("pattern=*&max=0", "`max=0` is not 1 to 1000 per second"),
+            ("pattern=*&max=1001", "`max=1001` is not"),
+            ("pattern=*&for=601", "`for=601` is not 1 to 600 seconds"),
+            ("pattern=*&content=maybe", "unknown `content=maybe`"),
+            (&format!("pattern={}", "x".repeat(1_025)), "the pattern is longer than 1024 bytes"),
+        ] {
+            let error = TraceWish::parse(query).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Goal: a request that says to which trace it belongs is found by that name in the log, by its page and by the servers
+//! that are asked because of it; what says so wrongly counts for nothing. Method: the built binary, with a server behind
+//! it that returns what it has got.
+
+use std::io::Write;
+
+use crate::server::patience::until;
+use crate::server::upstreams::{OK, all_to, by_hand, connect, next, read_to, start};
+use crate::server::{Plan, Server};
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+const LOG: &str = "[log]\naccess = \"access.log\"\nformat = \"$path $trace_id\"\n";
+
+fn parent(trace: &str) -> String {
+    format!("traceparent: 00-{trace}-00f067aa0ba902b7-01\r\ntracestate: a=1,b=2\r\n")
+}
+
+/// The line of the log about this path.
+fn logged(server: &Server, path: &str) -> String {
+    until("the line of the log", || {
+        let text = server.directory().text("access.log");
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(path));
+        lines.next().map(|line| line.trim().to_owned())
+    })
+}
+
+/// The values of a field in a head.
+fn values<'h>(head: &'h str, name: &str) -> Vec<&'h str> {
+    let fields = head.lines().filter_map(|line| line.split_once(": "));
+    fields.filter(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
+}
+
+#[test]
+fn a_server_of_an_upstream_gets_the_trace_with_this_request_as_its_parent() {
+    let (address, connections) = by_hand();
+    let server = start(&format!("{}{LOG}", all_to(&[address], "")));
+    let mut client = connect(&server);
+    let mut backend = None;
+    let mut ask = |path: &str, fields: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        let backend = backend.get_or_insert_with(|| next(&connections));
+        let head = read_to(backend, "\r\n\r\n");
+        backend.write_all(OK.as_bytes()).unwrap();
+        read_to(&mut client, "\r\n\r\nok");
+        head
+    };
+    let mut spans = Vec::new();
+    for path in ["/one", "/two"] {
+        let head = ask(path, &parent(TRACE));
+        let parents = values(&head, "traceparent");
+        let [told] = parents[..] else { panic!("{head}") };
+        let span = told.strip_prefix(&format!("00-{TRACE}-")).and_then(|it| it.strip_suffix("-01"));
+        spans.push(span.expect("the trace goes on").to_owned());
+        assert_eq!(values(&head, "tracestate"), ["a=1,b=2"]);
+        assert_eq!(logged(&server, path), TRACE);
+    }
+    assert!(spans[0] != spans[1] && !spans.contains(&"00f067aa0ba902b7".to_owned()), "{spans:?}");
+    for (path, fields) in [
+        ("/none", String::new()),
+        ("/upper", parent(&TRACE.to_uppercase())),
+        ("/twice", parent(TRACE).repeat(2)),
+        ("/zero", parent(&"0".repeat(32))),
+    ] {
+        let head = ask(path, &fields);
+        let told = [values(&head, "traceparent"), values(&head, "tracestate")].concat();
+        assert!(told.is_empty(), "{path}: {head}");
+        assert_eq!(logged(&server, path), "-", "{path}");
+    }
+}
+
+#[test]
+fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
+    let echo = "<?\nlocal headers = request.headers\n\
+        write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n?>";
+    let page = "<?\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
+        local own = request.query.own\n\
+        local headers = own and { Traceparent = own } or nil\n\
+        write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n?>";
+    let server = Plan::new().file("echo.html", echo).file("page.html", page).start();
+    let ask = |path: &str, fields: &[(&str, &str)]| {
+        let answer = server.request("GET", path, fields);
+        String::from_utf8_lossy(&answer.body).trim().to_owned()
+    };
+    assert_eq!(ask("/page", &[]), "none none none");
+    let value = format!("00-{TRACE}-00f067aa0ba902b7-00");
+    let fields = [("traceparent", &*value), ("tracestate", "a=1")];
+    let told = ask("/page", &fields);
+    let words: Vec<&str> = told.split(' ').collect();
+    let [trace, passed, "a=1"] = words[..] else { panic!("{told}") };
+    let goes_on = passed.starts_with(&format!("00-{TRACE}-")) && passed.ends_with("-00");
+    assert!(trace == TRACE && goes_on && passed != value, "{told}");
+    // What a page says itself counts.
+    assert_eq!(ask("/page?own=mine", &fields), format!("{TRACE} mine none"));
+}
