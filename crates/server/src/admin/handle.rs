@@ -173,13 +173,13 @@ impl Admin {
                 self.tracing.answer(self.peers.schedulers, request, reply, context)
             }
             (Method::Get, "/live") => self.live(request, reply, context),
+            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
             (
                 Method::Get,
                 "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
             ) => Answer::Wait,
-            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
-            (Method::Get, "/info") => self.info(request, reply, context),
-            (Method::Post, "/kill") => self.end(request, reply, context),
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
