@@ -198,7 +198,7 @@ impl<A: Application> Http<A> {
         context: &Context<'_, A::Message>,
     ) {
         self.stats.count(status);
-        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+        self.count_time(request, context.id, status, context.now);
         self.drop_kept();
         self.write_line(request, (status, bytes), begun, context.now);
         if trace::is_on() {
@@ -283,7 +283,7 @@ impl<A: Application> Http<A> {
     #[inline]
     fn clear_notes(&mut self) {
         self.notes.timed_as = TimedAs::default();
-        if self.log.is_some() {
+        if self.log.is_some() || self.settings.slow_ns.is_some() {
             self.notes.clear_for_line();
         }
     }
@@ -340,7 +340,9 @@ impl<A: Application> Http<A> {
             None => self.clear_notes(),
         }
         if let Some(request) = refused.request() {
-            self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+            let began_ns = request.begin.began_ns;
+            let _of_no_application =
+                self.times.count(status, self.notes.timed_as, began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

@@ -14,6 +14,7 @@ use super::answer_context::AnswerContext;
 use super::reply::Reply;
 use super::request::Request;
 use super::shared::Http;
+use super::slow::Slow;
 use super::unanswered::Unanswered;
 
 /// The result of asking an application about a request.
@@ -343,6 +344,9 @@ pub trait Application: Sized {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Self::Message>,
     ) -> Answer;
+
+    /// A request that it has answered took long, as [`Settings::slow_ns`](crate::Settings::slow_ns) says.
+    fn on_slow(&mut self, _request: &Request<'_>, _slow: &Slow<'_>) {}
 
     /// Writes the body of an error page that the connection itself sends, and returns its media type.
     fn error_page(&mut self, status: Status, body: &mut Vec<u8>) -> &'static str {

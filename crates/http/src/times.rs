@@ -22,14 +22,22 @@ pub struct Times {
 }
 
 impl Times {
-    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock.
+    /// Counts a request that is answered now, and whose head was complete at this time on the monotonic clock. Returns how
+    /// many nanoseconds it took.
     #[inline]
-    pub(super) fn count(&mut self, status: Status, timed_as: TimedAs, began_ns: u64, now: Now) {
+    pub(super) fn count(
+        &mut self,
+        status: Status,
+        timed_as: TimedAs,
+        began_ns: u64,
+        now: Now,
+    ) -> u64 {
         let ns = now.monotonic_ns.saturating_sub(began_ns) + since_turn_began_ns();
         self.routes.count(usize::from(timed_as.route) * CLASSES + class_of(status), ns);
         if timed_as.page != 0 {
             self.pages.count(usize::from(timed_as.page), ns);
         }
+        ns
     }
 
     /// The times of a route by class of status: 1 for `1xx` to 5 for `5xx`.

@@ -54,6 +54,7 @@ mod set;
 mod site_begins;
 mod site_processes;
 mod spawning;
+mod spent;
 #[cfg(test)]
 mod stage;
 mod suspended;
@@ -91,4 +92,5 @@ pub use runner::{Moment, Runner, Turnout};
 pub use schedule::{ProcessPlan, UnknownZone};
 pub use secret::{Secret, SecretError};
 pub use set::PageSet;
+pub use spent::Spent;
 pub use suspended::Suspended;

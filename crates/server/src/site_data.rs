@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use runtime::clock::milliseconds;
+use runtime::clock::{milliseconds, nanoseconds};
 use sys::file::Symlinks;
 use wire::http::target::DotFiles;
 
@@ -314,6 +314,7 @@ fn settings_of(config: &Config) -> Settings {
                 proxy_protocol_from: listener.proxy_protocol_from.clone().into(),
             })
             .collect(),
+        slow_ns: config.log.slow.map(nanoseconds),
         trusted: TrustedProxies {
             peers: config.trusted_proxies.clone().into(),
             fields: config.trusted_fields.clone().into(),

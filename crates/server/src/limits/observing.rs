@@ -86,6 +86,12 @@ pub const STORE_SLOW_COMMIT: Duration = Duration::from_millis(100);
 /// Time of a checkpoint of the store that is told (2 s).
 pub const STORE_SLOW_CHECKPOINT: Duration = Duration::from_secs(2);
 
+/// Lines of slow requests in a second, per scheduler (100). Beyond: they are counted, and the next line says how many.
+pub const SLOW_LINES_PER_SECOND: u64 = 100;
+
+/// Bytes of the path in the line of a slow request (512); the rest is left out.
+pub const SLOW_PATH_SIZE: usize = 512;
+
 /// Pages that are named when memory of pages is short (5).
 pub const PAGES_NAMED: usize = 5;
 /// Things per second that one trace begins to follow, over all schedulers.

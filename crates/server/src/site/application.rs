@@ -13,7 +13,7 @@ use files::error_page::{self, ErrorPages};
 use files::roots::Roots;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Intake, Interest, Patience, Reply, Request,
-    Unanswered, Urgency,
+    Slow, Unanswered, Urgency,
 };
 use pages::fetch::Client;
 use pages::uploads::Desk;
@@ -34,6 +34,7 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
+use super::slow::SlowLines;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
 use crate::access::Passwords;
@@ -92,6 +93,7 @@ impl Site {
             passwords: Passwords::new()?,
             upgraded: None,
             at_work: Arc::default(),
+            slow_lines: SlowLines::default(),
             resp: RespCounts::new(1),
             hot_keys: None,
             resp_pace: RespPace::default(),
@@ -102,6 +104,8 @@ impl Site {
     /// The scheduler starts, so processes of the site may start, and servers of upstreams are up from now on.
     pub(crate) fn begin(&mut self, context: &mut ServiceContext<'_, Message>) {
         self.proxies.load(&self.data, context.now.monotonic_ns);
+        let data = Rc::clone(&self.data);
+        self.time_pages(&data.config.log);
         let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -145,6 +149,7 @@ impl Site {
             }
         }
         self.load_pages(&data.pages);
+        self.time_pages(&data.config.log);
         self.channels.set_rulebook(Arc::clone(&data.rulebook));
         if let Some(runner) = &mut self.runner {
             runner.set_keys(data.secret.keys.clone());
@@ -243,6 +248,10 @@ impl Site {
 
 impl Application for Site {
     type Message = Message;
+
+    fn on_slow(&mut self, request: &Request<'_>, slow: &Slow<'_>) {
+        self.write_slow(request, slow);
+    }
 
     fn body_policy(
         &mut self,

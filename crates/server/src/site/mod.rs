@@ -45,6 +45,7 @@ mod route;
 mod scan_places;
 mod script;
 mod shown;
+mod slow;
 mod state;
 mod store_desk;
 mod talking;

@@ -29,6 +29,7 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
+use super::slow::SlowLines;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
@@ -101,6 +102,8 @@ pub struct Site {
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
+    /// How many slow requests were logged.
+    pub(super) slow_lines: SlowLines,
     /// The certificates of listeners, and what authorities are answered.
     pub(super) tls: Arc<SiteTls>,
     /// The counters of Redis clients, for all schedulers.
