@@ -44,6 +44,7 @@ mod room;
 mod route;
 mod scan_places;
 mod script;
+mod spans;
 mod state;
 mod store_desk;
 mod talking;
