@@ -103,6 +103,7 @@ mod systemd;
 mod tls;
 mod tls_clients;
 mod trace_context;
+mod tracing;
 mod unanswered;
 mod unread;
 mod upload_limits;

@@ -64,6 +64,7 @@ mod sources;
 mod store;
 mod target;
 mod top_keys;
+mod trace;
 mod upstream;
 mod upstream_cache;
 mod upstream_check;
@@ -113,6 +114,7 @@ pub use secret::Secrets;
 pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
+pub use trace::TraceSettings;
 pub use upstream::{
     ActiveCheck, Balance, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits, PassiveHealth,
     ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamCache,

@@ -27,6 +27,7 @@ use super::settle::Settling;
 use super::sources::{self, Sources};
 use super::store::{self, STORE};
 use super::top_keys::TOP;
+use super::trace::TRACE;
 use super::upstream_keys;
 use super::wording::shown;
 use super::{
@@ -157,6 +158,7 @@ fn read_sections(top: &Section<'_>, config: &mut Config, base: &Path, problems: 
         ("channels", &CHANNELS),
         ("store", &STORE),
         ("log", &LOG),
+        ("trace", &TRACE),
         ("admin", &ADMIN),
         ("acme", &ACME),
     ] {

@@ -120,8 +120,8 @@ impl<'a> AccessLine<'a> {
             }
             Known::RequestId => self.request.map_or(Value::None, Value::Id),
             Known::TraceId => {
-                let trace = self.request.and_then(Request::trace);
-                trace.map_or(Value::None, |parent| Value::Trace(parent.trace))
+                let trace = self.request.and_then(|request| request.trace());
+                trace.map_or(Value::None, Value::Trace)
             }
             Known::Route => text(&self.notes.route),
             Known::User => text(&self.notes.user),

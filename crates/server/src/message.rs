@@ -29,6 +29,7 @@ use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
+use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
@@ -338,6 +339,8 @@ metric::counted! {
         pub store: StoreStats = Elsewhere("rows of its own"),
         /// The numbers of Redis clients.
         pub resp: RespStats = Elsewhere("rows of its own"),
+        /// The numbers of spans for a collector.
+        pub spans: SpanStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
         /// What each limit has counted.

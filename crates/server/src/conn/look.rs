@@ -177,6 +177,7 @@ impl Connections {
             channels: site.channel_stats(),
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
+            spans: site.span_stats(),
             pages: site.pages_report(),
             limits: site.limit_counts(),
             upstreams: site.proxies.report(context.now.monotonic_ns),

@@ -136,3 +136,15 @@ pub const HOT_KEY_SIZE: usize = 128;
 ///
 /// Consequence: whoever asks less often sees what was used since the last question but one.
 pub const HOT_KEYS_MS: u64 = 10_000;
+
+/// Spans of a scheduler that wait for the collector. Consequence: further ones are dropped and counted.
+pub const SPANS_QUEUED: usize = 4_096;
+
+/// Spans of one message to the collector. Consequence: the rest is sent with the next one.
+pub const SPANS_AT_ONCE: usize = 512;
+
+/// A second between two messages of a scheduler to the collector.
+pub const SPANS_PAUSE_NS: u64 = 1_000_000_000;
+
+/// How long the collector may take for a message (5 s). Consequence: its spans count as dropped.
+pub const SPANS_TIME: Duration = Duration::from_secs(5);

@@ -23,6 +23,7 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use wire::http::status::Status;
 
 use super::caches::Caches;
@@ -35,6 +36,7 @@ use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow::SlowLines;
+use super::spans::Spans;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
 use crate::access::Passwords;
@@ -63,6 +65,7 @@ impl Site {
         let proxies = Proxies::new(unique as u64);
         let mut caches = Caches::default();
         caches.load(&data.config.upstreams, helpers.schedulers);
+        let spans = Spans::of(&data.config.trace).map(Box::new);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -84,6 +87,7 @@ impl Site {
             proxies,
             caches,
             runner,
+            spans,
             channels,
             joining: Vec::new(),
             json_checks: JsonChecks::default(),
@@ -106,6 +110,9 @@ impl Site {
         self.proxies.load(&self.data, context.now.monotonic_ns);
         let data = Rc::clone(&self.data);
         self.time_pages(&data.config.log);
+        if self.spans.is_some() {
+            trace::sample_part(self.data.config.trace.per_million);
+        }
         let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -209,6 +216,9 @@ impl Site {
         self.end_turn_of_pages(context);
         self.ask_names(context.mail);
         self.hear_servers(context);
+        if let Some(spans) = &mut self.spans {
+            spans.end_turn(self.client.exchanges(), context);
+        }
         self.proxies.end_turn(&mut self.client, context);
         self.caches.end_turn(context);
         self.uploads.on_turn_end(context);

@@ -46,6 +46,7 @@ mod scan_places;
 mod script;
 mod shown;
 mod slow;
+mod spans;
 mod state;
 mod store_desk;
 mod talking;

@@ -30,6 +30,7 @@ use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow::SlowLines;
+use super::spans::Spans;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
@@ -43,6 +44,7 @@ use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
+use crate::span_stats::SpanStats;
 
 /// The site of one scheduler.
 pub struct Site {
@@ -82,6 +84,8 @@ pub struct Site {
     pub(crate) caches: Caches,
     /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
+    /// The spans for a collector, if there is one.
+    pub(super) spans: Option<Box<Spans>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
     /// Subscriptions of pages that wait until their channel's home knows them.
@@ -212,6 +216,11 @@ impl Site {
         if let (Some(runner), Some(desk)) = (&mut self.runner, &self.store) {
             runner.records().open(Rc::clone(desk.turn_store()));
         }
+    }
+
+    /// The counters of spans for a collector.
+    pub(crate) fn span_stats(&self) -> SpanStats {
+        self.spans.as_ref().map(|spans| spans.stats()).unwrap_or_default()
     }
 
     /// The counters of channels.

@@ -79,6 +79,10 @@ impl Site {
         }
         self.caches.set_now(context.now);
         for exchange in others {
+            if let Some(spans) = self.spans.as_mut().filter(|spans| spans.has(exchange)) {
+                spans.hear(self.client.exchanges(), now_ns);
+                continue;
+            }
             let Some(fetch) = self.caches.fetch_of(exchange) else { continue };
             match self.caches.run_of(fetch) {
                 Some(Run::Asked { .. }) => self.hear_validation(fetch, exchange, now_ns),

@@ -52,7 +52,7 @@ pub(in crate::site) fn head_of(
         head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
     }
     let hop = HopFields::of(&fields);
-    let trace = request.trace();
+    let trace = request.parent_of_others();
     for (name, value) in fields.iter() {
         let is_own = name.eq_ignore_ascii_case("host") || is_claim(name) || is_parent(name);
         let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
@@ -123,10 +123,8 @@ fn tell_of_trace(
     edits: &HeaderEdits,
     head: &mut HeadWriter,
 ) -> Result<(), Failure> {
-    match request.trace().filter(|_| !drops(edits, TRACE_PARENT)) {
-        Some(parent) => {
-            head.field(TRACE_PARENT, parent.within(request.span()).to_string().as_bytes())
-        }
+    match request.parent_of_others().filter(|_| !drops(edits, TRACE_PARENT)) {
+        Some(parent) => head.field(TRACE_PARENT, parent.to_string().as_bytes()),
         None => Ok(()),
     }
 }
