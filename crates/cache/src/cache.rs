@@ -19,50 +19,8 @@ use crate::purges::Purges;
 use crate::report::Forwarded;
 use crate::rules::Rules;
 use crate::shelf::{Place, Shelf};
+use crate::stats::CacheStats;
 use crate::time::Time;
-
-metric::counted! {
-    /// Counters of a cache, and its size.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct CacheStats {
-        /// Requests to upstreams answered from the cache.
-        pub hits: u64 = Counter(Count, "cache.hits", "cache_hits"),
-        /// Of these, with a stale answer.
-        pub stale: u64 = Counter(Count, "cache.stale", "cache_stale_hits"),
-        /// Requests that a cache had no answer for.
-        pub misses: u64 = Counter(Count, "cache.misses", "cache_misses"),
-        /// Stored answers that a server was asked about.
-        pub validations: u64 = Counter(Count, "cache.validations", "cache_validations"),
-        /// Requests that caches are not for, and those whose answers are known not to be stored.
-        pub passes: u64 = Counter(Count, "cache.passes", "cache_passes"),
-        /// Requests that shared the answer to another one.
-        pub collapsed: u64 = Counter(Count, "cache.collapsed", "cache_collapsed"),
-        /// Answers stored.
-        pub stored: u64 = Counter(Count, "cache.stored", "cache_stored"),
-        /// Answers that left for want of room.
-        pub evictions: u64 = Counter(Count, "cache.evictions", "cache_evictions"),
-        /// Memory used by stored answers.
-        pub bytes: usize = Gauge(Bytes, "cache.bytes", "cache", metric::from_size),
-        /// Stored answers.
-        pub objects: usize = Gauge(Count, "cache.objects", "cache_objects", metric::from_size),
-    }
-}
-
-impl CacheStats {
-    /// Adds those of another cache.
-    pub fn add(&mut self, other: &Self) {
-        self.hits += other.hits;
-        self.stale += other.stale;
-        self.misses += other.misses;
-        self.validations += other.validations;
-        self.passes += other.passes;
-        self.collapsed += other.collapsed;
-        self.stored += other.stored;
-        self.evictions += other.evictions;
-        self.bytes += other.bytes;
-        self.objects += other.objects;
-    }
-}
 
 /// A cache.
 #[derive(Debug)]
@@ -97,6 +55,15 @@ pub struct Asked<'a> {
     pub fields: &'a Fields<'a, 'a>,
     /// The time.
     pub now: Time,
+}
+
+/// What has become of an answer that was to be stored outside of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideOutcome {
+    /// It is stored.
+    Stored,
+    /// It is not.
+    Lost,
 }
 
 /// What a cache has for a request.
@@ -225,8 +192,28 @@ impl Cache {
         self.stats.passes += 1;
     }
 
+    /// An answer was found outside of memory. It is in memory from now on, if it is not too large.
+    pub fn take_back(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) {
+        self.stats.disk_hits += 1;
+        self.put(key, object, request);
+    }
+
+    /// An answer was stored outside of memory, or was not.
+    pub fn note_outside(&mut self, outcome: OutsideOutcome) {
+        match outcome {
+            OutsideOutcome::Stored => self.stats.disk_stored += 1,
+            OutsideOutcome::Lost => self.stats.disk_lost += 1,
+        }
+    }
+
     /// Stores an answer to a request with these fields. `false`: it is too large.
     pub fn store(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
+        let fits = self.put(key, object, request);
+        self.stats.stored += u64::from(fits);
+        fits
+    }
+
+    fn put(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
         let cost = object.cost() + key.cost();
         if object.body().len() > self.rules.object || cost > self.rules.memory {
             return false;
@@ -259,7 +246,6 @@ impl Cache {
         }
         body.enter();
         self.passes.forget(hash);
-        self.stats.stored += 1;
         self.make_room();
         true
     }
