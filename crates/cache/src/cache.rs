@@ -176,6 +176,22 @@ impl Cache {
         }
     }
 
+    /// A request looks again, after something else was asked: it counts once.
+    pub fn discount(&mut self, looked: &Looked) {
+        match looked {
+            Looked::Missing(_) => self.stats.misses = self.stats.misses.saturating_sub(1),
+            Looked::Validated(_) => {
+                self.stats.validations = self.stats.validations.saturating_sub(1);
+            }
+            Looked::Fresh(_) | Looked::WhileValidated(_) | Looked::Pass | Looked::Unwanted => {}
+        }
+    }
+
+    /// What a request was to get has gone.
+    pub fn discount_hit(&mut self) {
+        self.stats.hits = self.stats.hits.saturating_sub(1);
+    }
+
     /// A stale answer was used.
     pub fn note_stale(&mut self) {
         self.stats.hits += 1;

@@ -70,15 +70,25 @@ impl Record {
     }
 }
 
-/// The answer of a record, without its body. `None`: it is none, or of the future.
+/// The key of a record.
 #[must_use]
-pub fn read(record: &[u8], now: Time) -> Option<(Key, Object)> {
-    let mut reader = Reader(record);
+pub fn key_of(record: &[u8]) -> Option<Key> {
+    read_key(&mut Reader(record))
+}
+
+fn read_key(reader: &mut Reader<'_>) -> Option<Key> {
     let text = str::from_utf8(reader.bytes()?).ok()?;
     let path_at = usize::try_from(reader.number()?).ok()?;
     let way = reader.number()?;
     let parts = KeyParts { scheme: reader.flag()?, host: reader.flag()?, query: reader.flag()? };
-    let key = Key::recorded(&KeyRecord { text, path_at, way, parts })?;
+    Key::recorded(&KeyRecord { text, path_at, way, parts })
+}
+
+/// The answer of a record, without its body. `None`: it is none, or of the future.
+#[must_use]
+pub fn read(record: &[u8], now: Time) -> Option<(Key, Object)> {
+    let mut reader = Reader(record);
+    let key = read_key(&mut reader)?;
     let mut values = Vec::new();
     for _ in 0..reader.number()? {
         let name = str::from_utf8(reader.bytes()?).ok()?;

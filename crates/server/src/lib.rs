@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod admin;
+mod cache_disk;
 mod cache_order;
 mod channel_keys;
 mod channel_rules;

@@ -20,6 +20,7 @@ use sys::log_file::LogFile;
 use super::error::ServeError;
 use super::requirements::{as_user, log_target};
 use crate::access::paths_of;
+use crate::cache_disk;
 use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
@@ -158,6 +159,27 @@ pub(super) fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), Ser
     as_user(user, || acme::make_state(state).map_err(refused))
 }
 
+/// Makes the directories of caches that are missing, for the user.
+pub(super) fn make_caches(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    for directory in &data.cache_directories {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        if let Some(user) = others(user) {
+            make_for(user, directory).map_err(refused)?;
+        }
+        as_user(user, || cache_disk::make(directory).map_err(refused))?;
+    }
+    Ok(())
+}
+
+/// Locks the directories of caches.
+pub(super) fn hold_caches(data: &SiteData) -> Result<Vec<sys::spool::Spool>, ServeError> {
+    let hold = |directory: &PathBuf| {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        cache_disk::hold(directory).map_err(refused)
+    };
+    data.cache_directories.iter().map(hold).collect()
+}
+
 /// The exceptions from the sandbox.
 pub(super) fn of(
     source: &Source,
@@ -217,6 +239,7 @@ pub(super) fn of(
         openings.write.extend(directories_of(path));
     }
     openings.write.extend(data.config.pages.uploads.clone());
+    openings.write.extend(data.cache_directories.iter().cloned());
     if let Some(path) = control {
         openings.write.extend(directories_of(path));
     }

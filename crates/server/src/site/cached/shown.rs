@@ -3,14 +3,16 @@
 //! Owns its head: status, `Age`, `Cache-Status`, ranges. Never asks a server.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cache::{Forwarded, Key, Object, Outcome, Report, Selection, Time, select};
 use config::{CacheReport, ProxyRoute};
 use http::{Answer, FieldList, Fields, Method, Status};
-use runtime::output::{Referenced, SharedBytes};
+use runtime::output::{FileName, FileRegion, Referenced, SharedBytes};
 use wire::http::conditional::SafeMethod;
 use wire::http::range::{write_content_range, write_unsatisfied_range};
 
+use super::opening::OpenBody;
 use crate::limits::CACHE_COPIED_SIZE;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::answer_head::{self, Written};
@@ -28,7 +30,7 @@ const OF_BODY: [&str; 4] =
 
 /// What the client is told.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(in crate::site) struct Told {
     outcome: Outcome,
     report: CacheReport,
     key: Option<Rc<str>>,
@@ -56,6 +58,11 @@ impl Told {
         Self::of(Outcome::Refused, report, key)
     }
 
+    /// Whether the answer was stored, and no server was asked.
+    pub(super) fn is_hit(&self) -> bool {
+        matches!(self.outcome, Outcome::Hit)
+    }
+
     /// Whether a server has just made the answer for this request.
     fn is_first_hand(&self) -> bool {
         matches!(self.outcome, Outcome::Forwarded { status: None, is_collapsed: false, .. })
@@ -78,15 +85,17 @@ impl Site {
     pub(super) fn show(
         &self,
         object: &Object,
+        open: &OpenBody,
         route: &ProxyRoute,
         told: &Told,
         exchange: &mut Exchange<'_, '_>,
     ) -> Answer {
         let now = self.caches.now();
         let body = object.body();
-        let selection = selection_of(object, Some(body.len()), exchange, now);
+        let size = usize::try_from(body.length()).unwrap_or(usize::MAX);
+        let selection = selection_of(object, Some(size), exchange, now);
         let range = match selection {
-            Selection::Whole => 0..body.len(),
+            Selection::Whole => 0..size,
             // Both ends are within the body: the range was found for its length.
             Selection::Part(range) => range.first as usize..range.end() as usize,
             Selection::NotModified | Selection::Unsatisfied => 0..0,
@@ -94,7 +103,14 @@ impl Site {
         let length = range.len() as u64;
         write_head(object, (selection, Some(length)), (told, now), Some(route), exchange);
         exchange.reply.end_head_of_length(length);
-        if range.len() > CACHE_COPIED_SIZE {
+        if let (OpenBody::File(file, root), Some(elsewhere)) = (open, body.elsewhere()) {
+            exchange.reply.body_file(FileRegion {
+                file: Rc::clone(file),
+                name: FileName { root: root.0, relative: Arc::clone(&elsewhere.name) },
+                offset: elsewhere.offset + range.start as u64,
+                length,
+            });
+        } else if range.len() > CACHE_COPIED_SIZE {
             let lender: Rc<dyn AsRef<[u8]>> = Rc::<cache::Body>::clone(body);
             let (start, end) = (range.start, range.end);
             exchange.reply.body_shared(SharedBytes { bytes: Referenced::Lent(lender), start, end });
@@ -146,7 +162,7 @@ pub(super) fn write_head(
     let age = if age_s > 0 || !told.is_first_hand() { age_s.to_string() } else { String::new() };
     let text = told.text(Some(freshness.ttl_s(now)));
     let mut content_range = Vec::new();
-    let size = object.body().len() as u64;
+    let size = object.body().length();
     let status = match selection {
         Selection::Whole => Status::from_code(object.status()).unwrap_or(Status::BAD_GATEWAY),
         Selection::NotModified => Status::NOT_MODIFIED,
