@@ -58,6 +58,7 @@ mod proxy;
 mod proxy_access;
 mod proxy_bodies;
 mod proxy_cache;
+mod proxy_cache_disk;
 mod proxy_cache_fetches;
 mod proxy_cache_private;
 mod proxy_cache_stale;

@@ -11,6 +11,6 @@ mod order;
 mod place;
 
 pub(crate) use helper::CacheDisk;
-pub use helper::DiskReport;
+pub(crate) use helper::DiskReport;
 pub(crate) use opening::{check, hold, make};
-pub use order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss, SaveId};
+pub(crate) use order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss, SaveId};
