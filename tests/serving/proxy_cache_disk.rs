@@ -290,6 +290,7 @@ fn a_purge_reaches_the_disk() {
     // A change is in force on the disk too.
     let post = get("/b", "Content-Length: 0\r\n").replace("GET", "POST");
     exchange(&server, &post);
+    reaches(&server, "files", 2);
     let server = server.kill_and_restart();
     let status = ask(&server, "/b", "").1;
     assert!(status.starts_with("velodrome; fwd=uri-miss"), "{status}");

@@ -113,7 +113,7 @@ impl Cache {
         }
         self.shelf.set_capacity(rules.memory);
         self.rules = rules;
-        self.make_room();
+        self.make_room(0);
     }
 
     /// Finds an answer.
@@ -211,6 +211,8 @@ impl Cache {
     /// An answer was found outside of memory. It is in memory from now on, if it is not too large.
     pub fn take_back(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) {
         self.stats.disk_hits += 1;
+        // Before it is here: it is about to be used, and must not be the one that leaves.
+        self.make_room(object.cost() + key.cost());
         self.put(key, object, request);
     }
 
@@ -226,6 +228,7 @@ impl Cache {
     pub fn store(&mut self, key: &Key, object: Rc<Object>, request: &Fields<'_, '_>) -> bool {
         let fits = self.put(key, object, request);
         self.stats.stored += u64::from(fits);
+        self.make_room(0);
         fits
     }
 
@@ -262,7 +265,6 @@ impl Cache {
         }
         body.enter();
         self.passes.forget(hash);
-        self.make_room();
         true
     }
 
@@ -330,7 +332,7 @@ impl Cache {
         let has_room = self.has_room_for(bytes);
         if has_room {
             held.grow(bytes);
-            self.make_room();
+            self.make_room(0);
         }
         has_room
     }
@@ -347,8 +349,8 @@ impl Cache {
         CacheStats { bytes: self.shelf.bytes(), objects: self.shelf.len(), ..self.stats }
     }
 
-    fn make_room(&mut self) {
-        while let Some(entry) = self.shelf.evict(self.outside.bytes()) {
+    fn make_room(&mut self, more: usize) {
+        while let Some(entry) = self.shelf.evict(self.outside.bytes().saturating_add(more)) {
             entry.object.body().leave(&self.outside);
             self.stats.evictions += 1;
             let shelf = &self.shelf;

@@ -38,6 +38,8 @@ pub(crate) struct Caches {
     by_exchange: HashMap<ExchangeId, FetchId>,
     /// Requests that have to be asked again.
     called: Vec<ProcessId>,
+    /// Fetches of which more can be received.
+    stirred: Vec<FetchId>,
     /// Orders for all other schedulers.
     orders: Vec<CacheOrder>,
     /// Orders that had no room yet.
@@ -223,6 +225,16 @@ impl Caches {
 
     pub(in crate::site) fn run_of(&mut self, fetch: FetchId) -> Option<&mut Run> {
         self.runs.get_mut(&fetch)
+    }
+
+    /// More of a fetch can be received.
+    pub(super) fn stir(&mut self, fetch: FetchId) {
+        self.stirred.push(fetch);
+    }
+
+    /// The fetches of which more can be received.
+    pub(in crate::site) fn take_stirred(&mut self) -> Vec<FetchId> {
+        std::mem::take(&mut self.stirred)
     }
 
     /// The running fetches with their exchanges.

@@ -222,6 +222,7 @@ impl Fill {
     /// One of them does not any longer.
     pub(in crate::site) fn lose(&mut self, process: ProcessId) {
         self.readers.retain(|reader| reader.process != process);
+        self.drop_sent();
     }
 
     pub(in crate::site) fn upstream(&self) -> &str {

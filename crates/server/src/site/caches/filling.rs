@@ -109,6 +109,11 @@ impl Caches {
         let Some((fill, _)) = self.filling(fetch) else { return };
         fill.lose(process);
         let is_over = fill.progress() != Progress::Arriving && !fill.is_saving();
+        if fill.is_saving() {
+            // It may have been the slowest: then there is room for more, which only the disk reads.
+            self.stir(fetch);
+        }
+        let Some((fill, _)) = self.filling(fetch) else { return };
         if fill.readers().is_empty() && is_over {
             self.end_run(fetch);
         } else {
