@@ -60,6 +60,7 @@ mod proxy_bodies;
 mod proxy_cache;
 mod proxy_cache_disk;
 mod proxy_cache_fetches;
+mod proxy_cache_files;
 mod proxy_cache_private;
 mod proxy_cache_stale;
 mod proxy_failures;

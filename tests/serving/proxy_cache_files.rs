@@ -57,10 +57,14 @@ fn bytes_and_files_stay_below_their_bounds() {
         assert_eq!(disk(&server, "evictions"), 40 - kept, "{keys}");
         assert!(kept <= most && kept > 5, "{keys}: {kept}");
         let used: u64 = files.iter().map(|file| size(file)).sum();
-        assert!(used <= disk(&server, "bytes") && disk(&server, "bytes") <= bytes, "{keys}: {used}");
+        assert!(
+            used <= disk(&server, "bytes") && disk(&server, "bytes") <= bytes,
+            "{keys}: {used}"
+        );
         // With a smaller bound, the next start makes room.
         let smaller = format!("{DISK}, disk_size = \"1 MiB\", disk_files = 16");
-        let config = format!("root = \"site\"\n{}", all_to(&[address], &format!("cache = {{ {smaller} }}")));
+        let config =
+            format!("root = \"site\"\n{}", all_to(&[address], &format!("cache = {{ {smaller} }}")));
         server.directory().write("velodrome.toml", config);
         let server = server.kill_and_restart();
         until("room", || {
@@ -70,29 +74,179 @@ fn bytes_and_files_stay_below_their_bounds() {
     }
 }
 
+/// The file of the answer to a path, which nobody has asked for yet.
+fn stored(server: &Server, path: &str) -> PathBuf {
+    let (before, known) = (files(server), disk(server, "stored"));
+    ask(server, path, "");
+    reaches(server, "stored", known + 1);
+    files(server).into_iter().find(|file| !before.contains(file)).unwrap()
+}
+
+fn change_byte(file: &Path, place: impl Fn(usize) -> usize) {
+    let mut bytes = fs::read(file).unwrap();
+    let place = place(bytes.len());
+    bytes[place] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
 #[test]
 fn a_file_that_is_not_what_was_written_is_deleted() {
     let (address, heard) = with_long(FRESH, LONG);
     let server = cached(address, DISK);
-    let paths = ["/cut", "/body", "/record", "/link", "/gone", "/longer", "/good", "/long"];
-    for (number, path) in paths.iter().enumerate() {
-        let before = files(&server);
-        ask(&server, path, "");
-        reaches(&server, "stored", number as u64 + 1);
-        let new = files(&server).into_iter().find(|file| !before.contains(file)).unwrap();
-        fs::rename(&new, new.with_file_name(format!("{}.test", &path[1..]))).unwrap();
-        fs::write(new.with_extension("name"), new.to_str().unwrap()).unwrap();
-    }
     let directory = server.directory().join("cache");
-    // Now nothing is where it was; each gets its name again, and something is done to it.
     let outside = server.directory().join("outside");
     fs::write(&outside, "of somebody else").unwrap();
-    let server = {
-        let mut names: Vec<PathBuf> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-        names.retain(|file| file.extension().is_some_and(|extension| extension == "name"));
-        names.iter().for_each(|file| fs::remove_file(file).unwrap());
-        server
+    let cut = stored(&server, "/cut");
+    fs::OpenOptions::new().write(true).open(&cut).unwrap().set_len(size(&cut) - 1).unwrap();
+    let cut = stored(&server, "/long/cut");
+    fs::OpenOptions::new().write(true).open(&cut).unwrap().set_len(100).unwrap();
+    change_byte(&stored(&server, "/body"), |length| length - 9);
+    change_byte(&stored(&server, "/record"), |_| 60);
+    change_byte(&stored(&server, "/magic"), |_| 0);
+    change_byte(&stored(&server, "/long/record"), |_| 60);
+    // As a file, it would have the right size.
+    let link = stored(&server, "/link");
+    fs::rename(&link, &outside).unwrap();
+    symlink(&outside, &link).unwrap();
+    fs::remove_file(stored(&server, "/gone")).unwrap();
+    // Of another answer: it has the right size, and another key.
+    let (one, other) = (stored(&server, "/one"), stored(&server, "/two"));
+    fs::copy(&other, &one).unwrap();
+    for foreign in ["index.html", "0000000000000001.part", "nginx"] {
+        fs::write(directory.join(foreign), "?").unwrap();
+    }
+    fs::create_dir(directory.join("sub")).unwrap();
+    symlink(&outside, directory.join("a-link")).unwrap();
+    stored(&server, "/good");
+    count(&heard);
+    let server = server.kill_and_restart();
+    for path in [
+        "/cut",
+        "/long/cut",
+        "/body",
+        "/record",
+        "/magic",
+        "/long/record",
+        "/link",
+        "/gone",
+        "/one",
+    ] {
+        let (body, status) = ask(&server, path, "");
+        assert!(status.starts_with("velodrome; fwd=uri-miss; stored"), "{path}: {status}");
+        assert!(body == if path.starts_with("/long") { long_body(LONG) } else { path.to_owned() });
+    }
+    for path in ["/good", "/two"] {
+        assert!(ask(&server, path, "").1.starts_with("velodrome; hit"), "{path}");
+    }
+    assert_eq!(count(&heard), 9);
+    reaches(&server, "stored", 9);
+    assert_eq!(disk(&server, "damaged"), 7);
+    assert!(!fs::read(&outside).unwrap().is_empty(), "a link was followed");
+    let left = files(&server).len();
+    assert_eq!(disk(&server, "files"), left as u64);
+    // The tag and a directory are all that is there besides.
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), left + 2);
+}
+
+#[test]
+fn a_file_that_is_deleted_under_the_server_is_fetched_again() {
+    let (address, heard) = with_long("Cache-Control: max-age=1000\r\nETag: \"e\"\r\n", LONG);
+    let server = cached(address, DISK);
+    for _ in 0..2 {
+        stored(&server, "/long");
+        assert!(ask(&server, "/long", "").1.starts_with("velodrome; hit"));
+        files(&server).iter().for_each(|file| fs::remove_file(file).unwrap());
+        let head = ask(&server, "/long", "If-None-Match: \"e\"\r\n");
+        assert_eq!(head.0, "");
+    }
+    let (body, status) = ask(&server, "/long", "");
+    assert!(body == long_body(LONG) && status.contains("fwd="), "{status}");
+    assert!(count(&heard) >= 3);
+}
+
+#[test]
+fn a_full_disk_is_nothing_that_a_client_sees() {
+    let (address, heard) = with_long(FRESH, 900_000);
+    let plan = Plan::new().argument("--schedulers=1");
+    let directory = plan.directory.join("cache");
+    fs::create_dir(&directory).unwrap();
+    let Some(_mounted) = Mounted::at(&directory) else {
+        println!(
+            "SKIPPED a_full_disk_is_nothing_that_a_client_sees: no file system can be mounted"
+        );
+        return;
     };
-    drop(server);
-    drop((address, heard, outside));
+    let config = all_to(&[address], &format!("cache = {{ memory = \"64 KiB\", {DISK} }}"));
+    let server = plan.config(&config).start();
+    for number in 0..6 {
+        let (body, _) = ask(&server, &format!("/long/{number}"), "");
+        assert!(body == long_body(900_000), "{number}");
+    }
+    until("lost", || (disk(&server, "lost") >= 3).then_some(()));
+    let told = server.printed_errors();
+    assert_eq!(told.matches("stores nothing more on its disk").count(), 1, "{told}");
+    assert_eq!(count(&heard), 6);
+    let kept = disk(&server, "files");
+    assert!((1..=2).contains(&kept), "{kept}");
+    assert_eq!(files(&server).len() as u64, kept, "parts stay");
+    let hits =
+        (0..6).filter(|number| ask(&server, &format!("/long/{number}"), "").1.contains("hit"));
+    assert_eq!(hits.count() as u64, kept);
+}
+
+/// A small file system of its own, until this is dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn at(directory: &Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(directory);
+        run(&mut mount).status.success().then(|| Self(directory.to_path_buf()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _stays = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_for_the_cache_alone_is_refused() {
+    let (address, _heard) = with_long(FRESH, LONG);
+    let config = |keys: &str| all_to(&[address], &format!("cache = {{ {keys} }}"));
+    let server = Plan::new().config(&config(DISK)).start();
+    let other = format!("directory = \"{}\"", server.directory().join("cache").display());
+    let refused = |keys: &str, why: &str| {
+        let plan = Plan::new().config(&config(keys));
+        plan.directory.write("full/important.txt", "?");
+        let printed = errors_of(&plan.fail());
+        assert!(printed.contains(why), "{keys}: {printed}");
+        let file = plan.directory.join("velodrome.toml");
+        let checked = run(Command::new(PROGRAM).arg("check").arg("--config").arg(file));
+        assert!(plan.directory.join("full/important.txt").exists());
+        (errors_of(&checked), checked.status.success())
+    };
+    refused(&other, "another server uses it");
+    for (keys, why) in [
+        ("directory = \"full\"", "there are files in it that are not of a cache"),
+        ("directory = \"velodrome.toml\"", "Not a directory"),
+        ("directory = \"/proc/cache\"", "only the kernel makes files"),
+    ] {
+        let (printed, passes) = refused(keys, why);
+        assert!(printed.contains(why) && !passes, "{keys}: {printed}");
+        assert!(printed.contains("names a directory for this cache alone"), "{printed}");
+    }
+    let two = format!(
+        "{}\n[[upstream]]\nname = \"b\"\nservers = [\"{address}\"]\ncache = {{ directory = \"cache/b\" }}",
+        config(DISK)
+    );
+    let printed = errors_of(&Plan::new().config(&two).fail());
+    assert!(printed.contains("each needs one for itself"), "{printed}");
+    // A directory that the server did not have at its start cannot be used by a reload.
+    let new = format!("root = \"site\"\n{}", config("directory = \"elsewhere\""));
+    server.directory().write("velodrome.toml", new);
+    let reloaded = server.ctl(&["reload"]);
+    let printed = format!("{}{}", errors_of(&reloaded), server.printed_errors());
+    assert!(printed.contains("upstream.cache.directory"), "{printed}");
 }
