@@ -241,7 +241,9 @@ fn an_answer_that_is_cut_or_too_long_leaves_no_file() {
         let body = long_body(chunk);
         backend.write_all(format!("{head}{chunk:x}\r\n{body}{end}").as_bytes()).unwrap();
         drop(backend);
-        assert!(reading.join().unwrap().contains(&body[chunk - 1000..]), "{chunk}");
+        // A client is told of the cut by a reset, which may take away what it has not read.
+        let got = reading.join().unwrap();
+        assert!(end == "\r\n" || got.contains(&body[chunk - 1000..]), "{chunk}");
     }
     until("no parts", || {
         let left = std::fs::read_dir(server.directory().join("cache")).unwrap().count();

@@ -109,7 +109,7 @@ pub(super) static CACHE: SectionKeys = SectionKeys {
             "object",
             "size, 0 B to 1 GiB",
             "`\"1 MiB\"`",
-            "The longest body that is stored. One that is longer than an eighth of a scheduler's part of `memory` is not stored either.",
+            "The longest body that is held in memory, at most an eighth of a scheduler's part of `memory`. A longer one is only stored in `directory`, if there is one.",
         ),
         Key {
             change: Change::Restart,

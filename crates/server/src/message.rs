@@ -19,8 +19,8 @@ use runtime::stats::Stats;
 use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
-use crate::cache_disk::{DiskAnswer, DiskOrders, DiskReport};
 use crate::cache_order::CacheOrder;
+use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::handshakes::Failures;
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;

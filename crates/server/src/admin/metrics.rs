@@ -146,7 +146,7 @@ fn answering(round: &Round) -> impl Iterator<Item = (usize, &SchedulerReport)> {
 mod tests {
     use super::*;
     use crate::admin::exposition::word;
-    use crate::cache_disk::DiskReport;
+    use crate::disk_order::DiskReport;
 
     const DOCUMENT: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"));

@@ -15,7 +15,7 @@ use runtime::service::CloseReason;
 use runtime::stats::{Sampled, Stats};
 
 use super::facts::Facts;
-use crate::cache_disk::DiskReport;
+use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
 use crate::store_stats::StoreStats;

@@ -2,7 +2,7 @@
 
 use runtime::mailbox::Endpoint;
 
-use crate::cache_disk::DiskReport;
+use crate::disk_order::DiskReport;
 use crate::message::{Inquiry, LogReport, SchedulerReport};
 
 /// Milliseconds for which answers may be reused.

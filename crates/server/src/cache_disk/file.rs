@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hasher};
 use cache::record;
 use sys::file::{FileHandle, Kind};
 
-use crate::limits::CACHE_RECORD_SIZE;
+use super::limits::CACHE_RECORD_SIZE;
 
 const MAGIC: [u8; 8] = *b"VELOCA01";
 /// The magic number, the lengths of the record and of the room for it, and its check sum.

@@ -5,35 +5,20 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ahash::HashMap;
 use runtime::diagnostic::{self, Level};
 use runtime::helper::{Handle, Onward, send_patiently};
 use runtime::mailbox::{Endpoint, Mailbox};
 
-use super::order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss};
 use super::place::Place;
+use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, DiskReport, Loss};
 use crate::message::{Message, ToCacheDisk, ToControl, ToScheduler};
 
 /// The thread.
 pub(crate) struct CacheDisk {
     places: HashMap<Arc<Path>, Place>,
-}
-
-metric::counted! {
-    /// What is in all directories, and what has become of files.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct DiskReport {
-        /// Bytes that the files of caches use.
-        pub bytes: u64 = Gauge(Bytes, "cache_disk.bytes", "cache_disk"),
-        /// Files of caches.
-        pub files: u64 = Gauge(Count, "cache_disk.files", "cache_disk_files"),
-        /// Files of caches that left for want of room.
-        pub evictions: u64 = Counter(Count, "cache_disk.evictions", "cache_disk_evictions"),
-        /// Files of caches that were not what had been written, and were deleted.
-        pub damaged: u64 = Counter(Count, "cache_disk.damaged", "cache_disk_damaged"),
-    }
 }
 
 impl CacheDisk {
@@ -139,10 +124,4 @@ impl Handle<Message> for CacheDisk {
         }
         goes_on.then_some(Duration::ZERO)
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
-pub(super) fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, runtime::clock::nanoseconds)
 }

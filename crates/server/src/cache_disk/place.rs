@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use ahash::HashMap;
 use cache::{Elsewhere, Key, Label, Ledger, Pattern, Record, Time, record};
@@ -19,10 +20,9 @@ use sys::regular_file;
 use sys::spool::{Existing, Spool, SpoolFile};
 
 use super::file::{Damaged, Opened, ROOM_FOR_LATER, Sum, head, place_of_body};
-use super::helper::{DiskReport, unix_ns};
+use super::limits::{CACHE_DISK_COMPARED, CACHE_DISK_SYNC, CACHE_PURGES_SIZE, CACHE_RECORD_SIZE};
 use super::opening::{PURGES, is_own};
-use super::order::{DiskAnswer, DiskFound, Loss, SaveId};
-use crate::limits::{CACHE_DISK_COMPARED, CACHE_DISK_SYNC, CACHE_PURGES_SIZE, CACHE_RECORD_SIZE};
+use crate::disk_order::{DiskAnswer, DiskFound, DiskReport, Loss, SaveId};
 
 /// The directory.
 pub(super) struct Place {
@@ -384,4 +384,10 @@ impl Place {
         }
         self.fails = failed.is_some();
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a helper thread has a clock of its own")]
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, runtime::clock::nanoseconds)
 }

@@ -87,8 +87,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
-    openings::make_state(&data, user.as_ref())?;
-    openings::make_caches(&data, user.as_ref())?;
+    openings::make_directories(&data, user.as_ref())?;
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
@@ -96,19 +95,14 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
-    // Held until the server ends, so that another server removes nothing of it.
-    let _held = uploads.map(openings::hold_uploads).transpose()?;
-    // The same: so that another server does not use them.
-    let _cached = openings::hold_caches(&data)?;
+    // Held until the server ends, so that another server removes nothing of them.
+    let _held = openings::hold(&data, uploads)?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
-    let wanted = Wanted {
-        schedulers,
-        log: log_target.as_ref(),
-        upload_helpers,
-        store: store.as_ref(),
-        caches: &data.cache_directories,
-    };
+    let caches = &*data.cache_directories;
+    let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
+    let wanted =
+        Wanted { schedulers, log: log_wanted, upload_helpers, store: store_wanted, caches };
     let mut crew = Crew::plan(&wanted)?;
     let opened = (listeners, store.clone());
     let (mut launched, watch) =

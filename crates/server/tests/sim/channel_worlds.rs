@@ -52,15 +52,13 @@ fn data(slow: &str, generation: u64, random: &mut Random) -> Arc<SiteData> {
 }
 
 fn stage(setting: &Setting, data: &Arc<SiteData>) -> Stage<Connections> {
-    let schedulers = u16::try_from(setting.schedulers).unwrap();
     let mut stage = Stage::new(setting, Vec::new(), |number, _: &[Endpoint]| {
-        let (files, names, uploads) = (Vec::new(), Vec::new(), Vec::new());
         let helpers = Helpers {
-            schedulers,
-            files,
+            schedulers: u16::try_from(setting.schedulers).unwrap(),
+            files: Vec::new(),
             passwords: None,
-            names,
-            uploads,
+            names: Vec::new(),
+            uploads: Vec::new(),
             log: None,
             store: None,
             cache_disk: None,

@@ -14,9 +14,9 @@ use http::Answer;
 use runtime::slots::ProcessId;
 
 use super::opening::OpenBody;
-use super::shown::Told;
 use crate::site::caches::fill::Source;
 use crate::site::caches::role::{Role, Share};
+use crate::site::caches::told::Told;
 use crate::site::caches::verdict::Verdict;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::carried::{Refused, Stage};

@@ -10,11 +10,12 @@ use config::route::Found;
 use config::{ProxyRoute, RouteAction};
 use files::roots::Patience;
 use http::{Answer, AnswerContext, FieldList, Method, Request};
+use runtime::slots::ProcessId;
 use wire::http::head::Framing;
 
-use super::shown::{Told, told_hit};
 use crate::message::Message;
 use crate::site::caches::role::{Opening, Role, Share};
+use crate::site::caches::told::{Told, told_hit};
 use crate::site::exchange::Exchange;
 use crate::site::proxy::hop::{HopFields, begins_like};
 use crate::site::proxy::target::target_of;
@@ -92,7 +93,7 @@ impl Site {
     }
 
     /// A request has nothing to do with a cache any more.
-    pub(in crate::site) fn forget_cached(&mut self, process: runtime::slots::ProcessId) {
+    pub(in crate::site) fn forget_cached(&mut self, process: ProcessId) {
         self.caches.forget(process, self.client.exchanges(), &mut self.proxies);
     }
 
@@ -139,18 +140,7 @@ impl Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Option<Answer> {
         let process = context.id;
-        let (waited, is_sought) = match self.caches.take_role(process) {
-            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
-                self.caches.fetches.leave(fetch, process);
-                (Some((since_ms, due_ns)), true)
-            }
-            Some(Role::Seeks { look, .. }) => {
-                self.caches.leave_look(look, process);
-                (None, false)
-            }
-            Some(Role::Sought) => (None, true),
-            _ => (None, false),
-        };
+        let (waited, is_sought) = self.resume(process);
         let now = self.caches.now();
         let (upstream, kept) = self.caches.of(&route.upstream)?;
         let request = exchange.request;
@@ -170,33 +160,28 @@ impl Site {
             self.caches.set_role(process, Role::Passes { upstream, why: Forwarded::Bypass });
             return None;
         }
-        let now_ns = context.now.monotonic_ns;
-        let copy = || copy_of(exchange.request);
+        let (copy, now_ns) = (|| copy_of(request), context.now.monotonic_ns);
         if !is_sought && self.caches.seek(process, (&upstream, &key, &looked), copy, now_ns) {
             exchange.place.pass_on();
             return Some(Answer::Wait);
         }
-        let told = match &looked {
-            Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(object) => {
-                Told::collapsed(Forwarded::UriMiss, report, &key)
-            }
-            _ => told_hit(report, &key),
-        };
         match looked {
             Looked::Fresh(object) | Looked::WhileValidated(object) if has_come(&object) => {
                 if let Some((_, kept)) = self.caches.of(&upstream) {
                     kept.cache.note_collapsed();
                 }
+                let told = Told::collapsed(Forwarded::UriMiss, report, &key);
                 let opening = Opening { upstream, key, object, told };
-                let (way, patience) = ((found, route), Patience::None);
-                self.show_stored((opening, patience), way, exchange, context)
+                self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
             Looked::Fresh(object) => {
+                let told = told_hit(report, &key);
                 let opening = Opening { upstream, key, object, told };
                 self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
             Looked::WhileValidated(object) => {
                 self.validate_behind(&key, &object, (found, route), exchange, context);
+                let told = told_hit(report, &key);
                 let opening = Opening { upstream, key, object, told };
                 self.show_stored((opening, Patience::None), (found, route), exchange, context)
             }
@@ -215,6 +200,23 @@ impl Site {
                 let wanted = (key, Some(object), Forwarded::Stale);
                 self.join(upstream, wanted, (waited, route), exchange, context)
             }
+        }
+    }
+
+    /// A request does not wait any longer: since when and until when it has waited for another one, and whether the disk
+    /// was looked at for it.
+    fn resume(&mut self, process: ProcessId) -> (Option<(u64, u64)>, bool) {
+        match self.caches.take_role(process) {
+            Some(Role::Waits { fetch, since_ms, due_ns, .. }) => {
+                self.caches.fetches.leave(fetch, process);
+                (Some((since_ms, due_ns)), true)
+            }
+            Some(Role::Seeks { look, .. }) => {
+                self.caches.leave_look(look, process);
+                (None, false)
+            }
+            Some(Role::Sought) => (None, true),
+            _ => (None, false),
         }
     }
 

@@ -15,4 +15,4 @@ mod shown;
 
 pub(in crate::site) use asking::parcel_of;
 pub(in crate::site) use heads::Headed;
-pub(in crate::site) use shown::{FIELD, Told};
+pub(in crate::site) use shown::FIELD;

@@ -13,9 +13,9 @@ use files::{RootIndex, Warm, limits};
 use http::{Answer, AnswerContext};
 use sys::file::FileHandle;
 
-use super::shown::Told;
 use crate::message::Message;
 use crate::site::caches::role::{Opening, Role};
+use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::look;
 use crate::site::state::Site;

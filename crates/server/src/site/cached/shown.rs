@@ -5,8 +5,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::{Forwarded, Key, Object, Outcome, Report, Selection, Time, select};
-use config::{CacheReport, ProxyRoute};
+use cache::{Object, Selection, Time, select};
+use config::ProxyRoute;
 use http::{Answer, FieldList, Fields, Method, Status};
 use runtime::output::{FileName, FileRegion, Referenced, SharedBytes};
 use wire::http::conditional::SafeMethod;
@@ -14,6 +14,7 @@ use wire::http::range::{write_content_range, write_unsatisfied_range};
 
 use super::opening::OpenBody;
 use crate::limits::CACHE_COPIED_SIZE;
+use crate::site::caches::told::Told;
 use crate::site::exchange::Exchange;
 use crate::site::proxy::answer_head::{self, Written};
 use crate::site::state::Site;
@@ -21,64 +22,9 @@ use crate::site::state::Site;
 /// The field with what the cache did (RFC 9211).
 pub(in crate::site) const FIELD: &str = "Cache-Status";
 
-/// The name of this cache in that field.
-const NAME: &str = "velodrome";
-
 /// Fields that a 304 does not repeat (RFC 9110 section 15.4.5).
 const OF_BODY: [&str; 4] =
     ["content-encoding", "content-language", "content-range", "content-type"];
-
-/// What the client is told.
-#[derive(Clone, Debug)]
-pub(in crate::site) struct Told {
-    outcome: Outcome,
-    report: CacheReport,
-    key: Option<Rc<str>>,
-}
-
-impl Told {
-    pub(super) fn of(outcome: Outcome, report: CacheReport, key: &Key) -> Self {
-        let key = (report == CacheReport::Full).then(|| Rc::clone(key.text()));
-        Self { outcome, report, key }
-    }
-
-    /// The same without a key.
-    pub(super) fn without_key(outcome: Outcome, report: CacheReport) -> Self {
-        Self { outcome, report, key: None }
-    }
-
-    /// Another request has asked a server.
-    pub(super) fn collapsed(why: Forwarded, report: CacheReport, key: &Key) -> Self {
-        let (status, is_stored, is_collapsed) = (None, false, true);
-        Self::of(Outcome::Forwarded { why, status, is_stored, is_collapsed }, report, key)
-    }
-
-    /// The client wanted none to be asked.
-    pub(super) fn unwanted(report: CacheReport, key: &Key) -> Self {
-        Self::of(Outcome::Refused, report, key)
-    }
-
-    /// Whether the answer was stored, and no server was asked.
-    pub(super) fn is_hit(&self) -> bool {
-        matches!(self.outcome, Outcome::Hit)
-    }
-
-    /// Whether a server has just made the answer for this request.
-    fn is_first_hand(&self) -> bool {
-        matches!(self.outcome, Outcome::Forwarded { status: None, is_collapsed: false, .. })
-    }
-
-    /// The value of the field, if there is to be one.
-    pub(super) fn text(&self, ttl_s: Option<i64>) -> Option<String> {
-        let report = Report { outcome: self.outcome, ttl_s, key: self.key.as_deref() };
-        (self.report != CacheReport::Off).then(|| report.text(NAME))
-    }
-}
-
-/// The stored answer was used.
-pub(super) fn told_hit(report: CacheReport, key: &Key) -> Told {
-    Told::of(Outcome::Hit, report, key)
-}
 
 impl Site {
     /// Answers with what is stored.

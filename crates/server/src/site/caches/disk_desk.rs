@@ -16,11 +16,11 @@ use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
 use runtime::slots::ProcessId;
 
-use crate::cache_disk::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss, SaveId};
-use crate::limits::{
+use crate::cache_disk::limits::{
     CACHE_DISK_BATCH, CACHE_DISK_LOOKS, CACHE_DISK_ORDERS, CACHE_DISK_PATIENCE,
     CACHE_DISK_UNANSWERED, CACHE_DISK_WAITING,
 };
+use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, DiskOrders, Loss, SaveId};
 use crate::message::{Message, ToCacheDisk};
 
 /// The orders.

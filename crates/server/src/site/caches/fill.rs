@@ -10,8 +10,9 @@ use cache::{Cache, Object, Reservation};
 use client::{Client, ExchangeId, Failure, Head, News};
 use runtime::slots::ProcessId;
 
-use crate::cache_disk::SaveId;
-use crate::limits::{CACHE_DISK_PART, CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
+use crate::cache_disk::limits::CACHE_DISK_PART;
+use crate::disk_order::SaveId;
+use crate::limits::{CACHE_RESERVE_STEP, CACHE_WINDOW, PROXY_PART_SIZE};
 use crate::site::proxy::answer_head::length_of;
 use crate::site::proxy::carried::Place;
 

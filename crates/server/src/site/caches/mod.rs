@@ -12,6 +12,7 @@ mod filling;
 mod outside;
 pub(in crate::site) mod role;
 mod settings;
+pub(in crate::site) mod told;
 pub(in crate::site) mod verdict;
 
 pub(crate) use desk::Caches;

@@ -16,7 +16,7 @@ use super::desk::{Caches, Kept};
 use super::disk_desk::{DiskDesk, Long, Look, Save};
 use super::fill::{ForDisk, Progress};
 use super::role::Role;
-use crate::cache_disk::{DiskAnswer, DiskFound, DiskOrder, Loss, SaveId};
+use crate::disk_order::{DiskAnswer, DiskFound, DiskOrder, Loss, SaveId};
 use crate::site::proxy::Proxies;
 
 impl Kept {

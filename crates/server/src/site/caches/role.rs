@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cache::{FetchId, Forwarded, Key, Object};
 
-use crate::site::cached::Told;
+use super::told::Told;
 
 /// What a request has to do with a cache.
 #[derive(Clone, Debug)]

@@ -96,3 +96,18 @@ pub enum Loss {
     /// It was forgotten before it was whole.
     Forgotten,
 }
+
+metric::counted! {
+    /// What is in all directories, and what has become of files.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct DiskReport {
+        /// Bytes that the files of caches use.
+        pub bytes: u64 = Gauge(Bytes, "cache_disk.bytes", "cache_disk"),
+        /// Files of caches.
+        pub files: u64 = Gauge(Count, "cache_disk.files", "cache_disk_files"),
+        /// Files of caches that left for want of room.
+        pub evictions: u64 = Counter(Count, "cache_disk.evictions", "cache_disk_evictions"),
+        /// Files of caches that were not what had been written, and were deleted.
+        pub damaged: u64 = Counter(Count, "cache_disk.damaged", "cache_disk_damaged"),
+    }
+}
