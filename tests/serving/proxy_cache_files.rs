@@ -237,6 +237,8 @@ fn a_directory_that_is_not_for_the_cache_alone_is_refused() {
         assert!(printed.contains(why) && !passes, "{keys}: {printed}");
         assert!(printed.contains("names a directory for this cache alone"), "{printed}");
     }
+    let (printed, passes) = refused("directory = \"site/cache\"", "which is served");
+    assert!(printed.contains("clients could read all of it") && !passes, "{printed}");
     let two = format!(
         "{}\n[[upstream]]\nname = \"b\"\nservers = [\"{address}\"]\ncache = {{ directory = \"cache/b\" }}",
         config(DISK)
