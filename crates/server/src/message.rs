@@ -22,6 +22,7 @@ use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
@@ -50,6 +51,8 @@ pub enum Message {
     LogWriter(ToLogWriter),
     /// To the writer of the store.
     StoreWriter(ToStoreWriter),
+    /// To the disks of caches.
+    CacheDisk(ToCacheDisk),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -107,6 +110,8 @@ pub enum ToScheduler {
     Cache(Box<CacheOrder>),
     /// From the control scheduler: begin or end a trace.
     Trace(Box<TraceOrder>),
+    /// From the disks of caches: what follows from the orders of one message.
+    CacheDisk(Box<Vec<DiskAnswer>>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -168,6 +173,17 @@ pub enum ToStoreWriter {
     Stop,
 }
 
+/// Messages to the disks of caches.
+#[derive(Debug)]
+pub enum ToCacheDisk {
+    /// Carry out orders; the answer is one message.
+    Orders(Box<DiskOrders>),
+    /// Send your figures.
+    AskReport,
+    /// End.
+    Stop,
+}
+
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
 pub struct Orders {
@@ -204,6 +220,8 @@ pub enum ToControl {
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the disks of caches: what is there.
+    CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
     /// The result of the last reload.
@@ -252,6 +270,7 @@ part!(ToScheduler, Scheduler);
 part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
+part!(ToCacheDisk, CacheDisk);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);
