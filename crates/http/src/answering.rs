@@ -16,7 +16,7 @@ use super::answer_context::AnswerContext;
 use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
 use super::begun::Begun;
-use super::encoder::{Encoder, Persistence};
+use super::encoder::{Behind, Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::notes::Notes;
@@ -150,7 +150,14 @@ impl<A: Application> Http<A> {
     /// The encoder of the reply to a request.
     #[inline(always)]
     fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
-        let Way::Connection { number } = asked.way() else { return Encoder::Blocks };
+        let Way::Connection { number } = asked.way() else {
+            let behind = match asked.head().upgrade {
+                None => Behind::Body,
+                Some(_) if context.is_draining() => Behind::NoProtocol,
+                Some(_) => Behind::Protocol,
+            };
+            return Encoder::Blocks { behind };
+        };
         let full = self.settings.requests_per_connection.is_some_and(|most| number >= most);
         let version = asked.request().version();
         let persistence = if asked.rest() == BodyRest::Unread
@@ -195,6 +202,12 @@ impl<A: Application> Http<A> {
             answer_context.notes.clear_for_line();
         }
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
+        if asked.way() == Way::Stream
+            && answer != Answer::Upgrade
+            && reply.status().is_some_and(|status| encoder.means_change(status))
+        {
+            return self.refuse_protocol(asked, answer, context);
+        }
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
@@ -208,7 +221,7 @@ impl<A: Application> Http<A> {
                 }
             }
             Answer::Drop if !reply.is_begun() => {
-                return self.drop_request(request, encoder, context);
+                return self.drop_request(asked, context);
             }
             Answer::Done | Answer::Upgrade | Answer::Cut | Answer::Drop => {}
         }
@@ -228,7 +241,7 @@ impl<A: Application> Http<A> {
         self.write_line(request, (status, sent), begun, context.now);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
-            Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
+            Answer::Cut | Answer::Drop if asked.way() == Way::Stream => Next::Abort,
             Answer::Cut | Answer::Drop => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
@@ -257,16 +270,33 @@ impl<A: Application> Http<A> {
 
     /// Ends a connection whose request gets no answer.
     #[cold]
-    fn drop_request(
-        &mut self,
-        request: &Request<'_>,
-        encoder: Encoder,
-        context: &Context<'_, A::Message>,
-    ) -> Next {
+    fn drop_request(&mut self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Next {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
-        self.write_line(request, (NO_ANSWER, 0), None, context.now);
-        if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
+        self.write_line(asked.request(), (NO_ANSWER, 0), None, context.now);
+        if asked.way() == Way::Stream { Next::Abort } else { Next::Finish }
+    }
+
+    /// The answer is not in the protocol that the client of a stream has asked for, but the client would take its body
+    /// for that (RFC 8441 section 4): it is refused instead (RFC 9220 section 3). What was written is the head and body
+    /// of this answer alone, because the stream has no other.
+    #[cold]
+    fn refuse_protocol(
+        &mut self,
+        asked: &Asked<'_>,
+        answer: Answer,
+        context: &mut Context<'_, A::Message>,
+    ) -> Next {
+        context.output.clear();
+        let (status, way) = (Status::NOT_IMPLEMENTED, asked.way());
+        let refused = if answer.is_over() {
+            self.drop_kept();
+            Refused::unasked(status, way, asked.request())
+        } else {
+            Refused::asked(status, way, asked.request())
+        };
+        self.refuse(refused, context);
+        Next::Finish
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.

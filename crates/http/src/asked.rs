@@ -4,7 +4,7 @@
 
 use wire::http::head;
 
-use super::encoder::Encoder;
+use super::encoder::{Behind, Encoder};
 use super::request::Request;
 
 /// A request, what carries it, and whether its body is read.
@@ -77,7 +77,7 @@ impl Way {
     pub(super) fn last_encoder(self) -> Encoder {
         match self {
             Self::Connection { .. } => Encoder::LAST_TEXT,
-            Self::Stream => Encoder::Blocks,
+            Self::Stream => Encoder::Blocks { behind: Behind::Body },
         }
     }
 }

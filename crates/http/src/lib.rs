@@ -54,7 +54,7 @@ pub use wire::http::body::BodyLimits;
 pub use wire::http::fields::FieldList;
 pub use wire::http::forwarded::ForwardingField;
 pub use wire::http::head::{Fields, HeadLimits, Version};
-pub use wire::http::kept::{BodyFollows, HeadValues, KeptHead};
+pub use wire::http::kept::{Follows, HeadValues, KeptHead};
 pub use wire::http::method::Method;
 pub use wire::http::status::Status;
 pub use wire::http::url::Scheme;

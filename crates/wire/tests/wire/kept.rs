@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use wire::http::head::{FieldSlots, Framing, Head, HeadLimits, Request, Target, Version, parse};
-use wire::http::kept::{BodyFollows, HeadValues, KeptHead};
+use wire::http::kept::{Follows, HeadValues, KeptHead};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
@@ -66,7 +66,7 @@ const GET: HeadValues<'_> = HeadValues {
     scheme: Scheme::Https,
     target: b"/a?b",
     authority: b"a.example",
-    body: BodyFollows::No,
+    follows: Follows::Nothing,
 };
 
 fn of(values: &HeadValues<'_>, fields: &[(&str, &str)]) -> Result<KeptHead, Reason> {
@@ -93,7 +93,7 @@ fn valid_values_are_lent_as_a_request() {
     assert_eq!(head.line(), b"GET /a?b HTTP/2");
     let whole = HeadValues { method: Method::Options, target: b"*", ..GET };
     assert_eq!(of(&whole, &[]).unwrap().request().target, Target::Asterisk);
-    let body = HeadValues { method: Method::Post, body: BodyFollows::Yes, ..GET };
+    let body = HeadValues { method: Method::Post, follows: Follows::Body, ..GET };
     assert_eq!(of(&body, &[]).unwrap().request().framing, Framing::Chunked);
     let length = [("content-length", "7"), ("expect", "100-continue")];
     let kept = of(&body, &length).unwrap();
