@@ -3,9 +3,13 @@
 //! Owns the scenes: how one opens and is refused, how it ends from either side, and what becomes of a client that does
 //! not read, does not answer or is told that the server stops.
 
+use std::collections::BTreeMap;
+
 use runtime::service::CloseReason;
 use server::conn::Connections;
 use server::message::ToScheduler;
+use sys::connect::RemoteAddress;
+use world::ClientId;
 
 use crate::mux::{INPUT_WINDOW, Mux};
 use crate::mux_client::{FIRST_SOCKET, MuxClient};
@@ -197,7 +201,7 @@ fn a_busy_module_holds_back_its_client() {
     acts.extend([Act::Await(42), Act::Close(1000)]);
     let mut scene = Scene::new([MuxSocket::new("/talk", acts)]);
     scene.until("no room", |client| client.sockets[&FIRST_SOCKET].window == 0);
-    let held = scene.stage.sum(|scheduler| scheduler.stats().buffered_bytes as u64);
+    let held = scene.stage.sum(|scheduler| scheduler.stats().buffered_bytes);
     assert!(held < 4 * INPUT_WINDOW as u64, "{held} bytes are held");
     scene.until_over();
     assert_eq!(scene.socket(0).heard.len(), 42);
@@ -210,7 +214,7 @@ fn a_client_that_does_not_read_holds_back_a_module() {
     scene.until("it stands", |client| client.sockets[&FIRST_SOCKET].heard.len() == 1);
     scene.socket(0).reading = Reading::Nothing;
     scene.pass(5);
-    let held = scene.stage.sum(|scheduler| scheduler.stats().buffered_bytes as u64);
+    let held = scene.stage.sum(|scheduler| scheduler.stats().buffered_bytes);
     assert!((200_000..700_000).contains(&held), "{held} of 3 MB are held");
     let socket = scene.socket(0);
     assert!(socket.heard.len() < 4, "its window is closed");
@@ -296,6 +300,75 @@ fn a_server_that_stops_says_so_on_each_stream() {
     scene.stage.run_until(&mut [], |stage, _| stage.schedulers[0].is_finished());
     assert_eq!(scene.stage.closed(CloseReason::Stopped), 0, "nothing waits for the deadline");
     scene.stage.assert_nothing_is_left();
+}
+
+/// The other end of a connection to a server of an upstream, and what has come there until an empty line.
+fn head_at_server(scene: &mut Scene, at: &RemoteAddress) -> (ClientId, String) {
+    let (mut server, mut head) = (None, Vec::new());
+    let client = &mut scene.client;
+    let came = scene.stage.run_until(&mut [], |stage, _| {
+        client.step(&stage.world);
+        server = server.or_else(|| stage.world.accept_remote(at).map(|(server, _)| server));
+        head.extend(server.map(|server| stage.world.client_received(server)).unwrap_or_default());
+        head.ends_with(b"\r\n\r\n")
+    });
+    assert!(came, "no request at the server: {server:?} {}", head.escape_ascii());
+    (server.unwrap(), String::from_utf8(head).unwrap())
+}
+
+/// A server of an upstream is asked over HTTP/1.1, with a key that the client has not sent.
+#[test]
+fn a_websocket_on_a_stream_reaches_a_server_behind_this_one() {
+    let at = RemoteAddress::Tcp(([10, 0, 0, 9], 80).into());
+    for is_right in [true, false] {
+        let acts = [say("hello"), Act::Await(1), Act::End];
+        // A key of the client says nothing on a stream.
+        let fields = [("sec-websocket-version", "13"), ("sec-websocket-key", "AAAA")];
+        let socket = MuxSocket::asking("websocket", "/behind/chat", &fields, acts);
+        let mut scene = Scene::new([socket]);
+        scene.stage.world.listen_remote(&at);
+        let (server, head) = head_at_server(&mut scene, &at);
+        let fields: BTreeMap<String, &str> = head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .collect();
+        let field = |name: &str| fields.get(name).copied();
+        assert!(head.starts_with("GET /behind/chat HTTP/1.1\r\n"), "{head}");
+        assert_eq!((field("connection"), field("upgrade")), (Some("Upgrade"), Some("websocket")));
+        assert_eq!(field("sec-websocket-version"), Some("13"), "{head}");
+        let key = field("sec-websocket-key").unwrap();
+        assert!(!head.contains("AAAA"), "{head}");
+        let token = wire::websocket::accept_token(if is_right { key.as_bytes() } else { b"other" });
+        let token = std::str::from_utf8(&token).unwrap();
+        let mut answer = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Accept: {token}\r\nX-Kind: far\r\n\r\n"
+        )
+        .into_bytes();
+        answer.extend(b"\x81\x02hi");
+        scene.stage.world.client_send(server, &answer);
+        if !is_right {
+            scene.until_over();
+            assert_eq!(scene.socket(0).status(), Some(502), "it has not understood the key");
+            continue;
+        }
+        scene.until("its message", |client| client.sockets[&FIRST_SOCKET].heard.len() == 1);
+        assert_eq!(
+            (scene.socket(0).status(), scene.socket(0).field("x-kind")),
+            (Some(200), Some("far"))
+        );
+        scene.until("the end", |client| client.sockets[&FIRST_SOCKET].is_idle());
+        scene.pass(1);
+        let sent = scene.stage.world.client_received(server);
+        assert!(sent.ends_with(b"hello"), "{sent:?}");
+        scene.stage.world.client_close(server);
+        scene.until_over();
+        assert_eq!(
+            (scene.socket(0).fate, scene.socket(0).texts()),
+            (Fate::Ended, vec!["hi".to_owned()])
+        );
+    }
 }
 
 /// A request that is under way when the server stops is not made a WebSocket.

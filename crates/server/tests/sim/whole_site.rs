@@ -31,6 +31,17 @@ module = "riders"
 prefix = "/talk"
 module = "talk"
 
+[[route]]
+prefix = "/behind"
+proxy = "behind"
+
+[[upstream]]
+name = "behind"
+servers = ["10.0.0.9:80"]
+
+[channels]
+compress = true
+
 [[channel]]
 pattern = "narrow"
 behind = "4KB"

@@ -60,6 +60,14 @@ fn is_key(key: &[u8]) -> bool {
     STANDARD.decode_slice(key, &mut decoded) == Ok(KEY_BYTES)
 }
 
+/// A key for a server that is asked on behalf of a client without one, from what only this request is called. It keeps
+/// nothing secret: it shows that the server speaks WebSocket, and no answer to another request is one to this.
+#[must_use]
+pub fn key_of(request: &[u8]) -> String {
+    let hash = Sha1::new().chain_update(request).finalize();
+    STANDARD.encode(hash.get(..KEY_BYTES).unwrap_or_default())
+}
+
 /// The value of `Sec-WebSocket-Accept` for a key.
 #[must_use]
 pub fn accept_token(key: &[u8]) -> [u8; 28] {
@@ -94,6 +102,12 @@ mod tests {
     const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     const VERSION: &str = "Sec-WebSocket-Version: 13\r\n";
     const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+
+    #[test]
+    fn a_key_is_valid_and_differs_between_requests() {
+        assert!(is_key(key_of(b"one").as_bytes()));
+        assert_ne!(key_of(b"one"), key_of(b"two"));
+    }
 
     /// RFC 6455 section 1.3 has this key and this answer.
     #[test]

@@ -51,8 +51,12 @@ pub(in crate::site) fn head_of(
         head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
     }
     let hop = HopFields::of(&fields);
+    let has_key = request.version() != Version::Http2;
     for (name, value) in fields.iter() {
-        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name);
+        let is_own = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            // RFC 8441 section 5: the server is asked with a key of this one.
+            || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
         if !is_own && !hop.has(name) && !drops(edits, name) {
             head.field(name, value)?;
         }
