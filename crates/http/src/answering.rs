@@ -202,10 +202,7 @@ impl<A: Application> Http<A> {
             answer_context.notes.clear_for_line();
         }
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
-        if asked.way() == Way::Stream
-            && answer != Answer::Upgrade
-            && reply.status().is_some_and(|status| encoder.means_change(status))
-        {
+        if asked.mistakes(answer, &reply) {
             return self.refuse_protocol(asked, answer, context);
         }
         match answer {
@@ -275,28 +272,6 @@ impl<A: Application> Http<A> {
         self.drop_kept();
         self.write_line(asked.request(), (NO_ANSWER, 0), None, context.now);
         if asked.way() == Way::Stream { Next::Abort } else { Next::Finish }
-    }
-
-    /// The answer is not in the protocol that the client of a stream has asked for, but the client would take its body
-    /// for that (RFC 8441 section 4): it is refused instead (RFC 9220 section 3). What was written is the head and body
-    /// of this answer alone, because the stream has no other.
-    #[cold]
-    fn refuse_protocol(
-        &mut self,
-        asked: &Asked<'_>,
-        answer: Answer,
-        context: &mut Context<'_, A::Message>,
-    ) -> Next {
-        context.output.clear();
-        let (status, way) = (Status::NOT_IMPLEMENTED, asked.way());
-        let refused = if answer.is_over() {
-            self.drop_kept();
-            Refused::unasked(status, way, asked.request())
-        } else {
-            Refused::asked(status, way, asked.request())
-        };
-        self.refuse(refused, context);
-        Next::Finish
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.

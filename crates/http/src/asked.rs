@@ -4,7 +4,9 @@
 
 use wire::http::head;
 
+use super::application::Answer;
 use super::encoder::{Behind, Encoder};
+use super::reply::Reply;
 use super::request::Request;
 
 /// A request, what carries it, and whether its body is read.
@@ -69,6 +71,14 @@ impl<'r> Asked<'r> {
     #[inline(always)]
     pub(super) fn rest(&self) -> BodyRest {
         self.rest
+    }
+
+    /// Whether its client takes this answer for a change of the protocol, which it is not.
+    #[inline(always)]
+    pub(super) fn mistakes(&self, answer: Answer, reply: &Reply<'_>) -> bool {
+        self.way == Way::Stream
+            && answer != Answer::Upgrade
+            && reply.status().is_some_and(|status| reply.encoder().means_change(status))
     }
 }
 

@@ -20,6 +20,7 @@ mod function;
 mod json;
 pub mod limits;
 mod log;
+mod mistakable;
 mod notes;
 mod passing;
 mod reply;

@@ -111,3 +111,22 @@ impl<'b> HeadBlock<'b> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9113, 8.2.2.
+    #[test]
+    fn a_field_about_a_connection_is_left_out() {
+        let mut writer = BlockWriter::default();
+        writer.begin(Status::UPGRADE_REQUIRED);
+        writer.put("Connection", b"upgrade");
+        writer.field("Upgrade", b"websocket").expect("a field");
+        writer.put("Upgrade-Insecure-Requests", b"1");
+        writer.field("KEEP-ALIVE", b"5").expect("a field");
+        let (block, _) = HeadBlock::split(writer.finish()).expect("it is whole");
+        let expected = [("upgrade-insecure-requests", &b"1"[..])];
+        assert_eq!(block.fields().collect::<Vec<_>>(), expected);
+    }
+}

@@ -6,6 +6,7 @@ use wire::http::kept::{Follows, HeadValues, KeptHead};
 use wire::http::method::Method;
 use wire::http::refusal::Reason;
 use wire::http::url::Scheme;
+use wire::websocket;
 
 /// Everything that a request says, also what its `Debug` does not show.
 fn told(request: &Request<'_, '_>) -> String {
@@ -150,6 +151,34 @@ fn values_that_are_no_head_are_refused() {
         assert_eq!(of(&GET, fields).err(), Some(reason), "{:?}", fields.first());
     }
     assert!(of(&GET, &[("te", "trailers"), ("content-length", "0")]).is_ok());
+}
+
+/// RFC 8441 section 4.
+#[test]
+fn a_head_that_asks_for_a_protocol_is_a_get_with_an_upgrade() {
+    let asking = |protocol| HeadValues { follows: Follows::Protocol(protocol), ..GET };
+    let kept = of(&asking(b"websocket"), &[("sec-websocket-version", "13")]).unwrap();
+    let head = kept.request();
+    assert_eq!((head.method, head.upgrade), (Method::Get, Some(&b"websocket"[..])));
+    assert_eq!((head.framing, head.line()), (Framing::None, &b"GET /a?b HTTP/2"[..]));
+    // It is a value, not a field of the client, which would be refused.
+    assert_eq!(head.fields.all("upgrade").count(), 1);
+    assert_eq!(websocket::check(&head), Ok(None));
+    assert!(check_values(&kept));
+    for (values, fields, reason) in [
+        (asking(b""), &[][..], Reason::InvalidFieldValue),
+        (asking(b"web socket"), &[], Reason::InvalidFieldValue),
+        (asking(b"a,websocket"), &[], Reason::InvalidFieldValue),
+        (asking(b"a\r\nx: y"), &[], Reason::InvalidFieldValue),
+        (HeadValues { method: Method::Post, ..asking(b"x") }, &[], Reason::MethodNotAllowed),
+        (asking(b"x"), &[("upgrade", "y")], Reason::InvalidFieldName),
+        (asking(b"x"), &[("content-length", "1")], Reason::InvalidContentLength),
+    ] {
+        assert_eq!(of(&values, fields).err(), Some(reason), "{values:?}");
+    }
+    assert_eq!(of(&GET, &[]).unwrap().request().upgrade, None);
+    let other = of(&asking(b"x"), &[("sec-websocket-version", "13")]).unwrap();
+    assert_eq!(websocket::check(&other.request()), Err(websocket::Problem::NotAsked));
 }
 
 proptest! {
