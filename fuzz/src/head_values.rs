@@ -50,7 +50,7 @@ pub fn check(data: &[u8]) {
         follows: match data.len() % 4 {
             0 | 2 => Follows::Body,
             1 => Follows::Nothing,
-            _ => Follows::Protocol(fields.first().map_or(b"x", |(_, value)| *value)),
+            _ => Follows::Protocol(fields.first().map_or(&b"x"[..], |(_, value)| *value)),
         },
     };
     let limits = HeadLimits::default();

@@ -1,5 +1,6 @@
 //! Streams when queues hold nearly all the memory they may.
 
+use runtime::limits::OUTBOX_BYTES;
 use runtime::scheduler::Settings;
 use runtime::service::CloseReason;
 use world::Faults;
@@ -76,4 +77,26 @@ fn a_stream_that_holds_bytes_is_not_read_while_memory_is_short() {
     assert!((12_420..13_110).contains(&held), "nine tenths are held: {held} bytes");
     assert!(!grants(&send(&mut stage, &[(DATA, echo, 50)]), echo), "it waits");
     assert!(grants(&send(&mut stage, &[(RESET, large, 0), (RESET, large + ACTS, 0)]), echo));
+}
+
+/// A stream that writes on though its output is full has the bound of every process.
+#[test]
+fn a_stream_that_ignores_that_its_output_is_full_is_closed() {
+    let mut stage = Stage::new(1, Faults::none());
+    let client = stage.client().unwrap();
+    let echo = number_of(Act::Echo);
+    let mut wire = Vec::new();
+    frame(OPEN, echo, b"", &mut wire);
+    stage.world.client_send(client.id, &wire);
+    let mut said = Vec::new();
+    frame(DATA, echo, &text(300), &mut said);
+    let mut sent = 0;
+    // The client grants no window for what comes back.
+    while stage.closed(CloseReason::OutboxFull) == 0 && sent < 2 * OUTBOX_BYTES {
+        stage.world.client_send(client.id, &said);
+        stage.rest();
+        sent += 300;
+    }
+    assert!((OUTBOX_BYTES / 2..OUTBOX_BYTES + 1_000).contains(&sent), "closed after {sent} bytes");
+    assert_eq!(stage.scheduler.stats().processes[..2], [1, 0]);
 }
