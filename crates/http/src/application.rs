@@ -87,8 +87,8 @@ pub enum Answer {
     /// again about the same request once the client has read what was written, but not before, so an application that
     /// produces parts without end has at most one in memory.
     Part,
-    /// The connection changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes after the
-    /// request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
+    /// The connection or stream changes to another protocol: [`Reply::switch_protocols`] was written, and the bytes
+    /// after the request are not HTTP. Or a 200 head was written with `Connection: close` and no length ([`Reply::close`]): then
     /// the body is whatever the other process writes until it ends. The connection's run ends with
     /// [`Next::Changed`](runtime::service::Next::Changed), and the service puts another process in its place. A service
     /// of HTTP alone has no such process and closes the connection.
