@@ -336,6 +336,9 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(store) = &self.store {
+            store.begin_run();
+        }
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {
             self.count_answer(request, reply, context);

@@ -134,6 +134,9 @@ impl Session {
             site.resp.count_rest();
             return Progress { consumed: 0, next: Next::Park };
         }
+        if let Some(store) = &site.store {
+            store.begin_run();
+        }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
         site.resp_pace.end_run();
