@@ -7,6 +7,7 @@
 
 mod access;
 mod acme;
+mod acme_store;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]

@@ -62,8 +62,8 @@ pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
     look_at_addresses(config)?;
     let log = look_at_log(config, user.as_ref())?;
     look_at_store(config, user.as_ref())?;
-    if let Some(settings) = &data.orders {
-        look_at_state(&settings.state, user.as_ref())?;
+    if let Some(directory) = data.orders.as_ref().and_then(|settings| settings.state.directory()) {
+        look_at_state(directory, user.as_ref())?;
     }
     if let Some(path) = config.pages.uploads.as_deref().filter(|_| config.pages.enabled) {
         let refused = |error| ServeError::Uploads { path: path.to_path_buf(), error };

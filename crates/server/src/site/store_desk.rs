@@ -318,6 +318,8 @@ impl StoreDesk {
                     self.for_pages.push((number, executed));
                     continue;
                 }
+                // No scheduler sends one.
+                OrderedBy::State(_) => continue,
             };
             let Some(answers) = self.answers.get_mut(&process) else { continue };
             answers.push_back(executed);
