@@ -7,6 +7,7 @@
 
 mod access;
 mod acme;
+mod acme_renewal;
 mod acme_store;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
@@ -46,6 +47,7 @@ mod memory;
 mod module_applications;
 mod module_proxies;
 mod modules_document;
+mod moved_clock;
 mod moving;
 mod odd_bytes;
 mod open_redirects;
