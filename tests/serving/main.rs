@@ -7,6 +7,8 @@
 
 mod access;
 mod acme;
+mod acme_renewal;
+mod acme_store;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]
@@ -48,6 +50,7 @@ mod module_applications;
 mod module_proxies;
 mod modules_document;
 mod monitoring;
+mod moved_clock;
 mod moving;
 mod odd_bytes;
 mod open_redirects;

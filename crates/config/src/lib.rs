@@ -77,7 +77,7 @@ mod wildcard;
 mod wording;
 
 pub use access::{AccessRule, Admission, Clients, Names, Users};
-pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings};
+pub use acme::{AcmeAccount, AcmeChallenge, AcmeIssuer, AcmeSettings, AcmeState};
 pub use address::{Address, AddressError};
 pub use channel_settings::{ChannelKeys, ChannelSettings};
 pub use channels::{ChannelAccess, ChannelRules, SlowSubscriber};

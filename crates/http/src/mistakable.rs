@@ -6,9 +6,9 @@
 use runtime::service::{Context, Next};
 use wire::http::status::Status;
 
-use super::answering::Refused;
 use super::application::{Answer, Application};
 use super::asked::Asked;
+use super::refused::Refused;
 use super::shared::Http;
 
 impl<A: Application> Http<A> {

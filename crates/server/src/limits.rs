@@ -213,6 +213,10 @@ pub const VETO_SIZE: usize = 1024;
 /// answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 
+/// How long the control thread of certificates waits for a change of its state in the store (10 s). Beyond: it counts
+/// as one that was not made, so nothing is ordered, and is made again later.
+pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
+
 // The store
 
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).

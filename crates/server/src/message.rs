@@ -189,22 +189,24 @@ pub enum ToCacheDisk {
 pub struct Orders {
     /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
-    /// The connection or page that waits for each.
+    /// Who waits for each.
     pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<store::Order>,
 }
 
-/// The connection or page that waits for an order to the store.
+/// Who waits for an order to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
     /// A connection.
     Process(ProcessId),
     /// A page, which has given its order this number.
     Page(OrderNumber),
+    /// The control thread of certificates, which has given its order this number. Its answers go to its own seat.
+    State(u64),
 }
 
-/// The outcome of an order, for the connection or page that waits.
+/// The outcome of an order, for the one that waits.
 pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.

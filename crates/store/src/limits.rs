@@ -9,8 +9,8 @@ pub const KEY_SIZE: usize = 503;
 /// Maximum bytes of a value (16 MiB). Beyond: the change is refused.
 pub const VALUE_SIZE: usize = 16 * 1024 * 1024;
 
-/// Maximum number of databases. Beyond: the store is not opened.
-pub const DATABASES: usize = 64;
+/// Maximum number of databases, those for the program included. Beyond: the store is not opened.
+pub const DATABASES: usize = 65;
 
 /// Maximum bytes of a database name. Beyond: the store is not opened.
 pub const DATABASE_NAME_SIZE: usize = 64;

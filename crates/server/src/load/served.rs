@@ -21,7 +21,7 @@ pub(super) fn look_at_served(data: &SiteData) -> Result<(), LoadError> {
         AccessLog::Off | AccessLog::Stdout | AccessLog::Stderr => None,
     };
     let store = data.config.store.path.as_deref();
-    let orders = data.orders.as_ref().map(|settings| settings.state.as_path());
+    let orders = data.orders.as_ref().and_then(|settings| settings.state.directory());
     let own = [(STORE, store), (ORDERS, orders), ("access log", log)];
     let own = own.into_iter().filter_map(|(what, path)| Some((what, path?)));
     let caches = data.cache_directories.iter().map(|path| (CACHE, path.as_path()));

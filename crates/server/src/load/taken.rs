@@ -68,16 +68,16 @@ impl Taken {
             return Some(Self::Own(file.to_path_buf()));
         }
         let directories = [
-            (Some(&data.config.app.path), Self::App as fn(PathBuf) -> Self),
-            (data.config.store.path.as_ref(), Self::Store),
-            (data.orders.as_ref().map(|settings| &settings.state), Self::Orders),
+            (Some(&*data.config.app.path), Self::App as fn(PathBuf) -> Self),
+            (data.config.store.path.as_deref(), Self::Store),
+            (data.orders.as_ref().and_then(|settings| settings.state.directory()), Self::Orders),
         ];
         let caches = data.cache_directories.iter();
-        let caches = caches.map(|path| (Some(path), Self::Cache as fn(PathBuf) -> Self));
+        let caches = caches.map(|path| (Some(path.as_path()), Self::Cache as fn(PathBuf) -> Self));
         for (path, taken) in directories.into_iter().chain(caches) {
             let Some(path) = path else { continue };
             if place.starts_with(place_of(path)) || lies_below(path) {
-                return Some(taken(path.clone()));
+                return Some(taken(path.to_path_buf()));
             }
         }
         for root in data.roots.iter().map(|root| &root.path) {

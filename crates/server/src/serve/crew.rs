@@ -17,6 +17,7 @@ use sys::log_file::LogFile;
 
 use super::error::ServeError;
 use super::signals;
+use super::stored_state::{DATABASE, StoredState};
 use crate::cache_disk::CacheDisk;
 use crate::file_helper::FileHelper;
 use crate::limits;
@@ -36,12 +37,13 @@ pub(super) struct Wanted<'w> {
 }
 
 /// The endpoints and their seats: schedulers first, then control, file, password, name and upload helpers, log writer,
-/// store writer, disks of caches, main.
+/// store writer, disks of caches, the state of orders, main.
 pub(super) struct Crew {
     pub(super) schedulers: usize,
     pub(super) log: Option<Endpoint>,
     store: Option<Endpoint>,
     pub(super) cache_disk: Option<Endpoint>,
+    state: Option<Endpoint>,
     files: Vec<Endpoint>,
     passwords: Endpoint,
     names: Vec<Endpoint>,
@@ -64,11 +66,26 @@ impl Crew {
         let log = wanted.log.map(|_| helper());
         let store = wanted.store.map(|_| helper());
         let cache_disk = wanted.caches.first().map(|_| helper());
-        // The main thread has to reach the log writer, which is a helper, and helpers do not reach each other.
+        // The control thread of certificates has to reach the store writer, and the main thread the log writer. These
+        // are helpers, and helpers do not reach each other.
+        let keeps_state = wanted.store.is_some_and(|store| store.own_database(DATABASE).is_some());
+        let state = keeps_state.then(|| Endpoint(u16::try_from(roles.len()).unwrap_or(u16::MAX)));
+        roles.extend(state.map(|_| Role::Scheduler));
         roles.push(Role::Scheduler);
         let seats = mesh(&roles, Waking::Descriptors).map_err(ServeError::Mailboxes)?;
         let seats = seats.into_iter().map(Some).collect();
-        Ok(Self { schedulers, log, store, cache_disk, files, passwords, names, uploads, seats })
+        Ok(Self {
+            schedulers,
+            log,
+            store,
+            cache_disk,
+            state,
+            files,
+            passwords,
+            names,
+            uploads,
+            seats,
+        })
     }
 
     fn take(&mut self, endpoint: usize) -> Result<Seat<Message>, ServeError> {
@@ -86,6 +103,12 @@ impl Crew {
 
     pub(super) fn main(&mut self) -> Result<Seat<Message>, ServeError> {
         self.take(self.seats.len() - 1)
+    }
+
+    /// The state of orders, if this store was opened for it.
+    pub(super) fn state(&mut self, store: &Store) -> Result<Option<StoredState>, ServeError> {
+        let Some((state, writer)) = self.state.zip(self.store) else { return Ok(None) };
+        Ok(StoredState::of(store, writer, self.take(usize::from(state.0))?))
     }
 
     pub(super) fn helpers(&self) -> Helpers {

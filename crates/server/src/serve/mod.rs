@@ -19,6 +19,7 @@ mod post;
 mod requirements;
 mod settings;
 mod signals;
+mod stored_state;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -115,6 +116,7 @@ pub fn serve(
         launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
+    let state = store.as_ref().map_or(Ok(None), |store| crew.state(store))?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
     let uploads = uploads.map(|directory| (directory, room));
@@ -127,7 +129,7 @@ pub fn serve(
     let to_control = control.as_ref().map(|_| endpoint(helpers.control));
     let mut post = Post::new(crew.main()?, helpers.control, to_control);
     let mut certificates = Certificates::of(&data, &mut post);
-    let orders = Orders::begin(&data, &mut certificates, &mut post)?;
+    let orders = Orders::begin((&data, state), &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);

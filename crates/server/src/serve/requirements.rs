@@ -63,8 +63,8 @@ pub(super) fn meet(source: &Source) -> Result<Met, ServeError> {
     look_at_addresses(config)?;
     let log = look_at_log(config, user.as_ref())?;
     look_at_store(config, user.as_ref())?;
-    if let Some(settings) = &data.orders {
-        look_at_state(&settings.state, user.as_ref())?;
+    if let Some(directory) = data.orders.as_ref().and_then(|settings| settings.state.directory()) {
+        look_at_state(directory, user.as_ref())?;
     }
     for directory in &data.cache_directories {
         look_at_cache(directory, user.as_ref())?;
