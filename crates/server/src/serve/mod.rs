@@ -77,14 +77,7 @@ pub fn serve(
     names: NamesOf,
     announce: impl FnOnce(&Started),
 ) -> Result<(), ServeError> {
-    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
-    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
-    sys::signal::block(&deferred.into_iter().collect());
-    sys::signal::ignore_broken_pipe();
-    sys::signal::ignore_file_size();
-    sys::lost_page::report().map_err(ServeError::Signals)?;
-    runtime::panic::report_with_backtrace();
-    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+    prepare_process()?;
     let Met { data, user, schedulers, descriptors, log } = requirements::meet(source)?;
     let data = Arc::new(data);
     let config = &data.config;
@@ -145,6 +138,19 @@ pub fn serve(
     let served = signals::run(source, live, post, (launched, watch), control, helpers, dumps);
     outlet::finish();
     served
+}
+
+/// Signals, panics and memory, which are of the process.
+fn prepare_process() -> Result<(), ServeError> {
+    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
+    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
+    sys::signal::block(&deferred.into_iter().collect());
+    sys::signal::ignore_broken_pipe();
+    sys::signal::ignore_file_size();
+    sys::lost_page::report().map_err(ServeError::Signals)?;
+    runtime::panic::report_with_backtrace();
+    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+    Ok(())
 }
 
 /// The server when everything is open.
