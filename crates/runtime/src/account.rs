@@ -178,6 +178,31 @@ pub fn since_turn_began_ns() -> u64 {
     })
 }
 
+/// Ticks of [`tick_counter`] since so many nanoseconds before the turn began.
+#[inline]
+pub fn ticks_since(before_turn_ns: u64) -> u64 {
+    NOW.with(|now| {
+        let per_us = now.per_us.get();
+        if per_us == 0 {
+            return before_turn_ns;
+        }
+        let within = tick_counter().saturating_sub(now.turn_began.get());
+        match before_turn_ns {
+            0 => within,
+            ns => within.saturating_add((u128::from(ns) * u128::from(per_us) / 1_000) as u64),
+        }
+    })
+}
+
+/// Nanoseconds of so many ticks of a time that [`ticks_since`] has measured.
+#[inline]
+pub fn nanoseconds_of(ticks: u64) -> u64 {
+    match NOW.with(|now| now.per_us.get()) {
+        0 => ticks,
+        per_us => nanoseconds(ticks, per_us),
+    }
+}
+
 /// A turn begins that is timed.
 pub(crate) fn begin_sample() {
     NOW.with(|now| {

@@ -76,9 +76,7 @@ impl RespPace {
 
     /// A command of this number was carried out that had begun at this tick.
     pub(crate) fn count_time(&mut self, number: usize, begun: u64) {
-        let ticks = self.tick().saturating_sub(begun);
-        let ns = ticks.saturating_mul(1_000) / sys::clock::ticks_per_microsecond();
-        self.times.count(number, ns);
+        self.times.count(number, self.tick().saturating_sub(begun));
     }
 
     /// The times of the command of this number.

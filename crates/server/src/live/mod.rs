@@ -6,6 +6,8 @@
 mod choice;
 mod one;
 
+use runtime::account::nanoseconds_of;
+
 use live::{Histogram, Info, Latency, Row};
 
 pub(crate) use choice::Choice;
@@ -133,9 +135,10 @@ pub struct LongestRun {
     pub kind: usize,
 }
 
-/// Counted times as they are told.
+/// Times that were counted in ticks, as they are told.
 pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
-    let times = Histogram { sum_ns: counted.sum_ns(), buckets: counted.filled().collect() };
+    let buckets = counted.filled().map(|(most, count)| (nanoseconds_of(most), count));
+    let times = Histogram { sum_ns: nanoseconds_of(counted.sum()), buckets: buckets.collect() };
     Latency { of: of.to_owned(), name: name.to_owned(), times }
 }
 
