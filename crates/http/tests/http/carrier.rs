@@ -3,6 +3,8 @@
 //!
 //! Stands in for a protocol with streams, so that [`Stream`] can be tested without one.
 
+use std::rc::Rc;
+
 use http::{Application, Follows, HeadLimits, HeadValues, Http, KeptHead, Method, Scheme, Stream};
 use runtime::service::{
     CloseReason, Context, Event, ListenerIndex, Next, Progress, Service, ServiceContext,
@@ -51,7 +53,9 @@ impl<A: Application<Message = ()>> Carrier<A> {
         let Some(head) = std::str::from_utf8(&input[..end]).ok().and_then(head_of) else {
             return Progress { consumed: input.len(), next: Next::Abort };
         };
-        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0), None));
+        // As if the transport of the connection encrypted.
+        let secured = Some(Rc::default());
+        *process = Process::Open(Stream::new(head, peer, ListenerIndex(0), secured));
         let Process::Open(stream) = process else { unreachable!("it was just made") };
         let (mut consumed, mut next) = (end + 1, stream.begin(&mut self.0, context));
         if next == Next::Read && consumed < input.len() {

@@ -1,6 +1,8 @@
 //! Streams that change to another protocol (RFC 8441), with their input cut anywhere, at once or after a wait; and
 //! answers that their client would take for one in that protocol.
 
+use std::time::Duration;
+
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, HeadBlock, Http, Reply, Request, Settings,
     Status,
@@ -18,6 +20,8 @@ struct Door {
     waiting: Vec<ProcessId>,
     asked: u32,
     gone: u32,
+    /// At the end of this turn the scheduler begins to drain.
+    drains: bool,
 }
 
 impl Application for Door {
@@ -65,6 +69,10 @@ impl Application for Door {
                 reply.end_head();
                 return Answer::Cut;
             }
+            "/drain" => {
+                self.drains = true;
+                reply.empty(Status::NOT_FOUND);
+            }
             "/moved" => reply.empty(Status::FOUND),
             _ => reply.empty(Status::NOT_FOUND),
         }
@@ -78,6 +86,9 @@ impl Application for Door {
     fn on_turn_end(http: &mut Http<Self>, context: &mut ServiceContext<'_, ()>) {
         for process in std::mem::take(&mut http.application_mut().waiting) {
             context.command(Command::Resume(process));
+        }
+        if std::mem::take(&mut http.application_mut().drains) {
+            context.command(Command::Drain { deadline_ms: 60_000, idle_grace_ms: 60_000 });
         }
     }
 }
@@ -158,6 +169,19 @@ fn an_answer_in_http_is_no_answer_in_the_protocol() {
         let gone = u32::from(path == "/parts");
         assert_eq!((door.asked, door.gone), (1, gone), "{path}: asked once, and told of its end");
     }
+}
+
+#[test]
+fn no_protocol_begins_while_the_server_stops() {
+    let mut stage = stage();
+    let (late, other) = (stage.connect(), stage.connect());
+    stage.send(late, b"CONNECT /now");
+    stage.send(other, b"CONNECT /drain\n");
+    stage.rest();
+    stage.pass(Duration::from_secs(1));
+    stage.send(late, b"\nhello");
+    assert_eq!(answer_in(&received(&mut stage, late)).0, 503);
+    assert!(stage.is_closed(late));
 }
 
 #[test]
