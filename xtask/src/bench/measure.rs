@@ -180,7 +180,7 @@ impl Measuring<'_> {
             Load::SecureFan { members } => {
                 let (site, process) = (self.site, server.family().last().copied());
                 let of_server = process.map_or_else(String::new, |id| format!("--server-pid {id}"));
-                let way = format!("{} {of_server}", secure::trust(site));
+                let way = format!("--timeout 60s {} {of_server}", secure::trust(site));
                 return ours::channel_words(site, &url, members, duration, &way);
             }
             Load::Upload { connections, bytes } => {
