@@ -107,6 +107,26 @@ fn the_page_moves_sorts_and_ends_a_connection() {
 }
 
 #[test]
+fn the_page_draws_a_trace() {
+    if !has("chromium", "the_page_draws_a_trace") {
+        return;
+    }
+    let (server, address) = with_dashboard();
+    let mut browser = open(&server, address);
+    browser.click("#trace-open");
+    browser.value("document.getElementById('trace-pattern').value = '/a.txt'; true");
+    browser.click("#trace-go");
+    until("a sequence diagram", || {
+        assert_eq!(server.get("/a.txt").status, 200);
+        let actors = "[...document.querySelectorAll('#trace-diagram .actor')].map((actor) => actor.textContent).join()";
+        browser.value(actors).as_str()?.contains("client,scheduler").then_some(())
+    });
+    browser.click("#trace-go");
+    browser.until("its end", "document.getElementById('trace-go').textContent === 'Trace'");
+    assert!(browser.troubles().is_empty(), "{:?}", browser.troubles());
+}
+
+#[test]
 fn the_page_comes_back_when_the_server_was_started_again() {
     if !has("chromium", "the_page_comes_back_when_the_server_was_started_again") {
         return;
