@@ -280,6 +280,7 @@ impl Runner {
         if self.toll.is_look_due() {
             self.toll.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
+        self.recording.records.begin_run();
         let toll_ns = self.toll.price_ns();
         let before = self.usage();
         let family = life.shares_budget_with();

@@ -23,6 +23,7 @@ use crate::limits::{
 };
 use crate::log::LogFiles;
 use crate::readers::{LockFile, Reader};
+use crate::reserve::{Reserve, ReserveFile};
 use crate::room::file_size;
 use crate::snapshot::{Snapshot, last_commit};
 use crate::table::Table;
@@ -104,6 +105,7 @@ pub struct Store {
     versions: Versions,
     /// The log, with [`Sync::Log`].
     log: Option<Arc<LogFiles>>,
+    reserve: ReserveFile,
     /// The inode of the file.
     seed: u64,
 }
@@ -165,6 +167,7 @@ impl Store {
             lock,
             versions,
             log,
+            reserve: ReserveFile::open(&settings.directory),
             seed: std::fs::metadata(settings.directory.join(DATA_FILE))?.ino(),
         })
     }
@@ -220,7 +223,7 @@ impl Store {
         Writer::new(
             (self.map.clone(), Arc::clone(&self.checkpoints), self.log.clone()),
             (tables, Arc::clone(&self.databases), self.versions),
-            (self.size, times_full),
+            (self.size, times_full, Reserve::new(self.reserve.clone())),
         )
     }
 
@@ -264,6 +267,11 @@ impl Store {
     /// If the lock file cannot be read.
     pub fn readers(&self) -> Result<Vec<Reader>, Failure> {
         Ok(self.lock.readers()?)
+    }
+
+    /// The number of the last commit. Makes no system call.
+    pub(crate) fn newest_commit(&self) -> u64 {
+        self.map.info().last_txn_id as u64
     }
 
     /// The size of the store. Makes no system call, so schedulers can call it.

@@ -313,6 +313,10 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(store) = &self.store {
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
+        }
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {
             self.count_answer(request, reply, context);

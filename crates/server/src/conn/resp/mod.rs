@@ -134,6 +134,10 @@ impl Session {
             site.resp.count_rest();
             return Progress { consumed: 0, next: Next::Park };
         }
+        if let Some(store) = &site.store {
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
+        }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
         site.resp_pace.end_run();
