@@ -110,3 +110,32 @@ fn wanted(data: u64) -> u64 {
     // In steps, so that a file that grows page by page does not change it each time.
     (RESERVE + data / RESERVE_SHARE_OF_DATA).next_multiple_of(RESERVE_PIECE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_and_not_used_is_taken_back() {
+        let directory =
+            std::env::temp_dir().join(format!("velodrome-reserve-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let mut reserve = Reserve::new(ReserveFile::open(&directory));
+        assert!(!reserve.give(), "there is none yet");
+        reserve.keep_up(0);
+        let whole = reserve.size;
+        assert_eq!(whole, RESERVE);
+        for given in [1, 3, 7] {
+            assert!(reserve.give());
+            assert_eq!(reserve.size, whole - given * RESERVE_PIECE);
+        }
+        while reserve.give() {}
+        assert_eq!(reserve.size, 0);
+        reserve.take_back();
+        assert_eq!(reserve.size, whole);
+        reserve.keep_up(RESERVE_SHARE_OF_DATA * RESERVE_PIECE);
+        assert_eq!(reserve.size, whole + RESERVE_PIECE);
+        assert_eq!(Reserve::new(ReserveFile::open(&directory)).size, reserve.size);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -337,7 +337,8 @@ impl Application for Site {
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
         if let Some(store) = &self.store {
-            store.begin_run();
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
         }
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {

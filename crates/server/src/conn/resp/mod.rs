@@ -135,7 +135,8 @@ impl Session {
             return Progress { consumed: 0, next: Next::Park };
         }
         if let Some(store) = &site.store {
-            store.begin_run();
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
         }
         let before = self.keys.kept();
         let progress = self.run_commands(clients, site, input, context);
