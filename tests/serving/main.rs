@@ -35,6 +35,7 @@ mod dashboard;
 mod documents;
 mod drain;
 mod error_pages;
+mod events;
 mod expiry;
 mod files;
 mod foreign_tls;

@@ -12,6 +12,7 @@ mod asked;
 mod begun;
 mod body_writer;
 mod connection;
+mod counting;
 mod encoder;
 mod exchange;
 mod forwarding;

@@ -31,7 +31,7 @@ use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
 use super::put_off::PutOff;
 use super::ready::Ready;
-use super::remarks::Remarks;
+use super::remark::Remarks;
 use super::set::PageSet;
 use super::spent::{Timing, note_waited};
 use super::toll::Toll;

@@ -4,9 +4,6 @@
 
 use runtime::slots::ProcessId;
 
-use super::process::Key;
-use super::runner::Runner;
-
 /// Where the time of a run went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -21,6 +18,17 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Of a run that begins now.
+    pub(super) fn begun(now_ns: u64) -> Self {
+        Self { began_ns: now_ns, ..Self::default() }
+    }
+
+    /// It ran this long until now.
+    pub(super) fn ran(&mut self, ran_ns: u64, now_ns: u64) {
+        self.ran_ns += ran_ns;
+        self.suspended_ns = now_ns;
+    }
+
     fn wait_ended(&mut self, waits_for: &'static str, now_ns: u64) {
         let waited_ns = now_ns.saturating_sub(self.suspended_ns);
         match self.waits.iter_mut().find(|(known, _)| *known == waits_for) {
@@ -35,55 +43,33 @@ impl Spent {
 pub(super) struct Timing {
     is_on: bool,
     /// Of the run that ended last.
-    last: Option<(Key, Box<Spent>)>,
+    last: Option<(ProcessId, Box<Spent>)>,
 }
 
-impl Runner {
-    /// From now on runs are timed that begin.
-    pub fn time_runs(&mut self) {
-        self.timing.is_on = true;
+impl Timing {
+    pub(super) fn begin(&mut self) {
+        self.is_on = true;
     }
 
-    /// From now on runs are not timed that begin.
-    pub fn time_no_runs(&mut self) {
-        self.timing = Timing::default();
-    }
-
-    /// Where the time of the run went that this process has just ended, if it began no earlier than this and was timed.
-    pub fn take_spent(&mut self, process: ProcessId, since_ns: u64) -> Option<Box<Spent>> {
-        let (key, spent) = self.timing.last.take()?;
-        let is_it = key == Key::Request(process) && spent.began_ns >= since_ns;
-        is_it.then_some(spent)
-    }
-
-    /// For a run that begins now.
     #[inline]
-    pub(super) fn spent_of_new(&self, now_ns: u64) -> Option<Box<Spent>> {
-        self.timing.is_on.then(|| Box::new(Spent { began_ns: now_ns, ..Spent::default() }))
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
     }
 
-    /// A run is over.
-    #[inline]
-    pub(super) fn keep_spent(&mut self, key: Key, spent: Option<Box<Spent>>) {
-        if let Some(spent) = spent {
-            self.timing.last = Some((key, spent));
-        }
+    /// The run of this process has ended.
+    pub(super) fn keep(&mut self, process: ProcessId, spent: Box<Spent>) {
+        self.last = Some((process, spent));
     }
 
-    /// A run ran this long until now, and is suspended or over.
-    #[inline]
-    pub(super) fn note_ran(&mut self, key: Key, ran_ns: u64, now_ns: u64) {
-        if self.timing.is_on {
-            let last = self.timing.last.as_mut().filter(|(of, _)| *of == key);
-            let spent = match self.underway.get_mut(&key) {
-                Some(underway) => underway.life.spent.as_mut(),
-                None => last.map(|(_, spent)| spent),
-            };
-            if let Some(spent) = spent {
-                spent.ran_ns += ran_ns;
-                spent.suspended_ns = now_ns;
-            }
-        }
+    /// The times of the run that this process has just ended.
+    pub(super) fn of(&mut self, process: ProcessId) -> Option<&mut Box<Spent>> {
+        let (of, spent) = self.last.as_mut()?;
+        (*of == process).then_some(spent)
+    }
+
+    /// The run that ended last.
+    pub(super) fn take(&mut self) -> Option<(ProcessId, Box<Spent>)> {
+        self.last.take()
     }
 }
 
@@ -92,33 +78,5 @@ impl Runner {
 pub(super) fn note_waited(spent: &mut Option<Box<Spent>>, waits_for: &'static str, now_ns: u64) {
     if let Some(spent) = spent {
         spent.wait_ended(waits_for, now_ns);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use script::engine::Settings;
-
-    use super::super::runner::Turnout;
-    use super::super::stage::{pages, run};
-    use super::*;
-
-    #[test]
-    fn a_timed_run_says_what_it_waited_for_and_others_are_not_timed() {
-        let set = pages(&[("a.page.txt", "<% sleep(0.001) sleep(0.001) %>")]);
-        let mut runner = Runner::new(&set, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
-        let mut whole = |runner: &mut Runner, process| {
-            let turnouts = [0, 2_000_000, 4_000_000].map(|now| run(runner, process, 0, now));
-            assert!(matches!(turnouts, [Turnout::Wait, Turnout::Wait, Turnout::Done(_)]));
-            runner.take_spent(ProcessId::from_bits(process), 0)
-        };
-        assert_eq!(whole(&mut runner, 1), None);
-        runner.time_runs();
-        let spent = whole(&mut runner, 2).unwrap();
-        let waits: Vec<&str> = spent.waits.iter().map(|(name, _)| *name).collect();
-        assert_eq!(waits, ["time (sleep)"]);
-        assert_eq!(runner.take_spent(ProcessId::from_bits(2), 0), None, "once");
-        runner.time_no_runs();
-        assert_eq!(whole(&mut runner, 3), None);
     }
 }

@@ -26,6 +26,12 @@ pub struct Traced {
 }
 
 impl Traced {
+    /// The thread of this number, which [`this_thread`] has given; `None` for 0.
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<Self> {
+        (number > 0).then_some(Self { thread: number.cast_signed() })
+    }
+
     /// Its number in the kernel, as in `/proc/self/task`.
     #[must_use]
     pub fn number(self) -> u32 {

@@ -35,7 +35,7 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
-use super::slow::SlowLines;
+use super::slow_lines::SlowLines;
 use super::spans::Spans;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;

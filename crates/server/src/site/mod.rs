@@ -46,6 +46,7 @@ mod scan_places;
 mod script;
 mod shown;
 mod slow;
+mod slow_lines;
 mod spans;
 mod state;
 mod store_desk;

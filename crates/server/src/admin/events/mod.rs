@@ -6,6 +6,8 @@
 
 mod certificates;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod ring;
 mod watch;
 
@@ -13,6 +15,7 @@ use http::{Answer, Reply, Request};
 use live::Event;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
+use wire::http::status::Status;
 
 use self::certificates::Ends;
 use self::ring::{Moment, Ring};
