@@ -114,9 +114,9 @@ pub use sources::PartFile;
 pub use store::{DatabaseAccess, DatabaseRules, StoreSettings, StoreSync};
 pub use target::{Part, Spot, Target};
 pub use upstream::{
-    ActiveCheck, Balance, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits, PassiveHealth,
-    ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream, UpstreamCache,
-    UpstreamServer, UpstreamTimeouts, UpstreamTls,
+    ActiveCheck, Balance, CacheDisk, CacheKey, CacheReport, ForwardAuth, HashBy, HeaderEdits,
+    PassiveHealth, ProxiedBodies, ProxiedPath, ProxyProtocol, ProxyRoute, ServerAddress, Upstream,
+    UpstreamCache, UpstreamServer, UpstreamTimeouts, UpstreamTls,
 };
 pub use when::{Condition, Wanted};
 

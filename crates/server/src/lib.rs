@@ -7,11 +7,13 @@
 
 pub mod access;
 pub mod admin;
+mod cache_disk;
 mod cache_order;
 mod channel_keys;
 mod channel_rules;
 pub mod conn;
 mod control_path;
+mod disk_order;
 pub mod file_helper;
 mod handshakes;
 mod issued;

@@ -20,6 +20,7 @@ use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::handshakes::Failures;
 use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
@@ -45,6 +46,8 @@ pub enum Message {
     LogWriter(ToLogWriter),
     /// To the writer of the store.
     StoreWriter(ToStoreWriter),
+    /// To the disks of caches.
+    CacheDisk(ToCacheDisk),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -98,6 +101,8 @@ pub enum ToScheduler {
     Upstream(Box<UpstreamOrder>),
     /// From the control scheduler or another one: forget stored answers of upstreams.
     Cache(Box<CacheOrder>),
+    /// From the disks of caches: what follows from the orders of one message.
+    CacheDisk(Box<Vec<DiskAnswer>>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -144,6 +149,17 @@ pub enum ToStoreWriter {
     Stop,
 }
 
+/// Messages to the disks of caches.
+#[derive(Debug)]
+pub enum ToCacheDisk {
+    /// Carry out orders; the answer is one message.
+    Orders(Box<DiskOrders>),
+    /// Send your figures.
+    AskReport,
+    /// End.
+    Stop,
+}
+
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
 pub struct Orders {
@@ -174,6 +190,8 @@ pub enum ToControl {
     Report(Box<SchedulerReport>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the disks of caches: what is there.
+    CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
     /// The result of the last reload.
@@ -222,6 +240,7 @@ part!(ToScheduler, Scheduler);
 part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
+part!(ToCacheDisk, CacheDisk);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);

@@ -14,12 +14,12 @@ use wire::http::status::Status;
 use super::certificates::Certificates;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
-use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::round::{Expected, PATIENCE_MS, Round};
 use super::{metrics, status};
 use crate::cache_order::CacheOrder;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
-    Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
+    Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
 use crate::upstream_report::UpstreamOrder;
@@ -32,6 +32,8 @@ pub struct Peers {
     pub schedulers: usize,
     /// The log writer, if there is one.
     pub log: Option<Endpoint>,
+    /// The disks of caches, if any has one.
+    pub cache_disk: Option<Endpoint>,
 }
 
 /// The admin application.
@@ -82,15 +84,19 @@ impl Admin {
     }
 
     fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
-        let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(question, self.peers.schedulers, expects_log, now_ms);
+        let (log, disk) = (self.peers.log, self.peers.cache_disk);
+        let expected = Expected { log: log.is_some(), disk: disk.is_some() };
+        self.round.ask(question, self.peers.schedulers, expected, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question));
         }
-        if let Some(log) = self.peers.log {
+        if let Some(log) = log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
+        }
+        if let Some(disk) = disk {
+            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
         }
     }
 
@@ -329,6 +335,7 @@ impl Application for Admin {
         match message {
             ToControl::Report(report) => admin.round.add(from, *report),
             ToControl::LogReport(report) => admin.round.log = Some(report),
+            ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {

@@ -15,6 +15,7 @@ use runtime::service::CloseReason;
 use runtime::stats::{Sampled, Stats};
 
 use super::facts::Facts;
+use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
 use crate::store_stats::StoreStats;
@@ -48,6 +49,11 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(StoreStats::ROWS, store))
         .chain(read(RespStats::ROWS, resp));
     numbers.collect()
+}
+
+/// The numbers of the disks of caches, of all schedulers together.
+pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
+    read(DiskReport::ROWS, report).collect()
 }
 
 /// The numbers of one page, or of all pages together; in `ctl stats` under `pages`.

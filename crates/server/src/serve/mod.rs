@@ -87,7 +87,7 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
-    openings::make_state(&data, user.as_ref())?;
+    openings::make_directories(&data, user.as_ref())?;
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
@@ -95,12 +95,14 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
-    // Held until the server ends, so that another server removes nothing of it.
-    let _held = uploads.map(openings::hold_uploads).transpose()?;
+    // Held until the server ends, so that another server removes nothing of them.
+    let _held = openings::hold(&data, uploads)?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
+    let caches = &*data.cache_directories;
+    let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
     let wanted =
-        Wanted { schedulers, log: log_target.as_ref(), upload_helpers, store: store.as_ref() };
+        Wanted { schedulers, log: log_wanted, upload_helpers, store: store_wanted, caches };
     let mut crew = Crew::plan(&wanted)?;
     let opened = (listeners, store.clone());
     let (mut launched, watch) =
@@ -109,7 +111,8 @@ pub fn serve(source: &Source, announce: impl FnOnce(&Started)) -> Result<(), Ser
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
-    let helpers = crew.start_helpers(log, store, uploads.map(|directory| (directory, room)))?;
+    let uploads = uploads.map(|directory| (directory, room));
+    let helpers = crew.start_helpers(log, store, uploads, &data.cache_directories)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
@@ -271,7 +274,7 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers = Peers { schedulers: crew.schedulers, log: crew.log };
+    let peers = Peers { schedulers: crew.schedulers, log: crew.log, cache_disk: crew.cache_disk };
     let seat = crew.control()?;
     let plan = Plan {
         name: "control",

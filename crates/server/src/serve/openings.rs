@@ -20,6 +20,7 @@ use sys::log_file::LogFile;
 use super::error::ServeError;
 use super::requirements::{as_user, log_target};
 use crate::access::paths_of;
+use crate::cache_disk;
 use crate::limits::STORE_OPEN_PATIENCE;
 use crate::load::Source;
 use crate::log_writer::LogTarget;
@@ -27,8 +28,18 @@ use crate::sandbox::{self, Openings};
 use crate::site_data::SiteData;
 use crate::site_tls;
 
+/// Locks the directories of uploads and of caches.
+pub(super) fn hold(
+    data: &SiteData,
+    uploads: Option<&Path>,
+) -> Result<Vec<sys::spool::Spool>, ServeError> {
+    let mut held = hold_caches(data)?;
+    held.extend(uploads.map(hold_uploads).transpose()?);
+    Ok(held)
+}
+
 /// Takes the lock on the upload directory, and removes leftovers from it.
-pub(super) fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
+fn hold_uploads(directory: &Path) -> Result<sys::spool::Spool, ServeError> {
     uploads::hold(directory)
         .map_err(|error| ServeError::Uploads { path: directory.to_path_buf(), error })
 }
@@ -146,8 +157,13 @@ pub(super) fn open_store(
     Ok(Some(store))
 }
 
-/// Makes the directory of orders, if there are any, before the sandbox closes what is above it.
-pub(super) fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+/// Makes the directories of orders and of caches, before the sandbox closes what is above them.
+pub(super) fn make_directories(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    make_state(data, user)?;
+    make_caches(data, user)
+}
+
+fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
     let Some(settings) = &data.orders else { return Ok(()) };
     let state = &settings.state;
     let refused =
@@ -156,6 +172,27 @@ pub(super) fn make_state(data: &SiteData, user: Option<&User>) -> Result<(), Ser
         make_for(user, state).map_err(refused)?;
     }
     as_user(user, || acme::make_state(state).map_err(refused))
+}
+
+/// Makes the directories of caches that are missing, for the user.
+fn make_caches(data: &SiteData, user: Option<&User>) -> Result<(), ServeError> {
+    for directory in &data.cache_directories {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        if let Some(user) = others(user) {
+            make_for(user, directory).map_err(refused)?;
+        }
+        as_user(user, || cache_disk::make(directory).map_err(refused))?;
+    }
+    Ok(())
+}
+
+/// Locks the directories of caches.
+fn hold_caches(data: &SiteData) -> Result<Vec<sys::spool::Spool>, ServeError> {
+    let hold = |directory: &PathBuf| {
+        let refused = |error| ServeError::Cache { path: directory.clone(), error };
+        cache_disk::hold(directory).map_err(refused)
+    };
+    data.cache_directories.iter().map(hold).collect()
 }
 
 /// The exceptions from the sandbox.
@@ -217,6 +254,7 @@ pub(super) fn of(
         openings.write.extend(directories_of(path));
     }
     openings.write.extend(data.config.pages.uploads.clone());
+    openings.write.extend(data.cache_directories.iter().cloned());
     if let Some(path) = control {
         openings.write.extend(directories_of(path));
     }

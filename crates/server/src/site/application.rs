@@ -49,7 +49,7 @@ impl Site {
     /// # Errors
     /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
-        let roots = Roots::open(&data.roots)?;
+        let roots = Roots::open(&data.all_roots())?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         // For a scheduler on its own; `join_schedulers` changes this.
@@ -61,7 +61,7 @@ impl Site {
         client.set_trust(&data.trust);
         let proxies = Proxies::new(unique as u64);
         let mut caches = Caches::default();
-        caches.load(&data.config.upstreams, helpers.schedulers);
+        caches.load(&data.config.upstreams, &helpers);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -132,7 +132,7 @@ impl Site {
         data: Arc<SiteData>,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        match Roots::open(&data.roots) {
+        match Roots::open(&data.all_roots()) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
                 // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
@@ -152,7 +152,7 @@ impl Site {
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.proxies.load(&data, context.now.monotonic_ns);
-        self.caches.load(&data.config.upstreams, self.helpers.schedulers);
+        self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
