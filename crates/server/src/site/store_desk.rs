@@ -163,12 +163,6 @@ impl StoreDesk {
         self.store.snapshot()
     }
 
-    /// A request, or commands of a client, begin to run: they see every commit that their client may have heard of.
-    #[inline]
-    pub(crate) fn begin_run(&self) {
-        self.store.renew();
-    }
-
     /// Whether a process may send an order now. If not, it joins the queue, and is resumed at its turn.
     pub(crate) fn has_room(&mut self, process: ProcessId) -> bool {
         if let Some(place) = self.admitted.iter().position(|admitted| *admitted == process) {

@@ -15,7 +15,6 @@ use http::{Answer, Reply, Request};
 use live::Event;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
-use wire::http::status::Status;
 
 use self::certificates::Ends;
 use self::ring::{Moment, Ring};
