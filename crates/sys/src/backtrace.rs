@@ -16,8 +16,9 @@ use std::thread::sleep;
 
 use crate::limits::{TRACE_FRAMES, TRACE_LOOK, TRACE_LOOKS};
 
-/// The number of our realtime signal: beyond those that C libraries and debuggers use, and beside the one of pages.
-const SIGNAL_OFFSET: libc::c_int = 10;
+/// The number of our realtime signal: beyond those that C libraries and debuggers use. Lower than that of the timer of pages:
+/// of two that wait, the kernel lets the higher one run first, so the trace is of what the thread did before both.
+const SIGNAL_OFFSET: libc::c_int = 8;
 
 /// A thread that can be traced while it lives.
 #[derive(Clone, Copy, Debug)]
