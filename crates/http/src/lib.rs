@@ -33,13 +33,15 @@ mod shared;
 mod slow;
 mod stats;
 mod stream;
+mod time_stamp;
 mod times;
 pub mod traced;
 mod unanswered;
+mod waiting;
 
 pub use answer_context::AnswerContext;
 pub use app::{App, AppMessage, Call, Failure, HandlerResult, Response, Running, Server, Stop};
-pub use application::{Answer, Application, BodyPolicy, Intake, Interest, Patience, Urgency};
+pub use application::{Answer, Application, BodyPolicy, Intake, Interest};
 pub use body_writer::{Added, BodyWriter};
 pub use connection::Connection;
 pub use encoder::block::HeadBlock;
@@ -56,6 +58,7 @@ pub use stats::HttpStats;
 pub use stream::Stream;
 pub use times::Times;
 pub use unanswered::Unanswered;
+pub use waiting::{Patience, Urgency};
 
 pub use wire::access_log::LogFormat;
 pub use wire::http::body::BodyLimits;

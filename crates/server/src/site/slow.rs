@@ -90,7 +90,8 @@ mod tests {
         let process = runtime::slots::ProcessId::from_bits(1);
         let slow = Slow { process, status, began_ns: 100 * ms, took_ns: 60 * ms, notes: &notes };
         let waits = vec![("the store", 30 * ms)];
-        let spent = Spent { began_ns: 105 * ms, ran_ns: 20 * ms, waits, ..Spent::default() };
+        let mut spent = Spent::default();
+        (spent.began_ns, spent.ran_ns, spent.waits) = (105 * ms, 20 * ms, waits);
         let parts = parts_of(&slow, Some(&spent));
         let expected =
             ["before the page began 5.0", "page 20.0", "waiting for the store 30.0", "rest 5.0"];
@@ -101,7 +102,8 @@ mod tests {
             ended_ns: Some(151 * ms),
             ..PassedOn::default()
         };
-        let notes = Notes { passed_on: Some(passed_on), ..Notes::default() };
+        let mut notes = Notes::default();
+        notes.passed_on = Some(passed_on);
         let parts = parts_of(&Slow { notes: &notes, ..slow }, None);
         assert_eq!(parts, ["before it was passed on 1.0", "upstream api 50.0", "rest 9.0"]);
     }
