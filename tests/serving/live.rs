@@ -150,6 +150,33 @@ fn a_page_that_waits_is_listed_with_its_line_and_ended() {
 }
 
 #[test]
+fn commands_of_redis_clients_are_timed() {
+    let plan = Plan::new().argument("--listen-resp=127.0.0.1:0").argument("--schedulers=1");
+    let store = plan.directory.join("store").display().to_string();
+    let server = plan.argument(&format!("--store={store}")).start();
+    let mut client = channel::connect(channel::resp(&server));
+    for _ in 0..3 {
+        channel::say(&mut client, b"SET a 1\r\n", b"+OK\r\n");
+        channel::say(&mut client, b"GET a\r\nGET b\r\n", b"$-1\r\n");
+        channel::say(&mut client, b"PING\r\n", b"+PONG\r\n");
+    }
+    let shown = live(&server, "");
+    let told = shown["latencies"].as_array().unwrap().iter().filter(|it| it["of"] == "command");
+    let count = |it: &Value| -> u64 {
+        let buckets = it["times"]["buckets"].as_array().unwrap();
+        buckets.iter().map(|bucket| bucket[1].as_u64().unwrap()).sum()
+    };
+    let counts: Vec<_> = told.map(|it| (it["name"].as_str().unwrap(), count(it))).collect();
+    // Uses of keys are counted from the first question on.
+    assert!(rows(&server, "list=keys").is_empty());
+    for key in ["a", "a", "b", "a"] {
+        channel::say(&mut client, format!("STRLEN {key}\r\n").as_bytes(), b"\r\n");
+    }
+    assert_eq!(row(&server, "list=keys", "key", "a")["values"]["uses"], 3);
+    assert_eq!(counts, [("get", 6), ("ping", 3), ("set", 3)]);
+}
+
+#[test]
 fn channels_are_listed_with_their_subscribers_and_messages() {
     let config = "[[channel]]\npattern = \"news\"\npublish = \"open\"\nhistory = 10\n";
     let server = Plan::new().config(config).argument("--schedulers=2").start();

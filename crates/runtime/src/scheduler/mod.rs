@@ -304,9 +304,22 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
     }
 
     /// Runs the processes of a queue that were queued before now. Those queued meanwhile wait for the next turn.
+    #[inline]
     fn run_all(&mut self, queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>) -> bool {
-        let mut left = queue(&mut self.executor).len();
-        let any = left > 0;
+        let left = queue(&mut self.executor).len();
+        if left > 0 {
+            self.run_first(queue, left);
+        }
+        left > 0
+    }
+
+    /// Runs the first processes of a queue, so many.
+    #[inline(never)]
+    fn run_first(
+        &mut self,
+        queue: fn(&mut Executor<P, S>) -> &mut VecDeque<ProcessId>,
+        mut left: usize,
+    ) {
         while left > 0 {
             let batch = catch_unwind(AssertUnwindSafe(|| {
                 while left > 0 {
@@ -319,7 +332,6 @@ impl<P: Pollset, S: Service> Scheduler<P, S> {
                 self.end_panicked();
             }
         }
-        any
     }
 
     /// Does something that calls handlers. A handler that panics ends its process and nothing else.

@@ -2,13 +2,14 @@
 //!
 //! Owns the walk over its processes that is under way, if one is. `live` knows what a row says.
 
-use live::Row;
+use live::{Latency, Row};
 use runtime::mailbox::Endpoint;
 use runtime::service::{Command, Seen, ServiceContext};
 use runtime::slots::ProcessId;
 
+use super::resp::catalog::timed;
 use super::{Connections, Process};
-use crate::live::{Choice, Id, List, LongestRun, Shown, Wish, info_of_row};
+use crate::live::{Choice, Id, List, LongestRun, Shown, Wish, info_of_row, latency};
 use crate::message::{Inquiry, Message, SchedulerReport, ToControl};
 
 /// A walk over the processes.
@@ -47,7 +48,8 @@ impl Connections {
         }
         let shown = match &inquiry {
             Inquiry::Live(wish) => {
-                self.http.application().list_shown(wish, context.mail.endpoint())
+                let (here, now_ms) = (context.mail.endpoint(), context.now.monotonic_ms());
+                self.http.application_mut().list_shown(wish, here, now_ms)
             }
             Inquiry::Info(id) | Inquiry::End(id) => match Id::parse(id) {
                 Some(id) if id.scheduler() != context.mail.endpoint() => Shown::default(),
@@ -127,6 +129,16 @@ impl Connections {
         self.send_report(walk.from, &walk.inquiry, shown, context);
     }
 
+    /// The times of requests and of commands of Redis clients.
+    fn times(&self) -> Vec<Latency> {
+        let site = self.http.application();
+        let mut told = site.times_told(self.http.times());
+        told.extend(timed().filter_map(|(number, name)| {
+            Some(latency("command", name, site.resp_pace.times_of(number)?))
+        }));
+        told
+    }
+
     fn send_report(
         &mut self,
         to: Endpoint,
@@ -135,7 +147,7 @@ impl Connections {
         context: &mut ServiceContext<'_, Message>,
     ) {
         if matches!(inquiry, Inquiry::Counters | Inquiry::Live(_)) {
-            shown.times = self.http.application().times_told(self.http.times());
+            shown.times = self.times();
         }
         if matches!(inquiry, Inquiry::Live(_)) {
             let (ticks, kind) = context.take_longest_run();
@@ -165,6 +177,7 @@ impl Connections {
             channels: site.channel_stats(),
             store: site.store.as_ref().map_or_else(Default::default, |store| store.stats()),
             resp: site.resp.own(),
+            spans: site.span_stats(),
             pages: site.pages_report(),
             limits: site.limit_counts(),
             upstreams: site.proxies.report(context.now.monotonic_ns),

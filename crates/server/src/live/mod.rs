@@ -6,7 +6,9 @@
 mod choice;
 mod one;
 
-use live::{Info, Latency, Row};
+use runtime::account::nanoseconds_of;
+
+use live::{Histogram, Info, Latency, Row};
 
 pub(crate) use choice::Choice;
 pub(crate) use one::{Id, info_of_row};
@@ -29,6 +31,8 @@ pub enum List {
     Processes,
     /// Channels.
     Channels,
+    /// Keys of the store.
+    Keys,
     /// Servers of upstreams.
     Upstreams,
     /// Listeners.
@@ -41,12 +45,13 @@ pub enum List {
 
 impl List {
     /// All lists with their names.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("connections", Self::Connections),
         ("routes", Self::Routes),
         ("pages", Self::Pages),
         ("processes", Self::Processes),
         ("channels", Self::Channels),
+        ("keys", Self::Keys),
         ("upstreams", Self::Upstreams),
         ("listeners", Self::Listeners),
         ("mailboxes", Self::Mailboxes),
@@ -128,6 +133,13 @@ pub struct LongestRun {
     pub us: u64,
     /// The kind of the process.
     pub kind: usize,
+}
+
+/// Times that were counted in ticks, as they are told.
+pub(crate) fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
+    let buckets = counted.filled().map(|(most, count)| (nanoseconds_of(most), count));
+    let times = Histogram { sum_ns: nanoseconds_of(counted.sum()), buckets: buckets.collect() };
+    Latency { of: of.to_owned(), name: name.to_owned(), times }
 }
 
 #[cfg(test)]

@@ -4,18 +4,26 @@
 
 use channels::ChannelView;
 use http::Times;
-use live::{Histogram, Info, Latency, Row};
+use live::{Info, Latency, Row};
 use pages::Suspended;
 use runtime::mailbox::Endpoint;
+use store::Database;
 
 use super::route::number_of;
 use super::state::Site;
+use crate::hot_keys::HotKeys;
 use crate::limits::LIVE_SEEN_MAX;
-use crate::live::{Choice, List, Shown, Wish, info_of_row};
+use crate::live::{Choice, List, Shown, Wish, info_of_row, latency};
 
 impl Site {
     /// The rows of a list that the site knows.
-    pub(crate) fn list_shown(&self, wish: &Wish, here: Endpoint) -> Shown {
+    pub(crate) fn list_shown(&mut self, wish: &Wish, here: Endpoint, now_ms: u64) -> Shown {
+        if wish.list == List::Keys {
+            match &mut self.hot_keys {
+                Some(keys) => keys.extend(now_ms),
+                None => self.hot_keys = Some(Box::new(HotKeys::new(now_ms))),
+            }
+        }
         let (choice, beyond) = match wish.list {
             List::Channels => {
                 let mut choice = Choice::new(wish, "subscribers");
@@ -32,6 +40,12 @@ impl Site {
                 let beyond = all - seen.len();
                 seen.iter().for_each(|run| choice.offer(run_row(here, run)));
                 (choice, beyond)
+            }
+            List::Keys => {
+                let mut choice = Choice::new(wish, "uses");
+                let keys = self.hot_keys.iter().flat_map(|keys| keys.counts());
+                keys.for_each(|used| choice.offer(key_row(used)));
+                (choice, 0)
             }
             _ => return Shown::default(),
         };
@@ -88,11 +102,6 @@ impl Site {
     }
 }
 
-fn latency(of: &str, name: &str, counted: &metric::Histogram) -> Latency {
-    let times = Histogram { sum_ns: counted.sum_ns(), buckets: counted.filled().collect() };
-    Latency { of: of.to_owned(), name: name.to_owned(), times }
-}
-
 /// The row of a channel. Its rows on all schedulers have one id, and are added up.
 fn channel_row(channel: &ChannelView<'_>) -> Row {
     let row = Row::new(format!("n-{}", channel.name)).text("name", channel.name);
@@ -118,4 +127,14 @@ fn run_row(here: Endpoint, run: &Suspended) -> Row {
         .number("messages", run.messages)
         .number("mailbox_bytes", run.mailbox_bytes)
         .number("memory_bytes", run.memory_bytes)
+}
+
+/// The row of a key. Its rows on all schedulers have one id, and are added up.
+fn key_row((database, key, uses): (Database, &[u8], u64)) -> Row {
+    let Database(database) = database;
+    let key = String::from_utf8_lossy(key);
+    Row::new(format!("k-{database}-{key}"))
+        .text("key", &*key)
+        .number("database", u64::from(database))
+        .number("uses", uses)
 }

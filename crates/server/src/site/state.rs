@@ -29,11 +29,14 @@ use super::metered::Metered;
 use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
+use super::slow_lines::SlowLines;
+use super::spans::Spans;
 use super::store_desk::StoreDesk;
 use super::upgraded::Upgraded;
 use super::waiting::Waiting;
 use crate::access::Passwords;
 use crate::events::Vitals;
+use crate::hot_keys::HotKeys;
 use crate::limits;
 use crate::maintenance::Switches;
 use crate::message::{LookUp, Message, ToFileHelper, WarmFor};
@@ -41,6 +44,7 @@ use crate::resp_pace::RespPace;
 use crate::resp_stats::RespCounts;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
+use crate::span_stats::SpanStats;
 
 /// The site of one scheduler.
 pub struct Site {
@@ -80,6 +84,8 @@ pub struct Site {
     pub(crate) caches: Caches,
     /// Runs pages, if there are any.
     pub(super) runner: Option<Box<Runner>>,
+    /// The spans for a collector, if there is one.
+    pub(super) spans: Option<Box<Spans>>,
     /// The channels of this scheduler.
     pub(crate) channels: Channels,
     /// Subscriptions of pages that wait until their channel's home knows them.
@@ -100,10 +106,14 @@ pub struct Site {
     pub(super) upgraded: Option<Upgraded>,
     /// Shows other threads which page runs.
     pub(super) at_work: Arc<AtWork>,
+    /// How many slow requests were logged.
+    pub(super) slow_lines: SlowLines,
     /// The certificates of listeners, and what authorities are answered.
     pub(super) tls: Arc<SiteTls>,
     /// The counters of Redis clients, for all schedulers.
     pub(crate) resp: RespCounts,
+    /// The keys that are used most, while somebody asks.
+    pub(crate) hot_keys: Option<Box<HotKeys>>,
     /// The time that Redis clients use in a turn.
     pub(crate) resp_pace: RespPace,
 }
@@ -206,6 +216,11 @@ impl Site {
         if let (Some(runner), Some(desk)) = (&mut self.runner, &self.store) {
             runner.records().open(Rc::clone(desk.turn_store()));
         }
+    }
+
+    /// The counters of spans for a collector.
+    pub(crate) fn span_stats(&self) -> SpanStats {
+        self.spans.as_ref().map(|spans| spans.stats()).unwrap_or_default()
     }
 
     /// The counters of channels.
