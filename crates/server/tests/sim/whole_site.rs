@@ -145,6 +145,7 @@ pub(crate) fn stage(setting: &Setting) -> (Stage<Mux<Connections>>, tempfile::Te
         let helpers = Helpers {
             schedulers,
             files,
+            cache_disk: None,
             passwords: None,
             names,
             uploads,
