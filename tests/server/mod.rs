@@ -259,7 +259,14 @@ impl Server {
 
     /// `velodrome ctl` with these arguments.
     pub(crate) fn ctl(&self, words: &[&str]) -> Output {
-        run(Command::new(PROGRAM).arg("ctl").arg("--socket").arg(self.plan.socket()).args(words))
+        run(&mut self.ctl_command(words))
+    }
+
+    /// The command `velodrome ctl` with these arguments.
+    pub(crate) fn ctl_command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.arg("ctl").arg("--socket").arg(self.plan.socket()).args(words);
+        command
     }
 
     /// The JSON output of `velodrome ctl`.

@@ -16,7 +16,7 @@ use super::answer_context::AnswerContext;
 use super::application::{Answer, Application, BodyPolicy, Intake};
 use super::asked::{Asked, BodyRest, Way};
 use super::begun::Begun;
-use super::encoder::{Encoder, Persistence};
+use super::encoder::{Behind, Encoder, Persistence};
 use super::framing::StreamFraming;
 use super::log::AccessLine;
 use super::notes::{Notes, TimedAs};
@@ -102,7 +102,14 @@ impl<A: Application> Http<A> {
     /// The encoder of the reply to a request.
     #[inline(always)]
     fn encoder_of(&self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Encoder {
-        let Way::Connection { number } = asked.way() else { return Encoder::Blocks };
+        let Way::Connection { number } = asked.way() else {
+            let behind = match asked.head().upgrade {
+                None => Behind::Body,
+                Some(_) if context.is_draining() => Behind::NoProtocol,
+                Some(_) => Behind::Protocol,
+            };
+            return Encoder::Blocks { behind };
+        };
         let full = self.settings.requests_per_connection.is_some_and(|most| number >= most);
         let version = asked.request().version();
         let persistence = if asked.rest() == BodyRest::Unread
@@ -141,6 +148,9 @@ impl<A: Application> Http<A> {
         let mut answer_context =
             AnswerContext::new(context.id, context.now, context.mail, notes, kept);
         let answer = self.application.on_request(request, &mut reply, &mut answer_context);
+        if asked.mistakes(answer, &reply) {
+            return self.refuse_protocol(asked, answer, context);
+        }
         match answer {
             Answer::Wait => {
                 self.stats.waited += 1;
@@ -160,7 +170,7 @@ impl<A: Application> Http<A> {
                 }
             }
             Answer::Drop if !reply.is_begun() => {
-                return self.drop_request(request, encoder, context);
+                return self.drop_request(asked, context);
             }
             Answer::Done | Answer::Upgrade | Answer::Cut | Answer::Drop => {}
         }
@@ -178,7 +188,7 @@ impl<A: Application> Http<A> {
         self.count_answer(request, (status, sent), begun, context);
         match answer {
             Answer::Cut | Answer::Drop if was_silent => Next::Finish,
-            Answer::Cut | Answer::Drop if encoder == Encoder::Blocks => Next::Abort,
+            Answer::Cut | Answer::Drop if asked.way() == Way::Stream => Next::Abort,
             Answer::Cut | Answer::Drop => StreamFraming::cut(framing),
             Answer::Upgrade if matches!(status, Status::SWITCHING_PROTOCOLS | Status::OK) => {
                 Next::Changed
@@ -198,7 +208,7 @@ impl<A: Application> Http<A> {
         context: &Context<'_, A::Message>,
     ) {
         self.stats.count(status);
-        self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+        self.count_time(request, context.id, status, context.now);
         self.drop_kept();
         self.write_line(request, (status, bytes), begun, context.now);
         if trace::is_on() {
@@ -225,19 +235,14 @@ impl<A: Application> Http<A> {
 
     /// Ends a connection whose request gets no answer.
     #[cold]
-    fn drop_request(
-        &mut self,
-        request: &Request<'_>,
-        encoder: Encoder,
-        context: &Context<'_, A::Message>,
-    ) -> Next {
+    fn drop_request(&mut self, asked: &Asked<'_>, context: &Context<'_, A::Message>) -> Next {
         self.stats.count(NO_ANSWER);
         self.drop_kept();
-        self.write_line(request, (NO_ANSWER, 0), None, context.now);
+        self.write_line(asked.request(), (NO_ANSWER, 0), None, context.now);
         if trace::is_on() {
             traced::unanswered(context.id, 0);
         }
-        if encoder == Encoder::Blocks { Next::Abort } else { Next::Finish }
+        if asked.way() == Way::Stream { Next::Abort } else { Next::Finish }
     }
 
     /// [`answer`](Self::answer) without inlining, where the size of the code matters more than the time of a call.
@@ -283,7 +288,7 @@ impl<A: Application> Http<A> {
     #[inline]
     fn clear_notes(&mut self) {
         self.notes.timed_as = TimedAs::default();
-        if self.log.is_some() {
+        if self.log.is_some() || self.settings.slow_ns.is_some() {
             self.notes.clear_for_line();
         }
     }
@@ -340,7 +345,9 @@ impl<A: Application> Http<A> {
             None => self.clear_notes(),
         }
         if let Some(request) = refused.request() {
-            self.times.count(status, self.notes.timed_as, request.begin.began_ns, context.now);
+            let began_ns = request.begin.began_ns;
+            let _of_no_application =
+                self.times.count(status, self.notes.timed_as, began_ns, context.now);
         }
         let mut body = self.parts.lend_body();
         let content_type = self.application.error_page(status, &mut body);

@@ -109,7 +109,7 @@ impl Stream {
         let listener = opening.listener;
         let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, head, peer);
+            traced::head(context.id, head, (peer, begin));
         }
         let (body, received): (&[u8], u64) = (&[], 0);
         let request = Request { head, body, received, peer, via, begin, listener, secured };

@@ -1,57 +1,14 @@
-//! What is remarkable about runs of pages: long without interruption, much CPU time, ended by a bound, a full mailbox.
+//! Remarks on runs of pages: when one is made, and what it says.
 //!
-//! Owns the remarks since they were last asked for, a bounded number. Never ends a run, and costs nothing while nothing
-//! is remarkable.
+//! Owns which run is remarkable. Never ends a run, and costs nothing while nothing is remarkable.
 
 use script::engine::{Fault, ScriptError};
 
 use super::counts::RowIndex;
 use super::process::Key;
+use super::remark::{Noticed, Remark};
 use super::runner::Runner;
-use crate::limits::{REMARKS_MAX, RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
-
-/// What is remarkable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noticed {
-    /// It ran this long without an interruption, in nanoseconds.
-    LongSlice(u64),
-    /// It has used this much CPU time, in nanoseconds, and goes on.
-    MuchCpu(u64),
-    /// It was ended by the bound of this name.
-    Ended(&'static str),
-    /// Its mailbox was full for so many messages.
-    MailboxFull(u64),
-}
-
-/// A remark about a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// What is remarkable.
-    pub noticed: Noticed,
-    /// Its page or module, with the line if that is known.
-    pub place: String,
-    /// More about it; empty if there is none.
-    pub text: String,
-    /// The calls that led to where it is, innermost first.
-    pub calls: Vec<String>,
-}
-
-/// Remarks that were not asked for yet.
-#[derive(Debug, Default)]
-pub(super) struct Remarks {
-    list: Vec<Remark>,
-    left_out: u64,
-}
-
-impl Remarks {
-    fn add(&mut self, remark: Remark) {
-        if self.list.len() < REMARKS_MAX {
-            self.list.push(remark);
-        } else {
-            self.left_out += 1;
-        }
-    }
-}
+use crate::limits::{RUN_MUCH_NS, RUN_UNINTERRUPTED_NS};
 
 /// The word for a bound that ended a run; `None` if it ended otherwise.
 fn bound_of(fault: Fault) -> Option<&'static str> {
@@ -123,8 +80,7 @@ impl Runner {
                 self.remark_on(owner, row, Noticed::MailboxFull(times));
             }
         }
-        let Remarks { list, left_out } = std::mem::take(&mut self.remarks);
-        (list, left_out)
+        std::mem::take(&mut self.remarks).into_parts()
     }
 
     /// Bytes that pages, and processes of pages, hold after the last collection of garbage, and of how many: of requests,
@@ -174,18 +130,5 @@ mod tests {
         );
         assert_eq!(remarks[0].place, "a.page.txt:3");
         assert_eq!(runner.take_remarks(), (Vec::new(), 0), "each once");
-    }
-
-    #[test]
-    fn remarks_are_bounded() {
-        let mut remarks = Remarks::default();
-        let remark = Remark {
-            noticed: Noticed::MailboxFull(1),
-            place: String::new(),
-            text: String::new(),
-            calls: Vec::new(),
-        };
-        (0..REMARKS_MAX + 3).for_each(|_| remarks.add(remark.clone()));
-        assert_eq!((remarks.list.len(), remarks.left_out), (REMARKS_MAX, 3));
     }
 }

@@ -31,8 +31,9 @@ use super::post::Outgoing;
 use super::process::{Key, Life, ProcessState, Underway, Work};
 use super::put_off::PutOff;
 use super::ready::Ready;
-use super::remarks::Remarks;
+use super::remark::Remarks;
 use super::set::PageSet;
+use super::spent::{Timing, note_waited};
 use super::toll::Toll;
 use super::traced;
 use crate::limits::{PAGE_ANSWERS_AT_ONCE, SLICES_OF_A_TURN};
@@ -99,6 +100,7 @@ pub struct Runner {
     /// CPU time of the run that is going on, since it began or continued.
     visit_cpu_ns: u64,
     pub(super) remarks: Remarks,
+    pub(super) timing: Timing,
     /// Bytes that processes must free.
     pub(super) missing_for_processes: u64,
     /// The number of schedulers with processes, which are the first endpoints.
@@ -152,6 +154,7 @@ impl Runner {
             toll: Toll::new(),
             visit_cpu_ns: 0,
             remarks: Remarks::default(),
+            timing: Timing::default(),
             missing_for_processes: 0,
             schedulers,
             code: settings.code,
@@ -219,7 +222,8 @@ impl Runner {
         let step = exactly(Account::Page, || engine.start(handler, host, output));
         self.at_work.end();
         let deadline_ns = moment.now_ns.saturating_add(self.deadline_ns);
-        let life = Life::new(page, row, deadline_ns);
+        let mut life = Life::new(page, row, deadline_ns);
+        life.spent = self.spent_of_new(begun_ns);
         let held_bytes = self.engine.held_bytes();
         let _used = self.count(row, &step, before, held_bytes, 0);
         Some(self.proceed(key, life, (step, begun_ns), host, moment))
@@ -248,6 +252,7 @@ impl Runner {
         }
         let begun_ns = (moment.clock_ns)();
         let Underway { work, mut life, mut delivery, .. } = *waits;
+        note_waited(&mut life.spent, life.waits_for, begun_ns);
         let mut run = match work {
             Work::Run(run) => run,
             Work::Ended(error) => {
@@ -290,6 +295,7 @@ impl Runner {
         if self.toll.is_look_due() {
             self.toll.look((moment.thread_cpu_ns)(), self.usage().cpu_ns);
         }
+        self.recording.records.begin_run();
         let toll_ns = self.toll.price_ns();
         let before = self.usage();
         let family = life.shares_budget_with();
@@ -380,7 +386,9 @@ impl Runner {
         let row = life.row;
         let end_ns = begun_ns.saturating_add(self.slice_ns);
         let turnout = self.go_through(key, life, (step, end_ns), host, moment);
-        let taken_ns = (moment.clock_ns)().saturating_sub(begun_ns);
+        let now_ns = (moment.clock_ns)();
+        let taken_ns = now_ns.saturating_sub(begun_ns);
+        self.note_ran(key, taken_ns, now_ns);
         let cpu_ns = std::mem::take(&mut self.visit_cpu_ns);
         self.look_at_length(key, row, (taken_ns, cpu_ns));
         if key.is_of_client() {

@@ -52,6 +52,7 @@ impl Runner {
 
     /// The run has ended.
     pub(super) fn end(&mut self, key: Key, life: Life) -> Arc<Page> {
+        self.keep_spent(key, life.spent);
         self.fetches.unwant(key);
         self.listening.end(key);
         self.recording.end(key);

@@ -3,8 +3,7 @@
 //! Owns that one word, and which thread it is. Never says how long a turn may take: the reading thread does.
 
 use std::num::NonZeroU64;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use sys::backtrace::Traced;
 
@@ -14,8 +13,8 @@ use sys::backtrace::Traced;
 pub struct Pulse {
     /// Zero while the scheduler waits.
     turn_began_ns: AtomicU64,
-    /// Its thread, once it runs.
-    thread: OnceLock<Traced>,
+    /// The number of its thread; zero before it runs, or if it cannot be traced.
+    thread: AtomicU32,
 }
 
 impl Pulse {
@@ -30,13 +29,13 @@ impl Pulse {
     /// The scheduler runs on the calling thread from now on.
     pub(crate) fn begin_thread(&self) {
         if let Ok(thread) = sys::backtrace::this_thread() {
-            let _only_once = self.thread.set(thread);
+            self.thread.store(thread.number(), Relaxed);
         }
     }
 
     /// The thread of the scheduler, for its back-trace; `None` if it cannot be traced.
     pub fn thread(&self) -> Option<Traced> {
-        self.thread.get().copied()
+        Traced::of_number(self.thread.load(Relaxed))
     }
 
     /// When the scheduler's current turn began, on the monotonic clock; `None` while it waits.

@@ -3,10 +3,12 @@
 //! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
+mod caching;
 mod observing;
 
 use std::time::Duration;
 
+pub use caching::*;
 pub use observing::*;
 
 pub use config::limits::*;
@@ -213,6 +215,10 @@ pub const VETO_SIZE: usize = 1024;
 /// answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 
+/// How long the control thread of certificates waits for a change of its state in the store (10 s). Beyond: it counts
+/// as one that was not made, so nothing is ordered, and is made again later.
+pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
+
 // The store
 
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
@@ -384,25 +390,3 @@ pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
 
 /// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
 pub const LIMIT_DELAYED_MAX: usize = 4096;
-
-/// An eighth of the part of a scheduler in the memory of a cache is the longest body that is stored. More: a few answers
-/// displace all others.
-pub const CACHE_OBJECT_PART: usize = 8;
-
-/// 1,024 orders to forget stored answers may wait for room at other schedulers. Beyond: those forget everything.
-pub const CACHE_ORDERS: usize = 1024;
-
-/// 64 KiB that a cache reserves at a time for an answer of unknown length. Larger: less room for others.
-pub const CACHE_RESERVE_STEP: usize = 64 * 1024;
-
-/// 256 KiB of an answer that turned out too long to be stored are held for the slowest of its readers. Beyond: the
-/// server is not read.
-pub const CACHE_WINDOW: usize = 256 * 1024;
-
-/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
-pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
-
-/// Routes whose times are counted apart, in the order of the configuration.
-///
-/// Consequence: those beyond share one histogram.
-pub const ROUTES_TIMED: u32 = 4_096;

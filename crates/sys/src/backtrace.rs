@@ -16,8 +16,9 @@ use std::thread::sleep;
 
 use crate::limits::{TRACE_FRAMES, TRACE_LOOK, TRACE_LOOKS};
 
-/// The number of our realtime signal: beyond those that C libraries and debuggers use, and beside the one of pages.
-const SIGNAL_OFFSET: libc::c_int = 10;
+/// The number of our realtime signal: beyond those that C libraries and debuggers use. Lower than that of the timer of pages:
+/// of two that wait, the kernel lets the higher one run first, so the trace is of what the thread did before both.
+const SIGNAL_OFFSET: libc::c_int = 8;
 
 /// A thread that can be traced while it lives.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,12 @@ pub struct Traced {
 }
 
 impl Traced {
+    /// The thread of this number, which [`this_thread`] has given; `None` for 0.
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<Self> {
+        (number > 0).then_some(Self { thread: number.cast_signed() })
+    }
+
     /// Its number in the kernel, as in `/proc/self/task`.
     #[must_use]
     pub fn number(self) -> u32 {

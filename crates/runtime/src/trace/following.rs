@@ -30,6 +30,15 @@ pub struct Batch {
     pub is_last: bool,
 }
 
+impl Batch {
+    /// What says that a trace has begun.
+    #[must_use]
+    pub fn first(order: &Order) -> Self {
+        let Order { number, to, .. } = *order;
+        Self { number, to, steps: Vec::new(), left_out: LeftOut::default(), is_last: false }
+    }
+}
+
 /// Something that is followed.
 #[derive(Debug)]
 struct Followed {

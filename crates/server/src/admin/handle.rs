@@ -18,12 +18,12 @@ use super::dashboard::{self, Streams};
 use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
-use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::round::{Expected, PATIENCE_MS, Round};
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
-    Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
+    Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
 use http::{
@@ -37,6 +37,8 @@ pub struct Peers {
     pub schedulers: usize,
     /// The log writer, if there is one.
     pub log: Option<Endpoint>,
+    /// The disks of caches, if any has one.
+    pub cache_disk: Option<Endpoint>,
 }
 
 /// The admin application.
@@ -98,15 +100,19 @@ impl Admin {
     }
 
     fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
-        let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(question.clone(), self.peers.schedulers, expects_log, now_ms);
+        let (log, disk) = (self.peers.log, self.peers.cache_disk);
+        let expected = Expected { log: log.is_some(), disk: disk.is_some() };
+        self.round.ask(question.clone(), self.peers.schedulers, expected, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
         }
-        if let Some(log) = self.peers.log {
+        if let Some(log) = log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
+        }
+        if let Some(disk) = disk {
+            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
         }
     }
 
@@ -288,6 +294,7 @@ impl Application for Admin {
                 admin.events.look_at_log(report, context);
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
+            ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {

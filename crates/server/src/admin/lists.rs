@@ -26,7 +26,7 @@ pub(super) fn columns(list: List) -> (&'static str, Vec<Column>) {
     match list {
         List::Nothing => ("", Vec::new()),
         List::Connections | List::Routes | List::Upstreams | List::Listeners => of_traffic(list),
-        List::Pages | List::Processes | List::Channels => of_applications(list),
+        List::Pages | List::Processes | List::Channels | List::Keys => of_applications(list),
         List::Mailboxes | List::Store => of_schedulers(list),
     }
 }
@@ -112,6 +112,14 @@ fn of_applications(list: List) -> (&'static str, Vec<Column>) {
                 now("memory_bytes", "memory", Bytes),
             ],
         ),
+        List::Keys => (
+            "uses",
+            vec![
+                now("key", "key", Text),
+                now("database", "database", Count),
+                up("uses", "uses", Count),
+            ],
+        ),
         List::Channels => (
             "subscribers",
             vec![
@@ -170,7 +178,9 @@ pub(super) fn rows(list: List, facts: &Facts, round: &Round) -> Vec<Row> {
             .collect(),
         List::Mailboxes => mailboxes(round),
         List::Store => store(round),
-        List::Nothing | List::Connections | List::Processes | List::Channels => Vec::new(),
+        List::Nothing | List::Connections | List::Processes | List::Channels | List::Keys => {
+            Vec::new()
+        }
     }
 }
 

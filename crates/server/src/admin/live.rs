@@ -82,7 +82,7 @@ fn list(facts: &Facts, round: &Round, wish: &Wish) -> Table {
     let (usual, columns) = lists::columns(wish.list);
     let mut left_out = 0;
     let rows = match wish.list {
-        List::Connections | List::Processes | List::Channels => {
+        List::Connections | List::Processes | List::Channels | List::Keys => {
             let shown = || round.reports.iter().flatten().map(|report| &report.shown);
             left_out = shown().map(|shown| shown.left_out).sum();
             together(shown().flat_map(|shown| shown.rows.iter().cloned()))

@@ -41,6 +41,8 @@ impl Weight {
 pub(crate) enum Line {
     /// The one that keeps the events.
     Here,
+    /// The same, as `info`: other programs of the machine may be the cause.
+    Quiet,
     /// The one that finds it has written one already.
     Elsewhere,
 }
@@ -102,19 +104,19 @@ kinds! {
     PageMemory "page_memory" Warning Here
         "Pages, or processes of pages, hold three quarters of the memory of their engine after a collection of garbage: a module that keeps what it should forget, or too little memory."
         "The cause lists the pages that allocated most. Look for tables at the top of modules that grow; or raise `memory` (of processes `process_memory`) in `[pages]`."
-    LongTurn "long_turn" Warning Here
+    LongTurn "long_turn" Warning Quiet
         "A turn of a scheduler took 50 ms or longer: all its clients waited."
         "A `long_slice` at the same time names the page. Otherwise a huge request or message, or a core that others use too."
     Stuck "stuck" Error Here
         "A scheduler has not finished a turn for a second and answers nobody. The cause is the native back-trace of its thread."
         "The page that it runs is ended as soon as it can be interrupted. Without a page, report the back-trace."
-    Silent "silent" Warning Here
+    Silent "silent" Warning Quiet
         "A scheduler did not answer for half a second."
         "Wait for `stuck`, `starved` or `long_turn` of the same scheduler, which say why."
-    TimersLate "timers_late" Warning Here
+    TimersLate "timers_late" Warning Quiet
         "Deadlines of connections were noticed 100 ms late or more: the scheduler was busy with something long, or without its core."
         "As for `long_turn` and `starved`."
-    Starved "starved" Warning Here
+    Starved "starved" Warning Quiet
         "A scheduler wanted to run and got less than half of its core: other programs use it too."
         "Give the server cores of its own, or fewer `schedulers`."
     Panic "panic" Error Elsewhere

@@ -86,6 +86,12 @@ pub const STORE_SLOW_COMMIT: Duration = Duration::from_millis(100);
 /// Time of a checkpoint of the store that is told (2 s).
 pub const STORE_SLOW_CHECKPOINT: Duration = Duration::from_secs(2);
 
+/// Lines of slow requests in a second, per scheduler (100). Beyond: they are counted, and the next line says how many.
+pub const SLOW_LINES_PER_SECOND: u64 = 100;
+
+/// Bytes of the path in the line of a slow request (512); the rest is left out.
+pub const SLOW_PATH_SIZE: usize = 512;
+
 /// Pages that are named when memory of pages is short (5).
 pub const PAGES_NAMED: usize = 5;
 /// Things per second that one trace begins to follow, over all schedulers.
@@ -110,3 +116,35 @@ pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
 ///
 /// Consequence: those that have not are named.
 pub const TRACE_GRACE_MS: u64 = 1_000;
+
+/// Routes whose times are counted apart, in the order of the configuration.
+///
+/// Consequence: those beyond share one histogram.
+pub const ROUTES_TIMED: u32 = 4_096;
+
+/// Keys whose use is counted while somebody asks for the keys that are used most.
+///
+/// Consequence: a key that is used less often than one in this many may be missing.
+pub const HOT_KEYS: usize = 1_024;
+
+/// Bytes of a key by which it is told apart while uses are counted.
+///
+/// Consequence: longer keys with the same beginning are counted as one.
+pub const HOT_KEY_SIZE: usize = 128;
+
+/// For this long after a question for them, uses of keys are counted.
+///
+/// Consequence: whoever asks less often sees what was used since the last question but one.
+pub const HOT_KEYS_MS: u64 = 10_000;
+
+/// Spans of a scheduler that wait for the collector. Consequence: further ones are dropped and counted.
+pub const SPANS_QUEUED: usize = 4_096;
+
+/// Spans of one message to the collector. Consequence: the rest is sent with the next one.
+pub const SPANS_AT_ONCE: usize = 512;
+
+/// A second between two messages of a scheduler to the collector.
+pub const SPANS_PAUSE_NS: u64 = 1_000_000_000;
+
+/// How long the collector may take for a message (5 s). Consequence: its spans count as dropped.
+pub const SPANS_TIME: Duration = Duration::from_secs(5);

@@ -323,6 +323,8 @@ impl StoreDesk {
                     self.for_pages.push((number, executed));
                     continue;
                 }
+                // No scheduler sends one.
+                OrderedBy::State(_) => continue,
             };
             if trace::is_on() {
                 traced::stored(process, executed.as_ref().map(|_| ()));

@@ -6,6 +6,8 @@
 
 mod certificates;
 mod judge;
+#[cfg(test)]
+mod judge_tests;
 mod ring;
 mod watch;
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use live::Event;
 use runtime::diagnostic;
 
-use crate::events::{Kind, Trouble};
+use crate::events::{Kind, Line, Trouble};
 use crate::limits::{
     EVENTS_AGAIN_MS, EVENTS_CAUSE_LINES, EVENTS_KEPT, EVENTS_LINE_SIZE, EVENTS_THINGS,
 };
@@ -70,8 +70,10 @@ impl Ring {
             text,
             cause: cause.into_iter().take(EVENTS_CAUSE_LINES).map(cut).collect(),
         };
-        if about.line == crate::events::Line::Here {
-            write_line(&event, about.weight.level());
+        match about.line {
+            Line::Here => write_line(&event, about.weight.level()),
+            Line::Quiet => write_line(&event, diagnostic::Level::Info),
+            Line::Elsewhere => {}
         }
         event.cause.push(about.mend.to_owned());
         if self.last.len() == EVENTS_KEPT {

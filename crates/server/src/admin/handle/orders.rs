@@ -1,6 +1,6 @@
-//! Orders of an operator that all schedulers get: maintenance, servers of upstreams, caches.
+//! Orders of an operator that every scheduler has to carry out.
 //!
-//! Owns how they are read and passed on. What a scheduler does then, it knows itself.
+//! Owns their words, and that all schedulers get them.
 
 use http::{Answer, AnswerContext, Reply, Request};
 use proxy::Readiness;

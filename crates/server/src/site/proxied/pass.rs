@@ -306,7 +306,8 @@ impl Site {
     ) -> Step {
         let protocol = head.fields.fields().first("upgrade");
         let offered = passing.route.and_then(|route| upgrade::offered(exchange.request, route));
-        let chosen = upgrade::chosen(protocol, offered.as_deref());
+        let chosen = upgrade::chosen(protocol, offered.as_deref())
+            .filter(|_| upgrade::is_accepted(exchange.request, head.fields.fields()));
         let Some(chosen) = chosen else {
             self.client.exchanges().cancel(passing.id);
             let why = "it changes to a protocol that was not asked for";
@@ -322,7 +323,8 @@ impl Site {
         let client = self.client.exchanges();
         let told = (head.status, exchange.request);
         let cookie = self.proxies.note_head(process, told, client, now_ns);
-        exchange.reply.fields(interim_fields(head, passing.route, cookie.as_deref()).fields());
+        let fields = interim_fields(head, passing.route, cookie.as_deref());
+        exchange.reply.fields(upgrade::for_client(exchange.request, fields).fields());
         exchange.reply.end_head();
         if let Some(account) = self.proxies.account_of(process, Some(now_ns)) {
             exchange.place.note_passed_on(account);
@@ -388,11 +390,14 @@ fn parcel_of(
     route: &ProxyRoute,
 ) -> Result<Parcel, Failure> {
     let request = exchange.request;
-    let head = head_of(request, target, route)?;
+    let mut head = head_of(request, target, route)?;
     let may_change = request.method() == Method::Get
         && request.head.framing == Framing::None
         && exchange.reply.can_change();
     let upgrade = if may_change { upgrade::offered(request, route) } else { None };
+    if upgrade.is_some() {
+        upgrade::complete(request, &mut head)?;
+    }
     // A body that did not arrive piece by piece was collected, because the request had to be judged first.
     let body = match request.head.framing {
         Framing::None => Body::None,
