@@ -38,7 +38,8 @@ fn open(server: &Server, address: SocketAddr) -> Browser {
     browser.click("#key");
     browser.write(KEY);
     browser.click("#entrance button");
-    browser.until("the first snapshot", "!document.getElementById('board').hidden");
+    // Drawn, not only received: the browser decides when.
+    browser.until("the first drawing", "document.getElementById('facts').textContent !== ''");
     browser
 }
 
