@@ -378,6 +378,9 @@ impl<A: Application> Http<A> {
         let Refused { status, body_use, encoder, .. } = refused;
         self.stats.refused += 1;
         self.stats.count(status);
+        if trace::is_on() {
+            traced::refuse(context.id, status);
+        }
         self.notes.timed_as = TimedAs::default();
         match refused.seen {
             Seen::Input(..) | Seen::Unasked(_) => self.clear_notes(),
