@@ -81,7 +81,7 @@ fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
         local own = request.query.own\n\
         local headers = own and { Traceparent = own } or nil\n\
         write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n?>";
-    let server = Plan::new().file("echo.html", echo).file("page.html", page).start();
+    let server = Plan::new().file("echo.page.html", echo).file("page.page.html", page).start();
     let ask = |path: &str, fields: &[(&str, &str)]| {
         let answer = server.request("GET", path, fields);
         String::from_utf8_lossy(&answer.body).trim().to_owned()
@@ -121,7 +121,7 @@ fn a_collector_gets_the_spans_of_sampled_requests() {
     let config =
         format!("[trace]\notlp = \"http://{address}\"\nsample = \"100 %\"\nservice = \"shop\"\n");
     let page = "<? sleep(0.001) write(request.trace) ?>";
-    let server = Plan::new().config(&config).file("page.html", page).start();
+    let server = Plan::new().config(&config).file("page.page.html", page).start();
     let value = format!("00-{TRACE}-00f067aa0ba902b7-00");
     let fields = [("traceparent", &*value), ("Authorization", "secret")];
     let answer = server.request("GET", "/page?key=secret", &fields);

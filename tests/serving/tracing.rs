@@ -81,7 +81,7 @@ fn details(steps: &[Value]) -> Vec<&str> {
 #[test]
 fn a_request_is_followed_from_its_head_to_its_answer() {
     let page = "<? sleep(0.001) write('page') ?>";
-    let server = Plan::new().argument("--schedulers=2").file("page.html", page).start();
+    let server = Plan::new().argument("--schedulers=2").file("page.page.html", page).start();
     let mut trace = Trace::begin(&server, "what=url&pattern=/pa*");
     assert_eq!(server.get("/none").status, 404);
     assert_eq!(server.get("/page?a=b").status, 200);
@@ -91,7 +91,7 @@ fn a_request_is_followed_from_its_head_to_its_answer() {
     assert_eq!(told[0], ("request", &*format!("GET /page of {host}")));
     assert_eq!(
         told[1..4],
-        [("route", "(files)"), ("page begins", "page.html"), ("waits for", "time (sleep)")]
+        [("route", "(files)"), ("page begins", "page.page.html"), ("waits for", "time (sleep)")]
     );
     assert_eq!(
         told[told.len() - 3..],
@@ -106,7 +106,7 @@ fn a_request_is_followed_from_its_head_to_its_answer() {
 #[test]
 fn nothing_that_a_client_sends_as_a_field_or_a_body_is_shown_unless_it_is_asked_for() {
     let page = "<? write(request.body) ?>";
-    let server = Plan::new().file("page.html", page).start();
+    let server = Plan::new().file("page.page.html", page).start();
     let ask = || {
         let fields = [("Authorization", "Basic secret"), ("Cookie", "a=secret")];
         assert_eq!(server.request("GET", "/page?key=secret", &fields).status, 200);
@@ -115,7 +115,9 @@ fn nothing_that_a_client_sends_as_a_field_or_a_body_is_shown_unless_it_is_asked_
         client.send(body).unwrap();
         client.receive().unwrap();
     };
-    for what in ["what=url&pattern=*", "what=conn&pattern=127.*", "what=page&pattern=page.html"] {
+    for what in
+        ["what=url&pattern=*", "what=conn&pattern=127.*", "what=page&pattern=page.page.html"]
+    {
         let trace = Trace::begin(&server, &format!("{what}&for=1"));
         ask();
         let (steps, ended) = trace.end();

@@ -340,6 +340,9 @@ impl<A: Application> Http<A> {
         let (status, body_use, encoder) = (refused.status(), refused.body_use(), refused.encoder());
         self.stats.refused += 1;
         self.stats.count(status);
+        if trace::is_on() {
+            traced::refuse(context.id, status);
+        }
         match refused.asked_request() {
             Some(request) => self.tell_unanswered(context.id, request, 0),
             None => self.clear_notes(),

@@ -106,6 +106,13 @@ pub(super) fn answer(process: ProcessId, status: Status, bytes: u64) {
     trace::end(process);
 }
 
+/// A request is answered without the application.
+#[cold]
+pub(super) fn refuse(process: ProcessId, status: Status) {
+    trace::step(process, ANSWER, format_args!("{}, without the application", status.code()));
+    trace::end(process);
+}
+
 /// A request ends without an answer, or without the end of one.
 #[cold]
 pub(super) fn unanswered(process: ProcessId, bytes: u64) {

@@ -2,7 +2,7 @@
 //!
 //! Owns these two answers of an application.
 
-/// How long a request may wait for its application: [`Application::patience`].
+/// How long a request may wait for its application: [`crate::Application::patience`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// As long as the settings say.
@@ -12,7 +12,7 @@ pub enum Patience {
 }
 
 /// What an application has for a request about which it is not asked for now: the body still arrives, or the client has
-/// not taken the last part of the answer. Returned by [`Application::urgency`].
+/// not taken the last part of the answer. Returned by [`crate::Application::urgency`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
     /// Nothing.

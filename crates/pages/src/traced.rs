@@ -85,5 +85,6 @@ pub(super) fn orders(key: Key, order: &Order) {
 pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
     http::traced::know(Kind::Key, process, request, format_args!("{key}"));
-    trace::step(process, READS, format_args!("{key}"));
+    let shown = if trace::names_keys() { &*key } else { "" };
+    trace::step_of_two(process, READS, (format_args!(""), format_args!("{shown}")));
 }

@@ -148,6 +148,16 @@ pub fn content() -> Content {
     with(|following| following.content()).unwrap_or(Content::LeftOut)
 }
 
+/// Whether steps may name keys of the store, which are as good as passwords if they name sessions: the trace is about
+/// keys, or about content.
+#[cold]
+pub fn names_keys() -> bool {
+    let names = |following: &mut Following| {
+        following.seeks(Kind::Key) || following.content() == Content::Shown
+    };
+    with(names).unwrap_or(false)
+}
+
 /// A process makes a step. It is noted if the process is followed. The detail has nothing that a client or a page has
 /// sent as a field or a body, unless [`content`] says so.
 #[cold]
@@ -201,6 +211,7 @@ pub(crate) fn agree(process: ProcessId, agreed: Option<&Agreed>) {
 pub(crate) fn close(process: ProcessId, reason: CloseReason) {
     step(process, CLOSED, format_args!("{}", CloseReason::NAMES[reason as usize]));
     with(|following| following.forget(process));
+    with_sampling(|sampling| sampling.end(process));
 }
 
 /// A message of a channel begins its way over this scheduler. Each scheduler decides by itself whether it has room for

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::pattern::Pattern;
 use crate::mailbox::Endpoint;
+use crate::slots::ProcessId;
 
 /// What the things are that a trace is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,8 +162,8 @@ pub struct Step {
     pub subject: Subject,
     /// When, on the monotonic clock.
     pub at_ns: u64,
-    /// The process, as bits of its id; 0 if none is meant.
-    pub process: u64,
+    /// The process, if one is meant.
+    pub process: Option<ProcessId>,
     /// What happens.
     pub what: What,
     /// More about it, in one short line.

@@ -100,6 +100,9 @@ impl Tracing {
         let mut line = Vec::new();
         write(&TraceLine::Begun(begun), &mut line);
         reply.begin_parts(Status::OK);
+        let is_field = reply.field("Content-Type", b"application/x-ndjson").is_ok();
+        debug_assert!(is_field, "it is a field");
+        reply.end_head();
         reply.part(&line);
         Answer::Part
     }
@@ -282,9 +285,8 @@ fn line_of(step: &Step, scheduler: usize, began_ns: u64) -> TraceStep {
         to: name(step.what.to),
         what: step.what.word.to_owned(),
         detail: step.detail.clone(),
-        process: match step.process {
-            0 => String::new(),
-            bits => format!("c-{scheduler}-{bits}"),
-        },
+        process: step
+            .process
+            .map_or_else(String::new, |process| format!("c-{scheduler}-{}", process.to_bits())),
     }
 }
