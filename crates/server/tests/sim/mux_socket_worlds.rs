@@ -163,8 +163,3 @@ fn worlds_of_websockets_on_streams() {
     seeds::run("worlds_of_websockets_on_streams", 60, |seed| heard.set(heard.get() + world(seed)));
     assert!(heard.get() > 0, "nobody has heard anything");
 }
-
-#[test]
-fn a_world_of_websockets_on_streams_comes_again_with_its_seed() {
-    assert_eq!(world(3), world(3));
-}
