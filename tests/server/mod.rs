@@ -296,10 +296,13 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// Its standard error so far, without lines about orders it carried out.
+    /// Its standard error so far, without lines about orders it carried out, and without events: those of slow disks and
+    /// cores are of the machine.
     pub(crate) fn printed_troubles(&self) -> String {
         let printed = self.printed_errors();
-        printed.lines().filter(|line| !line.starts_with("velodrome: info: ")).collect()
+        let is_trouble =
+            |line: &&str| !line.starts_with("velodrome: info: ") && !line.contains(": event ");
+        printed.lines().filter(is_trouble).collect()
     }
 
     /// Waits for its end.
