@@ -296,13 +296,11 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// Its standard error so far, without lines about orders it carried out, and without events: those of slow disks and
-    /// cores are of the machine.
+    /// The same without lines about orders it carried out, and without events, which may be of the machine.
     pub(crate) fn printed_troubles(&self) -> String {
-        let printed = self.printed_errors();
-        let is_trouble =
-            |line: &&str| !line.starts_with("velodrome: info: ") && !line.contains(": event ");
-        printed.lines().filter(is_trouble).collect()
+        let is_told =
+            |line: &&str| line.starts_with("velodrome: info: ") || line.contains(": event ");
+        self.printed_errors().lines().filter(|line| !is_told(line)).collect()
     }
 
     /// Waits for its end.
