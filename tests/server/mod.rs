@@ -1,6 +1,5 @@
 //! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
-//!
-//! Owns the process, its directory and its output. Never ends a process it did not start.
+//! Never ends a process it did not start.
 
 pub(crate) mod browser;
 pub(crate) mod caches;

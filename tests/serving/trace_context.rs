@@ -75,12 +75,12 @@ fn a_server_of_an_upstream_gets_the_trace_with_this_request_as_its_parent() {
 
 #[test]
 fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
-    let echo = "<?\nlocal headers = request.headers\n\
-        write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n?>";
-    let page = "<?\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
+    let echo = "<%\nlocal headers = request.headers\n\
+        response:write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n%>";
+    let page = "<%\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
         local own = request.query.own\n\
         local headers = own and { Traceparent = own } or nil\n\
-        write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n?>";
+        response:write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n%>";
     let server = Plan::new().file("echo.page.html", echo).file("page.page.html", page).start();
     let ask = |path: &str, fields: &[(&str, &str)]| {
         let answer = server.request("GET", path, fields);
@@ -120,7 +120,7 @@ fn a_collector_gets_the_spans_of_sampled_requests() {
     let (address, heard) = always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
     let config =
         format!("[trace]\notlp = \"http://{address}\"\nsample = \"100 %\"\nservice = \"shop\"\n");
-    let page = "<? sleep(0.001) write(request.trace) ?>";
+    let page = "<% sleep(0.001) response:write(request.trace) %>";
     let server = Plan::new().config(&config).file("page.page.html", page).start();
     let value = format!("00-{TRACE}-00f067aa0ba902b7-00");
     let fields = [("traceparent", &*value), ("Authorization", "secret")];
@@ -147,7 +147,8 @@ fn a_collector_gets_the_spans_of_sampled_requests() {
 #[test]
 fn a_collector_that_is_gone_delays_nothing_and_what_it_would_have_got_is_counted() {
     let config = format!("[trace]\notlp = \"http://{}\"\nsample = \"100 %\"\n", free_address());
-    let server = Plan::new().config(&config).file("a.txt", "a").start();
+    let plan = Plan::new().argument("--schedulers=1").config(&config);
+    let server = plan.file("a.txt", "a").start();
     let mut client = server.client();
     for _ in 0..20 {
         assert_eq!(client.get("/a.txt").unwrap().status, 200);

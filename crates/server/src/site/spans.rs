@@ -159,8 +159,14 @@ fn spans_of(request: &Sampled, now: Moment) -> Vec<Value> {
     let (Some(first), Some(last)) = (request.steps.first(), request.steps.last()) else {
         return Vec::new();
     };
-    let unix_ns =
-        |at_ns: u64| now.unix_ns.saturating_sub(now.monotonic_ns.saturating_sub(at_ns)).to_string();
+    let unix_ns = |at_ns: u64| {
+        match at_ns.checked_sub(now.monotonic_ns) {
+            // Within the turn, whose beginning is the moment.
+            Some(later_ns) => now.unix_ns.saturating_add(later_ns),
+            None => now.unix_ns.saturating_sub(now.monotonic_ns - at_ns),
+        }
+        .to_string()
+    };
     let span = |id: u64, parent: u64, name: &str, kind: u64, (from, to): (&SampledStep, u64)| {
         let parent = if parent == 0 { String::new() } else { format!("{parent:016x}") };
         json!({
@@ -192,7 +198,11 @@ fn spans_of(request: &Sampled, now: Moment) -> Vec<Value> {
         let end = ends.find(|end| end.what.from == step.what.to).unwrap_or(last);
         let kind = if step.what.to == Actor::Server { KIND_CLIENT } else { KIND_INTERNAL };
         let id = request.span.wrapping_add(number).max(1);
-        let mut own = span(id, request.span, step.what.word, kind, (step, end.at_ns));
+        let name = match step.what.to {
+            Actor::Page => format!("page {}", step.detail),
+            _ => step.what.word.to_owned(),
+        };
+        let mut own = span(id, request.span, &name, kind, (step, end.at_ns));
         own["attributes"] = json!([
             attribute("velodrome.detail", &step.detail),
             attribute("velodrome.end", &end.detail)
@@ -266,7 +276,8 @@ mod tests {
                 step(9_000, What::between(here, client, "answer").last(), "503, 4 bytes"),
             ],
         };
-        let now = Moment { monotonic_ns: 10_000, unix_ns: 1_000_000_000 };
+        // The last steps are of the turn that began at this moment.
+        let now = Moment { monotonic_ns: 8_000, unix_ns: 1_000_000_000 };
         let spans = spans_of(&request, now);
         let told: Vec<(&str, &str, &str, u64)> = spans
             .iter()
@@ -284,15 +295,15 @@ mod tests {
             told,
             [
                 ("GET /x*", "0000000000000010", "0000000000000007", KIND_SERVER),
-                ("page begins", "0000000000000013", "0000000000000010", KIND_INTERNAL),
+                ("page x.html", "0000000000000013", "0000000000000010", KIND_INTERNAL),
                 ("fetch", "0000000000000014", "0000000000000010", KIND_CLIENT),
             ]
         );
         let span = &spans[0];
         assert_eq!(span["traceId"], format!("{:032x}", 0xabc));
         let times = (&span["startTimeUnixNano"], &span["endTimeUnixNano"]);
-        assert_eq!(times, (&"999991000".into(), &"999999000".into()));
-        assert_eq!(spans[2]["endTimeUnixNano"], "999996000");
+        assert_eq!(times, (&"999993000".into(), &"1000001000".into()));
+        assert_eq!(spans[2]["endTimeUnixNano"], "999998000");
         assert_eq!(span["status"]["code"], STATUS_ERROR);
         assert!(span["attributes"].to_string().contains("\"intValue\":\"503\""), "{span}");
     }
