@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use bench::host::terminal_columns;
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use observe::limits::{INTERVAL_MAX, INTERVAL_MIN, ROWS_MAX};
 use observe::{Ask, Colours, ListName, Moment, Request, Server, Trouble, Wanted, read_snapshot};
 
@@ -70,7 +69,7 @@ fn lists() -> impl TypedValueParser<Value = ListName> {
 }
 
 fn rows() -> impl TypedValueParser<Value = usize> {
-    clap::builder::RangedU64ValueParser::<usize>::new().range(1..=ROWS_MAX as u64)
+    RangedU64ValueParser::new().range(1..=ROWS_MAX as u64)
 }
 
 /// Columns of output that is no terminal.

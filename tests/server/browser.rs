@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
+use conformance::RequestKind;
 use serde_json::{Value, json};
 
 use super::Ending;
@@ -43,7 +44,9 @@ impl Browser {
         });
         let path = until("a tab", || {
             let mut client = Client::connect(([127, 0, 0, 1], port).into()).ok()?;
-            let answer = client.request("GET", "/json/list", &[]).ok()?;
+            // The browser answers requests to itself only, and says so with the field.
+            client.send("GET /json/list HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
+            let answer = client.response(RequestKind::of_method(Some("GET"))).ok()?;
             let tabs: Value = serde_json::from_slice(&answer.body).ok()?;
             let tab = tabs.as_array()?.iter().find(|tab| tab["type"] == "page")?.clone();
             let address = tab["webSocketDebuggerUrl"].as_str()?.to_owned();

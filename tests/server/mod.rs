@@ -1,6 +1,5 @@
 //! The built server as a test sees it: a process with a directory of its own, started with a plan, ended with the test.
-//!
-//! Owns the process, its directory and its output. Never ends a process it did not start.
+//! Never ends a process it did not start.
 
 pub(crate) mod browser;
 pub(crate) mod caches;
@@ -259,7 +258,14 @@ impl Server {
 
     /// `velodrome ctl` with these arguments.
     pub(crate) fn ctl(&self, words: &[&str]) -> Output {
-        run(Command::new(PROGRAM).arg("ctl").arg("--socket").arg(self.plan.socket()).args(words))
+        run(&mut self.ctl_command(words))
+    }
+
+    /// The command `velodrome ctl` with these arguments.
+    pub(crate) fn ctl_command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.arg("ctl").arg("--socket").arg(self.plan.socket()).args(words);
+        command
     }
 
     /// The JSON output of `velodrome ctl`.
@@ -289,10 +295,11 @@ impl Server {
         self.plan.directory.text("stderr.txt")
     }
 
-    /// Its standard error so far, without lines about orders it carried out.
+    /// The same without lines about orders it carried out, and without events, which may be of the machine.
     pub(crate) fn printed_troubles(&self) -> String {
-        let printed = self.printed_errors();
-        printed.lines().filter(|line| !line.starts_with("velodrome: info: ")).collect()
+        let is_told =
+            |line: &&str| line.starts_with("velodrome: info: ") || line.contains(": event ");
+        self.printed_errors().lines().filter(|line| !is_told(line)).collect()
     }
 
     /// Waits for its end.

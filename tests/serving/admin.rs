@@ -213,7 +213,11 @@ fn samples(scrape: &str) -> BTreeMap<String, f64> {
         } else {
             let (series, value) = line.rsplit_once(' ').unwrap();
             let name = series.split('{').next().unwrap();
-            assert!(is_name(name) && types.contains_key(name), "{line}");
+            let of_histogram = ["_bucket", "_sum", "_count"].iter().find_map(|end| {
+                name.strip_suffix(end).filter(|whole| types.get(whole) == Some(&"histogram"))
+            });
+            let known = of_histogram.is_some() || types.contains_key(name);
+            assert!(is_name(name) && known, "{line}");
             if let Some(labels) = series.strip_prefix(name).filter(|labels| !labels.is_empty()) {
                 let inside =
                     labels.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap();

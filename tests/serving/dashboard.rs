@@ -1,13 +1,15 @@
 //! Goal: somebody who opens the dashboard sees what the server does and can end what runs, and nobody else can. Method: the page in
 //! Chromium with clicks and typing, and raw requests; without Chromium the tests of the page are skipped and say so.
 
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 
 use conformance::RequestKind;
 use serde_json::Value;
 
 use crate::server::browser::Browser;
-use crate::server::client::{Client, End, field, head, text};
+use crate::server::channel::websocket;
+use crate::server::client::{Client, field, head, text};
 use crate::server::patience::until;
 use crate::server::{Plan, Server, free_address, has};
 
@@ -16,7 +18,9 @@ const KEY: &str = "a key of those who may look at it";
 /// A server whose dashboard is at an address.
 fn with_dashboard() -> (Server, SocketAddr) {
     let address = free_address();
-    let config = format!("[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n");
+    let config = format!(
+        "[admin]\nlisten = \"{address}\"\nkeys = \"admin.keys\"\n[[channel]]\npattern = \"chat\"\n"
+    );
     let plan = Plan::new().config(&config).file("a.txt", "a\n").argument("--schedulers=2");
     plan.directory.write("admin.keys", format!("{KEY}\n"));
     (plan.start(), address)
@@ -34,20 +38,20 @@ fn open(server: &Server, address: SocketAddr) -> Browser {
     browser.click("#key");
     browser.write(KEY);
     browser.click("#entrance button");
-    browser.until("the first snapshot", "!document.getElementById('board').hidden");
+    // Drawn, not only received: the browser decides when.
+    browser.until("the first drawing", "document.getElementById('facts').textContent !== ''");
     browser
 }
 
 /// What a chart shows.
 const CHART: &str = "document.getElementById('requests').toDataURL()";
 
-/// The ports of the clients in the list of connections, in the order of its rows.
-fn ports(browser: &mut Browser) -> Vec<u16> {
-    let texts = browser.value(
-        "[...document.querySelectorAll('tbody td:first-child')].map((cell) => cell.textContent)",
-    );
-    let texts = texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap());
-    texts.map(|text| text.rsplit(':').next().unwrap().parse().unwrap()).collect()
+/// The kinds of the connections in the list, in the order of its rows.
+fn kinds(browser: &mut Browser) -> Vec<String> {
+    let script =
+        "[...document.querySelectorAll('tbody td:nth-child(2)')].map((cell) => cell.textContent)";
+    let texts = browser.value(script);
+    texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -65,44 +69,61 @@ fn the_page_moves_sorts_and_ends_a_connection() {
             told.as_str().unwrap().starts_with(|first: char| first.is_ascii_digit()) && told != "0";
         (has_some && browser.value(CHART) != before).then_some(())
     });
-    let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
-    clients.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").unwrap().status, 200));
-    let of = |client: &Client| client.stream.local_addr().unwrap().port();
-    let wanted: Vec<u16> = clients.iter().map(of).collect();
-    until("the three in the list", || {
-        let shown = ports(&mut browser);
-        wanted.iter().all(|port| shown.contains(port)).then_some(())
+    let mut client = server.client();
+    assert_eq!(client.get("/a.txt").unwrap().status, 200);
+    let mut victim = websocket(&server, "/channels/chat");
+    until("both in the list", || {
+        let shown = kinds(&mut browser);
+        ["http", "websocket"].iter().all(|kind| shown.iter().any(|it| it == kind)).then_some(())
     });
     for direction in ["ascending", "descending"] {
-        browser.click("th[data-key=peer] button");
-        let state = "document.querySelector('th[data-key=peer]').getAttribute('aria-sort')";
+        browser.click("th[data-key=kind] button");
+        let state = "document.querySelector('th[data-key=kind]').getAttribute('aria-sort')";
         assert_eq!(browser.value(state), direction);
-        let shown = ports(&mut browser);
-        let is_sorted =
-            shown.is_sorted_by(
-                |one, next| if direction == "ascending" { one < next } else { one > next },
-            );
-        assert!(is_sorted && shown.len() >= 3, "{direction}: {shown:?}");
+        let shown = kinds(&mut browser);
+        let is_in_order = |one: &String, next: &String| {
+            if direction == "ascending" { one <= next } else { one >= next }
+        };
+        assert!(shown.len() >= 2 && shown.is_sorted_by(is_in_order), "{direction}: {shown:?}");
     }
-    let victim = &mut clients[1];
-    let port = of(victim);
     browser.click("#filter");
-    browser.write(&format!(":{port}"));
+    browser.write("websocket");
     browser.until("one row", "document.querySelectorAll('tbody tr').length === 1");
     browser.click("tbody button.name");
     browser.until("its details", "document.querySelector('#details[open] dl')?.textContent");
     browser.click("#details button.close");
     browser.click("tbody button.end");
     browser.click("#end-it");
-    let (_, end) = victim.rest().unwrap();
-    assert!(matches!(end, End::Closed | End::Reset), "{end:?}");
+    let mut rest = Vec::new();
+    // It is closed or reset: either way it has ended.
+    let _how = victim.read_to_end(&mut rest);
     browser.until("that its row is gone", "document.querySelectorAll('tbody tr').length === 0");
-    assert_eq!(clients[0].get("/a.txt").unwrap().status, 200, "the others are still there");
+    assert_eq!(client.get("/a.txt").unwrap().status, 200, "the other one is still there");
     let own = format!("http://{address}/");
     for url in browser.requested() {
         assert!(url.starts_with(&own) || url.starts_with("data:image/svg"), "{url}");
         assert!(!url.contains("key"), "{url}");
     }
+    assert!(browser.troubles().is_empty(), "{:?}", browser.troubles());
+}
+
+#[test]
+fn the_page_draws_a_trace() {
+    if !has("chromium", "the_page_draws_a_trace") {
+        return;
+    }
+    let (server, address) = with_dashboard();
+    let mut browser = open(&server, address);
+    browser.click("#trace-open");
+    browser.value("document.getElementById('trace-pattern').value = '/a.txt'; true");
+    browser.click("#trace-go");
+    until("a sequence diagram", || {
+        assert_eq!(server.get("/a.txt").status, 200);
+        let actors = "[...document.querySelectorAll('#trace-diagram .actor')].map((actor) => actor.textContent).join()";
+        browser.value(actors).as_str()?.contains("client,scheduler").then_some(())
+    });
+    browser.click("#trace-go");
+    browser.until("its end", "document.getElementById('trace-go').textContent === 'Trace'");
     assert!(browser.troubles().is_empty(), "{:?}", browser.troubles());
 }
 
@@ -211,7 +232,7 @@ fn the_page_is_for_everybody_and_what_it_shows_for_those_with_a_key() {
 /// The snapshots of an event stream, one after the other.
 struct Snapshots<S>(Client<S>, String);
 
-impl<S: std::io::Read + std::io::Write> Snapshots<S> {
+impl<S: Read + Write> Snapshots<S> {
     fn next(&mut self) -> Value {
         loop {
             if let Some((event, rest)) = self.1.split_once("\n\n") {
@@ -265,7 +286,7 @@ fn there_is_an_end_to_the_number_of_streams_and_one_that_ends_makes_room() {
         let mut client = Client::connect(address).unwrap();
         client.send(&request).unwrap();
         let mut start = [0; 12];
-        std::io::Read::read_exact(&mut client.stream, &mut start).unwrap();
+        client.stream.read_exact(&mut start).unwrap();
         (client, String::from_utf8_lossy(&start).into_owned())
     };
     let mut streams: Vec<_> = (0..server::limits::DASHBOARD_STREAMS).map(|_| open()).collect();

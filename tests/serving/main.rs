@@ -7,6 +7,8 @@
 
 mod access;
 mod acme;
+mod acme_renewal;
+mod acme_store;
 mod admin;
 #[path = "../../crates/tls/tests/tls/authority.rs"]
 #[expect(dead_code, reason = "the tests of `tls` use the rest")]
@@ -49,6 +51,7 @@ mod module_applications;
 mod module_proxies;
 mod modules_document;
 mod monitoring;
+mod moved_clock;
 mod moving;
 mod odd_bytes;
 mod open_redirects;
@@ -62,7 +65,9 @@ mod proxy;
 mod proxy_access;
 mod proxy_bodies;
 mod proxy_cache;
+mod proxy_cache_disk;
 mod proxy_cache_fetches;
+mod proxy_cache_files;
 mod proxy_cache_private;
 mod proxy_cache_stale;
 mod proxy_failures;
@@ -104,6 +109,7 @@ mod systemd;
 mod tls;
 mod tls_clients;
 mod trace_context;
+mod tracing;
 mod unanswered;
 mod unread;
 mod upload_limits;

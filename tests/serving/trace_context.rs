@@ -4,9 +4,12 @@
 
 use std::io::Write;
 
-use crate::server::patience::until;
+use serde_json::Value;
+
+use crate::server::other::{Heard, always};
+use crate::server::patience::{PATIENCE, until};
 use crate::server::upstreams::{OK, all_to, by_hand, connect, next, read_to, start};
-use crate::server::{Plan, Server};
+use crate::server::{Plan, Server, free_address};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
@@ -72,13 +75,13 @@ fn a_server_of_an_upstream_gets_the_trace_with_this_request_as_its_parent() {
 
 #[test]
 fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
-    let echo = "<?\nlocal headers = request.headers\n\
-        write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n?>";
-    let page = "<?\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
+    let echo = "<%\nlocal headers = request.headers\n\
+        response:write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n%>";
+    let page = "<%\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
         local own = request.query.own\n\
         local headers = own and { Traceparent = own } or nil\n\
-        write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n?>";
-    let server = Plan::new().file("echo.html", echo).file("page.html", page).start();
+        response:write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n%>";
+    let server = Plan::new().file("echo.page.html", echo).file("page.page.html", page).start();
     let ask = |path: &str, fields: &[(&str, &str)]| {
         let answer = server.request("GET", path, fields);
         String::from_utf8_lossy(&answer.body).trim().to_owned()
@@ -93,4 +96,63 @@ fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
     assert!(trace == TRACE && goes_on && passed != value, "{told}");
     // What a page says itself counts.
     assert_eq!(ask("/page?own=mine", &fields), format!("{TRACE} mine none"));
+}
+
+/// The spans that a collector has got, once there are this many.
+fn spans_of(heard: &Heard, count: usize) -> Vec<Value> {
+    let mut spans = Vec::new();
+    while spans.len() < count {
+        let (_, request) = heard.recv_timeout(PATIENCE).unwrap();
+        let Some((head, body)) = request.split_once("\r\n\r\n") else { continue };
+        assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+        assert_eq!(values(head, "content-type"), ["application/json"]);
+        let told: Value = serde_json::from_str(body).unwrap();
+        let resource = &told["resourceSpans"][0];
+        let service = &resource["resource"]["attributes"][0]["value"]["stringValue"];
+        assert_eq!(service, "shop");
+        spans.extend(resource["scopeSpans"][0]["spans"].as_array().unwrap().iter().cloned());
+    }
+    spans
+}
+
+#[test]
+fn a_collector_gets_the_spans_of_sampled_requests() {
+    let (address, heard) = always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    let config =
+        format!("[trace]\notlp = \"http://{address}\"\nsample = \"100 %\"\nservice = \"shop\"\n");
+    let page = "<% sleep(0.001) response:write(request.trace) %>";
+    let server = Plan::new().config(&config).file("page.page.html", page).start();
+    let value = format!("00-{TRACE}-00f067aa0ba902b7-00");
+    let fields = [("traceparent", &*value), ("Authorization", "secret")];
+    let answer = server.request("GET", "/page?key=secret", &fields);
+    assert_eq!(String::from_utf8_lossy(&answer.body).trim(), TRACE);
+    let spans = spans_of(&heard, 2);
+    assert!(spans.iter().all(|span| span["traceId"] == TRACE), "{spans:?}");
+    let (of_request, of_page) = (&spans[0], &spans[1]);
+    assert_eq!((&of_request["name"], &of_request["kind"]), (&"GET (files)".into(), &2.into()));
+    assert_eq!(of_request["parentSpanId"], "00f067aa0ba902b7");
+    assert_eq!(of_page["parentSpanId"], of_request["spanId"]);
+    let time = |span: &Value, name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
+    let took = |span: &Value| time(span, "endTimeUnixNano") - time(span, "startTimeUnixNano");
+    assert!(took(of_request) >= took(of_page) && took(of_page) >= 1_000_000, "{spans:?}");
+    assert!(!format!("{spans:?}").contains("secret"), "{spans:?}");
+    // One that names no trace gets one.
+    let trace = server.get("/page");
+    let spans = spans_of(&heard, 2);
+    assert_eq!(spans[0]["traceId"], String::from_utf8_lossy(&trace.body).trim());
+    assert_eq!(spans[0]["parentSpanId"], "");
+    until("the answer of the collector", || (server.count("/spans/sent") == 4).then_some(()));
+}
+
+#[test]
+fn a_collector_that_is_gone_delays_nothing_and_what_it_would_have_got_is_counted() {
+    let config = format!("[trace]\notlp = \"http://{}\"\nsample = \"100 %\"\n", free_address());
+    let plan = Plan::new().argument("--schedulers=1").config(&config);
+    let server = plan.file("a.txt", "a").start();
+    let mut client = server.client();
+    for _ in 0..20 {
+        assert_eq!(client.get("/a.txt").unwrap().status, 200);
+    }
+    until("the spans to be given up", || (server.count("/spans/dropped") == 20).then_some(()));
+    assert_eq!(server.count("/spans/sent"), 0);
 }

@@ -23,13 +23,14 @@ use super::quotas::QUOTA;
 use super::route_keys::{HOST_ROUTE, REDIRECT, RESPOND, REWRITE, ROUTE};
 use super::store::{DATABASE, STORE};
 use super::top_keys::TOP;
+use super::trace::TRACE;
 use super::upstream_cache::CACHE;
 use super::upstream_rows::UPSTREAM;
 use super::when::WHEN;
 use super::wording::{enumerate, nearest, shown};
 
 /// Every section with keys of its own, in the order of the documentation.
-pub static SECTIONS: [&SectionKeys; 29] = [
+pub static SECTIONS: [&SectionKeys; 30] = [
     &TOP,
     &LISTENER,
     &ACME,
@@ -58,6 +59,7 @@ pub static SECTIONS: [&SectionKeys; 29] = [
     &MAINTENANCE,
     &LIMITS,
     &LOG,
+    &TRACE,
     &ADMIN,
 ];
 

@@ -16,7 +16,7 @@ use super::{
     AccessRule, AcmeSettings, Address, Admin, ChannelRules, ChannelSettings, Condition,
     DatabaseRules, FileNames, FileSettings, ForwardAuth, Glob, HostName, Https, Limits, Log,
     Logging, Maintenance, MapRule, MediaType, Method, Pages, PartFile, Place, ProxyRoute, Quota,
-    Secrets, SiteProcess, StoreSettings, Target, Tls, Upstream,
+    Secrets, SiteProcess, StoreSettings, Target, Tls, TraceSettings, Upstream,
 };
 use crate::limits;
 
@@ -87,6 +87,8 @@ pub struct Config {
     pub limits: Limits,
     /// The logs: their contents, form and destination.
     pub log: Log,
+    /// What a collector is told.
+    pub trace: TraceSettings,
     /// The control socket and the metrics listener.
     pub admin: Admin,
     /// Certificates that the server orders itself.
@@ -132,6 +134,7 @@ impl Config {
             upstreams: Vec::new(),
             limits: Limits::default(),
             log: Log::default(),
+            trace: TraceSettings::default(),
             admin: Admin::default(),
             acme: AcmeSettings::default(),
         }

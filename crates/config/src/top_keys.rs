@@ -316,6 +316,13 @@ pub(super) static TOP: SectionKeys = SectionKeys {
             text: "What is logged.",
         },
         Key {
+            name: "trace",
+            value: Value::Section { takes: "section `[trace]`" },
+            absent: Absent::Words("see below"),
+            change: Change::Restart,
+            text: "A collector that is told of requests.",
+        },
+        Key {
             name: "admin",
             value: Value::Section { takes: "section `[admin]`" },
             absent: Absent::Words("see below"),

@@ -2,6 +2,7 @@
 //!
 //! Owns that it is counted, and that the application is told of a long one.
 
+use runtime::account::nanoseconds_of;
 use runtime::clock::Now;
 use runtime::slots::ProcessId;
 use wire::http::status::Status;
@@ -22,8 +23,10 @@ impl<A: Application> Http<A> {
         now: Now,
     ) {
         let began_ns = request.begin.began_ns;
-        let took_ns = self.times.count(status, self.notes.timed_as, began_ns, now);
-        if self.settings.slow_ns.is_some_and(|slow_ns| took_ns >= slow_ns) {
+        let ticks = self.times.count(status, self.notes.timed_as, began_ns, now);
+        let Some(slow_ns) = self.settings.slow_ns else { return };
+        let took_ns = nanoseconds_of(ticks);
+        if took_ns >= slow_ns {
             let slow = Slow { process, status, began_ns, took_ns, notes: &self.notes };
             self.application.on_slow(request, &slow);
         }

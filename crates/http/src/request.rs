@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use runtime::service::ListenerIndex;
+use runtime::trace;
 use runtime::transport::Agreed;
 use sys::socket::Peer;
 use sys::text::ascii;
-use wire::http::head::{self, Target, Version};
+use wire::http::head::{self, Fields, Target, Version};
 use wire::http::method::Method;
-use wire::http::trace_context::{SpanId, TraceParent};
+use wire::http::trace_context::{Sampling, SpanId, TraceId, TraceParent};
 use wire::http::url::Scheme;
 
 use crate::limits::REQUEST_ID_SIZE;
@@ -130,26 +131,52 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The trace to which it says it belongs. Anyone may say so: it is a name, and grants nothing.
+    /// The trace to which it belongs: the one that it names, or one of its own if a collector is told of it. Anyone may
+    /// name one: it is a name, and grants nothing.
     #[must_use]
-    #[inline]
-    pub fn trace(&self) -> Option<TraceParent> {
-        TraceParent::of(&self.head.fields)
+    pub fn trace(&self) -> Option<TraceId> {
+        self.parent_of_others().map(|parent| parent.trace)
     }
 
-    /// The span of its answer in that trace: the parent of the requests that the answer needs.
+    /// What the requests say that its answer needs: the trace, with its own span as their parent.
     #[must_use]
-    pub fn span(&self) -> SpanId {
-        self.begin.span()
+    pub fn parent_of_others(&self) -> Option<TraceParent> {
+        let own = self.begin.span();
+        let is_sampled = trace::samples(own.0);
+        match TraceParent::of(&self.head.fields) {
+            Some(parent) if is_sampled => Some(parent.within(own).recorded()),
+            Some(parent) => Some(parent.within(own)),
+            None if is_sampled => {
+                Some(TraceParent::begun(self.begin.trace(), own, Sampling::Sampled))
+            }
+            None => None,
+        }
     }
 }
 
 impl Begin {
+    /// Its trace, its span and that of its sender, or 0, if a collector is told of it.
+    pub(super) fn sampled(self, fields: &Fields<'_, '_>) -> Option<(u128, u64, u64)> {
+        let own = self.span().0;
+        trace::samples(own).then(|| match TraceParent::of(fields) {
+            Some(parent) => (parent.trace.0, own, parent.span.0),
+            None => (self.trace().0, own, 0),
+        })
+    }
+
     /// A number that no other request of this service has: the function has an inverse (`SplitMix64`).
     fn span(self) -> SpanId {
-        let mut mixed = self.service ^ self.serial.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        SpanId((mixed ^ mixed >> 31).max(1))
+        SpanId(mixed(self.service ^ self.serial.wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1))
     }
+
+    /// The trace that begins with it.
+    fn trace(self) -> TraceId {
+        TraceId(u128::from(mixed(self.service.rotate_left(32))) << 64 | u128::from(self.span().0))
+    }
+}
+
+fn mixed(mut bits: u64) -> u64 {
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
 }

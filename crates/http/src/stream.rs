@@ -16,11 +16,11 @@ use wire::http::head::{self, Framing};
 use wire::http::kept::KeptHead;
 use wire::http::status::Status;
 
-use super::answering::Refused;
 use super::application::Application;
 use super::asked::{Asked, BodyRest, Way};
 use super::exchange::{BodyPlan, Exchange, Step};
 use super::forwarding::Sender;
+use super::refused::Refused;
 use super::request::Request;
 use super::shared::Http;
 use super::traced;
@@ -109,7 +109,7 @@ impl Stream {
         let listener = opening.listener;
         let begin = http.begin_request(context.now);
         if trace::is_on() {
-            traced::head(context.id, head, peer);
+            traced::head(context.id, head, (peer, begin));
         }
         let (body, received): (&[u8], u64) = (&[], 0);
         let request = Request { head, body, received, peer, via, begin, listener, secured };

@@ -11,17 +11,24 @@ use wire::http::head::{self, Target};
 use wire::http::status::Status;
 use wire::http::trace_context::TraceParent;
 
-use super::request::Request;
+use super::request::{Begin, Request};
 
 const REQUEST: What = What::between(Actor::Client, Actor::Scheduler, "request");
 const WAITS: What = What::within("waits");
 const PART: What = What::between(Actor::Scheduler, Actor::Client, "part of the answer");
-const ANSWER: What = What::between(Actor::Scheduler, Actor::Client, "answer");
-const UNANSWERED: What = What::between(Actor::Scheduler, Actor::Client, "no answer");
+const ANSWER: What = What::between(Actor::Scheduler, Actor::Client, "answer").last();
+const UNANSWERED: What = What::between(Actor::Scheduler, Actor::Client, "no answer").last();
 
 /// The head of a request of this client is complete.
 #[cold]
-pub(super) fn head(process: ProcessId, request: &head::Request<'_, '_>, peer: Peer) {
+pub(super) fn head(
+    process: ProcessId,
+    request: &head::Request<'_, '_>,
+    (peer, begin): (Peer, Begin),
+) {
+    if let Some(ids) = begin.sampled(&request.fields) {
+        trace::sample(process, ids);
+    }
     trace::offer(Kind::Connection, process, format_args!("{}", peer.address));
     let (path, _) = request.split_target();
     let host = request.host.unwrap_or_default();
@@ -35,15 +42,16 @@ pub(super) fn head(process: ProcessId, request: &head::Request<'_, '_>, peer: Pe
 pub fn know(kind: Kind, process: ProcessId, request: &Request<'_>, name: fmt::Arguments<'_>) {
     if !trace::follows(process) {
         trace::offer(kind, process, name);
-        note_head(process, request.head);
+        if trace::follows(process) {
+            note_head(process, request.head);
+        }
     }
 }
 
 fn note_head(process: ProcessId, request: &head::Request<'_, '_>) {
-    if trace::follows(process) {
-        let content = trace::content();
-        trace::step(process, REQUEST, format_args!("{}", Shown { request, content }));
-    }
+    let plain = Shown { request, content: Content::LeftOut };
+    let shown = Shown { request, content: trace::content() };
+    trace::step_of_two(process, REQUEST, (format_args!("{plain}"), format_args!("{shown}")));
 }
 
 /// A request as a step shows it.
@@ -95,6 +103,13 @@ pub(super) fn part(process: ProcessId) {
 #[cold]
 pub(super) fn answer(process: ProcessId, status: Status, bytes: u64) {
     trace::step(process, ANSWER, format_args!("{}, {bytes} bytes", status.code()));
+    trace::end(process);
+}
+
+/// A request is answered without the application.
+#[cold]
+pub(super) fn refuse(process: ProcessId, status: Status) {
+    trace::step(process, ANSWER, format_args!("{}, without the application", status.code()));
     trace::end(process);
 }
 

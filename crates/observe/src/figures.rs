@@ -61,7 +61,7 @@ pub struct Figures {
     pub connections: u64,
     /// Its schedulers.
     pub schedulers: Vec<Lane>,
-    /// Rates per second of the whole server, by [`RATES`].
+    /// Rates per second of the whole server, by `RATES`.
     pub rates: BTreeMap<&'static str, f64>,
     /// Bytes in use, by owner.
     pub memory: BTreeMap<&'static str, u64>,
@@ -148,7 +148,7 @@ impl Figures {
         }
     }
 
-    /// A rate by its name in [`RATES`].
+    /// A rate by its name in `RATES`.
     #[must_use]
     pub fn rate(&self, name: &str) -> f64 {
         self.rates.get(name).copied().unwrap_or(0.0)

@@ -11,6 +11,7 @@
 
 mod ask;
 mod choice;
+mod detail;
 mod draw;
 mod figures;
 mod harmless;

@@ -24,6 +24,9 @@ use crate::keys::Key;
 /// The signals that would leave the terminal as it is now.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGTSTP];
 
+/// The exit status of a program of Rust that panicked.
+const PANICKED: i32 = 101;
+
 /// The terminal while it is ours; dropping it gives it back.
 pub(crate) struct Screen {
     pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -50,6 +53,8 @@ impl Screen {
             // The message would be lost with the alternate screen.
             give_back();
             usual(panic);
+            // If it is not the thread that draws, that one would take no answer any more.
+            std::process::exit(PANICKED);
         }));
         take()?;
         let terminal =

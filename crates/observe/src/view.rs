@@ -10,7 +10,8 @@ use ratatui::text::Line;
 
 use crate::ask::{Ask, ListName, Trouble, Wanted};
 use crate::choice::Choice;
-use crate::harmless::{clean_info, harmless};
+use crate::detail::Detail;
+use crate::harmless::harmless;
 use crate::keys::Key;
 use crate::limits::{FILTER_CHARACTERS, ROWS};
 use crate::paint::Colours;
@@ -28,16 +29,6 @@ pub(crate) enum Screen {
 
 /// The keys of the screens with numbers, in their order: the overview and the lists.
 pub(crate) const NUMBERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0', '-'];
-
-/// One thing that is shown as a whole.
-pub(crate) struct Detail {
-    pub(crate) id: String,
-    /// Its name in the list.
-    pub(crate) name: String,
-    pub(crate) info: Option<Info>,
-    /// Why there is nothing newer.
-    pub(crate) trouble: Option<Trouble>,
-}
 
 /// What the next key means.
 pub(crate) enum Input {
@@ -120,7 +111,7 @@ impl View {
     /// The thing that is shown as a whole.
     #[must_use]
     pub fn wanted_info(&self) -> Option<Ask> {
-        self.detail.as_ref().map(|detail| Ask::Info(detail.id.clone()))
+        self.detail.as_ref().map(Detail::wanted)
     }
 
     /// Whether the next request should not wait for its time; asked once.
@@ -151,14 +142,8 @@ impl View {
 
     /// All about the thing that is shown came, or did not.
     pub fn informed(&mut self, id: &str, answer: Result<Info, Trouble>) {
-        let Some(detail) = self.detail.as_mut().filter(|detail| detail.id == id) else { return };
-        match answer {
-            Ok(mut info) => {
-                clean_info(&mut info);
-                detail.info = Some(info);
-                detail.trouble = None;
-            }
-            Err(trouble) => detail.trouble = Some(trouble),
+        if let Some(detail) = &mut self.detail {
+            detail.take(id, answer);
         }
     }
 
@@ -167,6 +152,7 @@ impl View {
         let id = harmless(id);
         self.notice = Some(match answer {
             Ok(_) => format!("{id} was told to end"),
+            Err(Trouble::Gone) => format!("{id} has ended already, or cannot be ended"),
             Err(trouble) => format!("{id}: {}", harmless(&trouble.to_string())),
         });
         self.is_stale = true;
@@ -197,17 +183,7 @@ impl View {
     /// The screen as a text, if it is one.
     pub(crate) fn text(&self) -> Option<Vec<Line<'static>>> {
         if let Some(detail) = &self.detail {
-            let mut lines: Vec<Line<'static>> =
-                detail.info.as_ref().map(texts::info).unwrap_or_default();
-            match (&detail.trouble, lines.is_empty()) {
-                (Some(trouble), _) => {
-                    let text = format!("{}: {}", detail.name, harmless(&trouble.to_string()));
-                    lines.insert(0, crate::paint::line(text, self.colours.warning()));
-                }
-                (None, true) => lines.push(Line::from(format!("{}: asked ...", detail.name))),
-                (None, false) => {}
-            }
-            return Some(lines);
+            return Some(detail.text(self.colours));
         }
         let now = self.watch.now();
         match self.screen {
@@ -372,7 +348,7 @@ impl View {
     /// The id and the name of the selected row, or of the thing that is shown.
     fn chosen(&self) -> Option<(String, String)> {
         if let Some(detail) = &self.detail {
-            return Some((detail.id.clone(), detail.name.clone()));
+            return Some(detail.named());
         }
         let (table, choice) = (self.table()?, self.choice());
         let rows = choice.rows(table);
@@ -389,10 +365,10 @@ impl View {
         if self.detail.is_some() {
             return;
         }
-        if let Some((id, name)) = self.chosen() {
+        if let Some(chosen) = self.chosen() {
             // The row stays selected when the list is shown again.
             self.move_by(0);
-            self.detail = Some(Detail { id, name, info: None, trouble: None });
+            self.detail = Some(Detail::new(chosen));
             self.scroll = 0;
             self.is_stale = true;
         }

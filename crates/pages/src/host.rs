@@ -128,8 +128,8 @@ impl Host for RequestHost<'_> {
             Part::Tls => secured::tell(request.secured, answer),
             Part::Id => answer.text(request.id().as_bytes()),
             Part::Trace => {
-                if let Some(parent) = request.trace() {
-                    answer.text(parent.trace.to_string().as_bytes());
+                if let Some(trace) = request.trace() {
+                    answer.text(trace.to_string().as_bytes());
                 }
             }
             Part::User => {

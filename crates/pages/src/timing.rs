@@ -68,7 +68,7 @@ mod tests {
     fn a_timed_run_says_what_it_waited_for_and_others_are_not_timed() {
         let set = pages(&[("a.page.txt", "<% sleep(0.001) sleep(0.001) %>")]);
         let mut runner = Runner::new(&set, Settings::default(), 64 << 20, u64::MAX, 1).unwrap();
-        let mut whole = |runner: &mut Runner, process| {
+        let whole = |runner: &mut Runner, process| {
             let turnouts = [0, 2_000_000, 4_000_000].map(|now| run(runner, process, 0, now));
             assert!(matches!(turnouts, [Turnout::Wait, Turnout::Wait, Turnout::Done(_)]));
             runner.take_spent(ProcessId::from_bits(process), 0)

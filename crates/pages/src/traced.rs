@@ -17,18 +17,18 @@ use crate::fetch::{Failure, Got, fields as lines};
 
 pub(super) const WAITS: What = What::between(Actor::Page, Actor::Scheduler, "waits for");
 pub(super) const GOES_ON: What = What::between(Actor::Scheduler, Actor::Page, "goes on");
-pub(super) const ENDS: What = What::between(Actor::Page, Actor::Scheduler, "page ends");
-pub(super) const FAILS: What = What::between(Actor::Page, Actor::Scheduler, "page fails");
-const FETCHES: What = What::between(Actor::Page, Actor::Server, "fetch");
-const FETCHED: What = What::between(Actor::Server, Actor::Page, "fetched");
-const ORDERS: What = What::between(Actor::Page, Actor::Store, "order");
-pub(super) const ORDERED: What = What::between(Actor::Store, Actor::Page, "done");
+pub(super) const ENDS: What = What::between(Actor::Page, Actor::Scheduler, "page ends").ends();
+pub(super) const FAILS: What = What::between(Actor::Page, Actor::Scheduler, "page fails").ends();
+const FETCHES: What = What::between(Actor::Page, Actor::Server, "fetch").begins();
+const FETCHED: What = What::between(Actor::Server, Actor::Page, "fetched").ends();
+const ORDERS: What = What::between(Actor::Page, Actor::Store, "order").begins();
+pub(super) const ORDERED: What = What::between(Actor::Store, Actor::Page, "done").ends();
 const READS: What = What::between(Actor::Page, Actor::Store, "reads");
 
 /// Adds what a request says of its trace to the fields of one that its page sends, each as two lines. A page that sets
 /// its own says what is true.
 pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
-    let Some(parent) = request.trace() else { return };
+    let Some(parent) = request.parent_of_others() else { return };
     let is_parent = |name: &[u8]| name.eq_ignore_ascii_case(TRACE_PARENT.as_bytes());
     if lines(fields).any(|(name, _)| is_parent(name)) {
         return;
@@ -38,7 +38,7 @@ pub(super) fn pass_on(request: &Request<'_>, fields: &mut Vec<u8>) {
             fields.extend_from_slice(part);
         }
     };
-    add(TRACE_PARENT, parent.within(request.span()).to_string().as_bytes());
+    add(TRACE_PARENT, parent.to_string().as_bytes());
     for state in request.head.fields.all(TRACE_STATE) {
         add(TRACE_STATE, state);
     }
@@ -85,5 +85,6 @@ pub(super) fn orders(key: Key, order: &Order) {
 pub(super) fn reads(process: ProcessId, request: &Request<'_>, key: &[u8]) {
     let key = String::from_utf8_lossy(key);
     http::traced::know(Kind::Key, process, request, format_args!("{key}"));
-    trace::step(process, READS, format_args!("{key}"));
+    let shown = if trace::names_keys() { &*key } else { "" };
+    trace::step_of_two(process, READS, (format_args!(""), format_args!("{shown}")));
 }

@@ -384,3 +384,12 @@ pub const TRACE_BATCH_STEPS: usize = 256;
 
 /// Milliseconds that a step of a trace waits at most before it is sent.
 pub const TRACE_BATCH_MS: u64 = 100;
+
+/// Requests under way of a scheduler that are sampled for a collector. Consequence: a further one is counted as lost.
+pub const SPANS_UNDER_WAY: usize = 512;
+
+/// Steps of a sampled request. Consequence: further ones are left out, but for the last.
+pub const SPAN_STEPS: usize = 64;
+
+/// Sampled requests of one turn. Consequence: further ones are counted as lost.
+pub const SPANS_FINISHED: usize = 256;

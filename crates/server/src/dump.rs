@@ -10,6 +10,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+// Not on a scheduler: the main thread, and the command line.
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
         _ => Err(error),
     })?;
     let mut file =
+        // Not on a scheduler: the main thread.
         std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
     file.write_all(text.as_bytes())?;
     std::fs::rename(&new, path)

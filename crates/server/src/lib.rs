@@ -7,15 +7,18 @@
 
 pub mod access;
 pub mod admin;
+mod cache_disk;
 mod cache_order;
 mod channel_keys;
 mod channel_rules;
 pub mod conn;
 mod control_path;
+mod disk_order;
 pub mod dump;
 pub mod events;
 pub mod file_helper;
 mod handshakes;
+mod hot_keys;
 mod issued;
 pub mod limits;
 pub mod live;
@@ -34,7 +37,8 @@ pub mod serve;
 pub mod site;
 pub mod site_data;
 pub mod site_tls;
-pub mod store_readers;
+pub mod span_stats;
+mod store_readers;
 mod store_stats;
 mod store_writer;
 mod upstream_report;

@@ -3,7 +3,13 @@
 //! Owns only the numbers. Configurable limits are in `config::limits`, limits of the codecs in
 //! `wire::limits`, those of pages in `pages/limits.rs`.
 
+mod caching;
+mod observing;
+
 use std::time::Duration;
+
+pub use caching::*;
+pub use observing::*;
 
 pub use config::limits::*;
 
@@ -209,6 +215,10 @@ pub const VETO_SIZE: usize = 1024;
 /// answered with 431.
 pub const KEPT_REQUEST_SIZE: usize = 4 * 1024;
 
+/// How long the control thread of certificates waits for a change of its state in the store (10 s). Beyond: it counts
+/// as one that was not made, so nothing is ordered, and is made again later.
+pub const ORDERS_STATE_WAIT: Duration = Duration::from_secs(10);
+
 // The store
 
 /// Bytes of orders after which the writer of the store commits even if more orders wait (32 MiB).
@@ -380,140 +390,3 @@ pub const PASSWORD_KNOWN_MS: u64 = 5 * 60 * 1000;
 
 /// 4,096 requests may wait because of a limit with `delay`, per scheduler; further ones are answered with 429.
 pub const LIMIT_DELAYED_MAX: usize = 4096;
-
-/// An eighth of the part of a scheduler in the memory of a cache is the longest body that is stored. More: a few answers
-/// displace all others.
-pub const CACHE_OBJECT_PART: usize = 8;
-
-/// 1,024 orders to forget stored answers may wait for room at other schedulers. Beyond: those forget everything.
-pub const CACHE_ORDERS: usize = 1024;
-
-/// 64 KiB that a cache reserves at a time for an answer of unknown length. Larger: less room for others.
-pub const CACHE_RESERVE_STEP: usize = 64 * 1024;
-
-/// 256 KiB of an answer that turned out too long to be stored are held for the slowest of its readers. Beyond: the
-/// server is not read.
-pub const CACHE_WINDOW: usize = 256 * 1024;
-
-/// 16 KiB up to which a stored body is copied to its client. A longer one is lent.
-pub const CACHE_COPIED_SIZE: usize = 16 * 1024;
-
-/// Routes whose times are counted apart, in the order of the configuration.
-///
-/// Consequence: those beyond share one histogram.
-pub const ROUTES_TIMED: u32 = 4_096;
-
-/// Rows of a list that `velodrome top` and others may ask for at once.
-///
-/// Consequence: a wish for more is refused.
-pub const LIVE_ROWS_MAX: usize = 1_000;
-
-/// Suspended pages, and channels, that are looked at for a list, in one turn.
-///
-/// Consequence: those beyond are counted as left out.
-pub const LIVE_SEEN_MAX: usize = 10_000;
-
-/// How long a dump waits for each of its parts.
-///
-/// Consequence: a part that takes longer is missing, and the dump says so.
-pub const DUMP_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Bytes of one part of a dump.
-///
-/// Consequence: a longer part is cut, and stands there as text.
-pub const DUMP_SIZE: u64 = 64 << 20;
-
-/// After a dump for a panic, others are written only after this long.
-///
-/// Consequence: of many panics in a row, the first has a dump.
-pub const DUMP_REST: Duration = Duration::from_mins(1);
-/// Event streams of snapshots that are open at once: dashboards that somebody looks at.
-///
-/// Consequence: a further one is refused with 503, and its page says so.
-pub const DASHBOARD_STREAMS: usize = 32;
-// Events
-
-/// The last events that are kept (256).
-///
-/// Consequence: older ones are only in the log.
-pub const EVENTS_KEPT: usize = 256;
-
-/// Time between two rounds in which the control scheduler asks the schedulers how they are (1 s).
-///
-/// Consequence: an event is this much later than its cause.
-pub const EVENTS_LOOK_MS: u64 = 1_000;
-
-/// How long a scheduler may take to answer that question (500 ms). Beyond: that is an event.
-pub const EVENTS_PATIENCE_MS: u64 = 500;
-
-/// Events of one kind about one thing are at least this far apart (10 s).
-///
-/// Consequence: those between are counted, and the next one says how many there were.
-pub const EVENTS_AGAIN_MS: u64 = 10_000;
-
-/// Kinds and things whose last event is remembered for this (1,024). Beyond: no event of another thing.
-pub const EVENTS_THINGS: usize = 1_024;
-
-/// Lines of the cause of an event (32); the others are left out.
-pub const EVENTS_CAUSE_LINES: usize = 32;
-
-/// Bytes of the line of an event, and of each line of its cause (512); the rest is left out.
-pub const EVENTS_LINE_SIZE: usize = 512;
-
-/// Time between two looks at how long certificates are valid (1 hour), besides when there are new ones.
-pub const EVENTS_CERTIFICATES_MS: u64 = 3_600_000;
-
-/// Days before the end of a certificate from which on it is told (7).
-pub const EVENTS_CERTIFICATE_DAYS: i64 = 7;
-
-/// Time by which a deadline is noticed late that is told (100 ms).
-pub const LATE_NS: u64 = 100_000_000;
-
-/// Time in which a scheduler wants to run, in a round, from which on it is told if it did not (500 ms).
-pub const CORE_WANTED_NS: u64 = 500_000_000;
-
-/// Hundredths of the connections in use that are told (90).
-pub const CONNECTIONS_NEAR: usize = 90;
-
-/// Failed handshakes in a round that are told (100).
-pub const HANDSHAKES_FAILED_MANY: u64 = 100;
-
-/// Messages in a round for which a mailbox had no room that are told (10): a few are usual in bursts, and wait.
-pub const MAILBOX_FULL_MANY: u64 = 10;
-
-/// Time of a commit of the store that is told (100 ms).
-pub const STORE_SLOW_COMMIT: Duration = Duration::from_millis(100);
-
-/// Time of a checkpoint of the store that is told (2 s).
-pub const STORE_SLOW_CHECKPOINT: Duration = Duration::from_secs(2);
-
-/// Lines of slow requests in a second, per scheduler (100). Beyond: they are counted, and the next line says how many.
-pub const SLOW_LINES_PER_SECOND: u64 = 100;
-
-/// Bytes of the path in the line of a slow request (512); the rest is left out.
-pub const SLOW_PATH_SIZE: usize = 512;
-
-/// Pages that are named when memory of pages is short (5).
-pub const PAGES_NAMED: usize = 5;
-/// Things per second that one trace begins to follow, over all schedulers.
-///
-/// Consequence: a wish for more is refused.
-pub const TRACE_RATE_MAX: u32 = 1_000;
-
-/// Seconds that one trace lasts at most (10 minutes).
-///
-/// Consequence: a wish for more is refused.
-pub const TRACE_SECONDS_MAX: u64 = 600;
-
-/// Bytes of a pattern of a trace. Consequence: a longer one is refused.
-pub const TRACE_PATTERN_BYTES: usize = 1_024;
-
-/// 1 MiB of lines of a trace wait for the one who asked for it.
-///
-/// Consequence: further steps are counted as left out.
-pub const TRACE_UNREAD_BYTES: usize = 1024 * 1024;
-
-/// Milliseconds after the end of a trace in which schedulers may say what they have left out.
-///
-/// Consequence: those that have not are named.
-pub const TRACE_GRACE_MS: u64 = 1_000;

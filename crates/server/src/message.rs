@@ -22,6 +22,7 @@ use script::engine::NativeCode;
 
 use crate::access::{Checked, PasswordCheck};
 use crate::cache_order::CacheOrder;
+use crate::disk_order::{DiskAnswer, DiskOrders, DiskReport};
 use crate::events::{Trouble, Vitals};
 use crate::handshakes::Failures;
 use crate::live::{Shown, Wish};
@@ -29,6 +30,7 @@ use crate::maintenance::{Source, Switch};
 use crate::resp_stats::RespStats;
 use crate::site_data::SiteData;
 use crate::site_tls::SiteTls;
+use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
 use crate::upstream_report::{UpstreamOrder, UpstreamReport};
 
@@ -49,6 +51,8 @@ pub enum Message {
     LogWriter(ToLogWriter),
     /// To the writer of the store.
     StoreWriter(ToStoreWriter),
+    /// To the disks of caches.
+    CacheDisk(ToCacheDisk),
     /// To the control scheduler.
     Control(ToControl),
 }
@@ -106,6 +110,8 @@ pub enum ToScheduler {
     Cache(Box<CacheOrder>),
     /// From the control scheduler: begin or end a trace.
     Trace(Box<TraceOrder>),
+    /// From the disks of caches: what follows from the orders of one message.
+    CacheDisk(Box<Vec<DiskAnswer>>),
     /// From the main thread: give the memory of a past load back to the kernel.
     GiveMemoryBack,
 }
@@ -167,27 +173,40 @@ pub enum ToStoreWriter {
     Stop,
 }
 
+/// Messages to the disks of caches.
+#[derive(Debug)]
+pub enum ToCacheDisk {
+    /// Carry out orders; the answer is one message.
+    Orders(Box<DiskOrders>),
+    /// Send your figures.
+    AskReport,
+    /// End.
+    Stop,
+}
+
 /// Orders for the store, of one scheduler.
 #[derive(Debug)]
 pub struct Orders {
     /// The time by which keys expire, in milliseconds since 1970.
     pub now_ms: u64,
-    /// The connection or page that waits for each.
+    /// Who waits for each.
     pub waiting: Vec<OrderedBy>,
     /// The orders.
     pub orders: Vec<store::Order>,
 }
 
-/// The connection or page that waits for an order to the store.
+/// Who waits for an order to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderedBy {
     /// A connection.
     Process(ProcessId),
     /// A page, which has given its order this number.
     Page(OrderNumber),
+    /// The control thread of certificates, which has given its order this number. Its answers go to its own seat.
+    State(u64),
 }
 
-/// The outcome of an order, for the connection or page that waits.
+/// The outcome of an order, for the one that waits.
 pub type Stored = (OrderedBy, Result<store::Executed, store::Failure>);
 
 /// Messages to the control scheduler.
@@ -203,6 +222,8 @@ pub enum ToControl {
     Traced(Box<Batch>),
     /// From the log writer: lines written, lines lost.
     LogReport(LogReport),
+    /// From the disks of caches: what is there.
+    CacheDisk(DiskReport),
     /// The counters of pages.
     PagesLoaded(Arc<PagesRead>),
     /// The result of the last reload.
@@ -251,6 +272,7 @@ part!(ToScheduler, Scheduler);
 part!(ToFileHelper, FileHelper);
 part!(ToLogWriter, LogWriter);
 part!(ToStoreWriter, StoreWriter);
+part!(ToCacheDisk, CacheDisk);
 part!(ToControl, Control);
 part!(Box<PasswordCheck>, PasswordHelper);
 part!(Question, NameHelper);
@@ -338,6 +360,8 @@ metric::counted! {
         pub store: StoreStats = Elsewhere("rows of its own"),
         /// The numbers of Redis clients.
         pub resp: RespStats = Elsewhere("rows of its own"),
+        /// The numbers of spans for a collector.
+        pub spans: SpanStats = Elsewhere("rows of its own"),
         /// Handshakes that failed, by reason.
         pub handshake_failures: Failures = Elsewhere("with a label"),
         /// What each limit has counted.

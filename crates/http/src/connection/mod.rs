@@ -240,7 +240,7 @@ impl Connection {
     ) -> Progress {
         let sent = (sender, http.begin_request(context.now));
         if trace::is_on() {
-            traced::head(context.id, request, sender.peer);
+            traced::head(context.id, request, (sender.peer, sent.1));
         }
         match request.framing {
             Framing::None => {

@@ -108,7 +108,7 @@ fn a_connection_ends_after_a_yes() {
     stage.view.ended("c-0-39", &Ok(String::new()));
     assert!(stage.text().contains("c-0-39 was told to end"));
     stage.view.ended("c-0-39", &Err(Trouble::Gone));
-    assert!(stage.text().contains("c-0-39: it has ended already"));
+    assert!(stage.text().contains("c-0-39 has ended already, or cannot be ended"));
     stage.keys("1k");
     assert!(stage.text().contains("nothing is selected"));
 }

@@ -30,6 +30,15 @@ pub struct Batch {
     pub is_last: bool,
 }
 
+impl Batch {
+    /// What says that a trace has begun.
+    #[must_use]
+    pub fn first(order: &Order) -> Self {
+        let Order { number, to, .. } = *order;
+        Self { number, to, steps: Vec::new(), left_out: LeftOut::default(), is_last: false }
+    }
+}
+
 /// Something that is followed.
 #[derive(Debug)]
 struct Followed {
@@ -131,17 +140,17 @@ impl Following {
         detail: String,
         now_ns: u64,
     ) {
-        let process = process.to_bits();
-        let Some(followed) = self.followed.get_mut(&process) else { return };
+        let bits = process.to_bits();
+        let Some(followed) = self.followed.get_mut(&bits) else { return };
         followed.steps += 1;
         let (subject, steps) = (Subject::Followed(followed.number), followed.steps);
         if steps > TRACE_STEPS_OF_ONE {
             // A connection begins anew with its next request, as another thing.
-            self.followed.remove(&process);
+            self.followed.remove(&bits);
             self.left_out.steps += 1;
             return;
         }
-        self.note(Step { subject, at_ns: now_ns, process, what, detail });
+        self.note(Step { subject, at_ns: now_ns, process: Some(process), what, detail });
     }
 
     /// A message of a channel begins its way over this scheduler.
@@ -161,7 +170,7 @@ impl Following {
     pub(super) fn note_message(&mut self, what: What, detail: String, now_ns: u64) {
         if let Some((channel, position)) = self.message.clone() {
             let subject = Subject::Message(channel, position);
-            self.note(Step { subject, at_ns: now_ns, process: 0, what, detail });
+            self.note(Step { subject, at_ns: now_ns, process: None, what, detail });
         }
     }
 

@@ -7,6 +7,7 @@
 mod detail;
 mod following;
 mod pattern;
+mod sampling;
 mod step;
 
 use std::cell::{Cell, RefCell};
@@ -25,7 +26,9 @@ use detail::text_of;
 pub use following::Batch;
 use following::Following;
 pub use pattern::Pattern;
-pub use step::{Actor, Content, Kind, LeftOut, Order, Step, Subject, What};
+use sampling::Sampling;
+pub use sampling::{Sampled, SampledStep};
+pub use step::{Actor, Content, Edge, Kind, LeftOut, Order, Step, Subject, What};
 
 const ACCEPTED: What = What::between(Actor::Client, Actor::Scheduler, "connection");
 const AGREED: What = What::between(Actor::Client, Actor::Scheduler, "handshake over");
@@ -34,9 +37,12 @@ const CLOSED: What = What::between(Actor::Scheduler, Actor::Client, "closed");
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
     static FOLLOWING: RefCell<Option<Box<Following>>> = const { RefCell::new(None) };
+    /// Requests whose number is below this are sampled; 0: none is.
+    static SAMPLED_BELOW: Cell<u64> = const { Cell::new(0) };
+    static SAMPLING: RefCell<Option<Box<Sampling>>> = const { RefCell::new(None) };
 }
 
-/// Whether there is a trace. Everything else here costs more than this test.
+/// Whether there is a trace, or a collector that is told of requests. Everything else here costs more than this test.
 #[inline]
 pub fn is_on() -> bool {
     IS_ON.with(Cell::get)
@@ -66,9 +72,36 @@ pub fn take(now: Now) -> Option<Batch> {
         Some(batch)
     })?;
     if batch.is_last {
-        IS_ON.with(|is_on| is_on.set(false));
+        IS_ON.with(|is_on| is_on.set(SAMPLED_BELOW.with(Cell::get) > 0));
     }
     Some(batch)
+}
+
+/// From now on, so many of a million requests are sampled.
+pub fn sample_part(per_million: u32) {
+    let below = u128::from(u64::MAX) * u128::from(per_million) / 1_000_000;
+    SAMPLED_BELOW.with(|sampled| sampled.set(u64::try_from(below).unwrap_or(u64::MAX)));
+    if below > 0 {
+        SAMPLING.with(|sampling| *sampling.borrow_mut() = Some(Box::default()));
+        IS_ON.with(|is_on| is_on.set(true));
+    }
+}
+
+/// Whether the request with this number is sampled. The numbers are as good as random.
+#[inline]
+pub fn samples(number: u64) -> bool {
+    number < SAMPLED_BELOW.with(Cell::get)
+}
+
+/// The request of a process is sampled: its trace, its span, and that of its sender, or 0.
+#[cold]
+pub fn sample(process: ProcessId, ids: (u128, u64, u64)) {
+    with_sampling(|sampling| sampling.begin(process, ids));
+}
+
+/// The sampled requests that have ended since this was last asked, and how many were lost; `None` if there are none.
+pub fn take_sampled() -> Option<(Vec<Sampled>, u64)> {
+    with_sampling(|sampling| sampling.has_finished().then(|| sampling.take())).flatten()
 }
 
 /// A batch could not be sent. What it has is left out, and counted if another one follows.
@@ -103,7 +136,7 @@ pub fn offer_url(process: ProcessId, host: &str, path: &str) {
     });
 }
 
-/// Whether the process is followed.
+/// Whether the process is followed for a trace.
 #[cold]
 pub fn follows(process: ProcessId) -> bool {
     with(|following| following.follows(process)).unwrap_or(false)
@@ -115,14 +148,39 @@ pub fn content() -> Content {
     with(|following| following.content()).unwrap_or(Content::LeftOut)
 }
 
+/// Whether steps may name keys of the store, which are as good as passwords if they name sessions: the trace is about
+/// keys, or about content.
+#[cold]
+pub fn names_keys() -> bool {
+    let names = |following: &mut Following| {
+        following.seeks(Kind::Key) || following.content() == Content::Shown
+    };
+    with(names).unwrap_or(false)
+}
+
 /// A process makes a step. It is noted if the process is followed. The detail has nothing that a client or a page has
 /// sent as a field or a body, unless [`content`] says so.
 #[cold]
 pub fn step(process: ProcessId, what: What, detail: fmt::Arguments<'_>) {
+    step_of_two(process, what, (detail, detail));
+}
+
+/// A process makes a step, of which more may be said to the one who asked for the trace than to a collector.
+#[cold]
+pub fn step_of_two(
+    process: ProcessId,
+    what: What,
+    (plain, shown): (fmt::Arguments<'_>, fmt::Arguments<'_>),
+) {
     with(|following| {
         if following.follows(process) {
-            let text = text_of(detail);
-            following.note_process(process, what, text, moment_ns());
+            following.note_process(process, what, text_of(shown), moment_ns());
+        }
+    });
+    with_sampling(|sampling| {
+        if sampling.has(process) {
+            let (at_ns, detail) = (moment_ns(), text_of(plain));
+            sampling.note(process, SampledStep { at_ns, what, detail });
         }
     });
 }
@@ -131,6 +189,7 @@ pub fn step(process: ProcessId, what: What, detail: fmt::Arguments<'_>) {
 #[cold]
 pub fn end(process: ProcessId) {
     with(|following| following.end(process));
+    with_sampling(|sampling| sampling.end(process));
 }
 
 /// A connection is accepted.
@@ -152,6 +211,7 @@ pub(crate) fn agree(process: ProcessId, agreed: Option<&Agreed>) {
 pub(crate) fn close(process: ProcessId, reason: CloseReason) {
     step(process, CLOSED, format_args!("{}", CloseReason::NAMES[reason as usize]));
     with(|following| following.forget(process));
+    with_sampling(|sampling| sampling.end(process));
 }
 
 /// A message of a channel begins its way over this scheduler. Each scheduler decides by itself whether it has room for
@@ -177,6 +237,10 @@ pub fn message(what: What, detail: fmt::Arguments<'_>) {
 
 fn with<T>(act: impl FnOnce(&mut Following) -> T) -> Option<T> {
     FOLLOWING.with(|following| following.borrow_mut().as_deref_mut().map(act))
+}
+
+fn with_sampling<T>(act: impl FnOnce(&mut Sampling) -> T) -> Option<T> {
+    SAMPLING.with(|sampling| sampling.borrow_mut().as_deref_mut().map(act))
 }
 
 /// The time of this moment, which advances within a turn.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::pattern::Pattern;
 use crate::mailbox::Endpoint;
+use crate::slots::ProcessId;
 
 /// What the things are that a trace is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,19 @@ pub enum Actor {
     Subscribers,
 }
 
+/// What a step means for a span: the time that an actor spends on a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Nothing.
+    Within,
+    /// A span of the actor to whom it leads begins.
+    Begins,
+    /// The span of the actor who makes it ends.
+    Ends,
+    /// The request ends.
+    Last,
+}
+
 /// What happens in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct What {
@@ -96,13 +110,33 @@ pub struct What {
     pub to: Actor,
     /// A word or two for it.
     pub word: &'static str,
+    /// What it means for a span.
+    pub edge: Edge,
 }
 
 impl What {
     /// Something between two.
     #[must_use]
     pub const fn between(from: Actor, to: Actor, word: &'static str) -> Self {
-        Self { from, to, word }
+        Self { from, to, word, edge: Edge::Within }
+    }
+
+    /// The same, with which a span begins.
+    #[must_use]
+    pub const fn begins(self) -> Self {
+        Self { edge: Edge::Begins, ..self }
+    }
+
+    /// The same, with which a span ends.
+    #[must_use]
+    pub const fn ends(self) -> Self {
+        Self { edge: Edge::Ends, ..self }
+    }
+
+    /// The same, with which a request ends.
+    #[must_use]
+    pub const fn last(self) -> Self {
+        Self { edge: Edge::Last, ..self }
     }
 
     /// Something that the scheduler does by itself.
@@ -128,8 +162,8 @@ pub struct Step {
     pub subject: Subject,
     /// When, on the monotonic clock.
     pub at_ns: u64,
-    /// The process, as bits of its id; 0 if none is meant.
-    pub process: u64,
+    /// The process, if one is meant.
+    pub process: Option<ProcessId>,
     /// What happens.
     pub what: What,
     /// More about it, in one short line.

@@ -33,9 +33,15 @@ const PAGES: Told = Told {
     of: "page",
 };
 
-/// Writes both.
+const COMMANDS: Told = Told {
+    name: "velodrome_command_duration_seconds",
+    help: "Time in which a command of a Redis client was carried out, or handed to the writer of the store.",
+    of: "command",
+};
+
+/// Writes all.
 pub(super) fn write(out: &mut String, round: &Round) {
-    for told in [ROUTES, PAGES] {
+    for told in [ROUTES, PAGES, COMMANDS] {
         let all = round.reports.iter().enumerate();
         let all = all.filter_map(|(number, report)| Some((number, report.as_ref()?)));
         let timed: Vec<(usize, &Latency)> = all
@@ -53,7 +59,7 @@ pub(super) fn write(out: &mut String, round: &Round) {
                 Some(class) => {
                     format!("scheduler=\"{scheduler}\",http_route=\"{thing}\",class=\"{class}\"")
                 }
-                None => format!("scheduler=\"{scheduler}\",page=\"{thing}\""),
+                None => format!("scheduler=\"{scheduler}\",{}=\"{thing}\"", latency.of),
             };
             one(out, name, &labels, &latency.times);
         }

@@ -1,10 +1,10 @@
 //! The admin service as an application of the control scheduler.
 
 mod look;
+mod orders;
 
 use std::sync::Arc;
 
-use proxy::Readiness;
 use runtime::mailbox::{Endpoint, Mailbox};
 use runtime::service::{Command, ListenerIndex, ServiceContext};
 use runtime::slots::ProcessId;
@@ -18,16 +18,14 @@ use super::dashboard::{self, Streams};
 use super::events::Events;
 use super::facts::{Facts, Phase};
 use super::gate::{Gate, Permission};
-use super::round::{ExpectsLog, PATIENCE_MS, Round};
+use super::round::{Expected, PATIENCE_MS, Round};
 use super::tracing::Tracing;
 use super::{memory, metrics, status};
-use crate::cache_order::CacheOrder;
 use crate::maintenance::{Source, Switch, Switches};
 use crate::message::{
-    Inquiry, Message, PagesRead, ReloadReport, ToControl, ToLogWriter, ToScheduler,
+    Inquiry, Message, PagesRead, ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler,
 };
 use crate::origin::is_forged;
-use crate::upstream_report::UpstreamOrder;
 use http::{
     Answer, AnswerContext, Application, BodyPolicy, Http, Interest, Patience, Reply, Request,
 };
@@ -39,6 +37,8 @@ pub struct Peers {
     pub schedulers: usize,
     /// The log writer, if there is one.
     pub log: Option<Endpoint>,
+    /// The disks of caches, if any has one.
+    pub cache_disk: Option<Endpoint>,
 }
 
 /// The admin application.
@@ -100,15 +100,19 @@ impl Admin {
     }
 
     fn ask(&mut self, question: Inquiry, now_ms: u64, mail: &mut Mailbox<Message>) {
-        let expects_log = if self.peers.log.is_some() { ExpectsLog::Yes } else { ExpectsLog::No };
-        self.round.ask(question.clone(), self.peers.schedulers, expects_log, now_ms);
+        let (log, disk) = (self.peers.log, self.peers.cache_disk);
+        let expected = Expected { log: log.is_some(), disk: disk.is_some() };
+        self.round.ask(question.clone(), self.peers.schedulers, expected, now_ms);
         for number in 0..self.peers.schedulers {
             let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
             // A scheduler with a full mailbox is stuck; it is reported as not answering.
             let _not_answering = mail.send_part(endpoint, ToScheduler::AskReport(question.clone()));
         }
-        if let Some(log) = self.peers.log {
+        if let Some(log) = log {
             let _not_answering = mail.send_part(log, ToLogWriter::AskReport);
+        }
+        if let Some(disk) = disk {
+            let _not_answering = mail.send_part(disk, ToCacheDisk::AskReport);
         }
     }
 
@@ -128,27 +132,6 @@ impl Admin {
         }
         self.reloading.swap_remove(index);
         reply.json(&status::reloaded(&self.last_reload, &self.pages));
-        Answer::Done
-    }
-
-    /// Tells all schedulers whether the site is maintained.
-    fn maintain(
-        &mut self,
-        switch: Switch,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Maintenance(Source::Operator, switch);
-            if context.mail.send_part(endpoint, message).is_err() {
-                // Those before it have it; asked again, all have it.
-                reply.empty(Status::SERVICE_UNAVAILABLE);
-                return Answer::Done;
-            }
-        }
-        self.maintenance.set(Source::Operator, switch);
-        reply.json(&serde_json::json!({ "maintenance": self.maintenance.as_str() }));
         Answer::Done
     }
 
@@ -196,13 +179,13 @@ impl Admin {
                 self.tracing.answer(self.peers.schedulers, request, reply, context)
             }
             (Method::Get, "/live") => self.live(request, reply, context),
+            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
+            (Method::Get, "/info") => self.info(request, reply, context),
+            (Method::Post, "/kill") => self.end(request, reply, context),
             (
                 Method::Get,
                 "/status" | "/stats" | "/memory" | "/native-code" | "/upstreams" | "/cache",
             ) => Answer::Wait,
-            (Method::Get, dashboard::EVENTS_PATH) => self.stream(request, reply, context),
-            (Method::Get, "/info") => self.info(request, reply, context),
-            (Method::Post, "/kill") => self.end(request, reply, context),
             (Method::Post, "/cache/purge") => self.purge(request, reply, context),
             (Method::Post, "/upstreams") if self.has_answers(&Inquiry::Counters, context) => {
                 self.order(request, reply, context)
@@ -219,70 +202,6 @@ impl Admin {
             }
             _ => self.metrics(request, reply, context),
         }
-    }
-
-    /// Passes on an order about a server of an upstream: `drain UPSTREAM SERVER` or `up UPSTREAM SERVER`.
-    fn order(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let words = str::from_utf8(request.body).unwrap_or_default();
-        let words: Vec<&str> = words.split(' ').collect();
-        let known = |upstream: &str, server: &str| {
-            let reports = self.round.reports.iter().flatten().flat_map(|report| &report.upstreams);
-            let mut named = reports.filter(|report| report.name == upstream);
-            named.any(|report| report.servers.iter().any(|known| known.address == server))
-        };
-        let order = match words[..] {
-            ["drain", upstream, server] => Some((upstream, server, Readiness::Drained)),
-            ["up", upstream, server] => Some((upstream, server, Readiness::Ready)),
-            _ => None,
-        };
-        let Some((upstream, server, readiness)) = order.filter(|it| known(it.0, it.1)) else {
-            reply.empty(Status::NOT_FOUND);
-            return Answer::Done;
-        };
-        let order = Box::new(UpstreamOrder {
-            upstream: upstream.to_owned(),
-            server: server.to_owned(),
-            readiness,
-        });
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Upstream(order.clone());
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        // The state that was just asked for is another one now.
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
-    }
-
-    /// Has all schedulers forget stored answers.
-    fn purge(
-        &mut self,
-        request: &Request<'_>,
-        reply: &mut Reply<'_>,
-        context: &mut AnswerContext<'_, Message>,
-    ) -> Answer {
-        let text = str::from_utf8(request.body).unwrap_or_default();
-        let Ok(pattern) = cache::Pattern::parse(text) else {
-            reply.empty(Status::BAD_REQUEST);
-            return Answer::Done;
-        };
-        let mut sent = true;
-        for number in 0..self.peers.schedulers {
-            let endpoint = Endpoint(u16::try_from(number).expect("endpoints are numbered in u16"));
-            let message = ToScheduler::Cache(Box::new(CacheOrder::Purge(pattern.clone())));
-            // Those that have it have purged; asked again, all have.
-            sent &= context.mail.send_part(endpoint, message).is_ok();
-        }
-        self.round = Round::default();
-        reply.empty(if sent { Status::OK } else { Status::SERVICE_UNAVAILABLE });
-        Answer::Done
     }
 
     fn metrics(
@@ -375,6 +294,7 @@ impl Application for Admin {
                 admin.events.look_at_log(report, context);
             }
             ToControl::Traced(batch) => admin.tracing.add(from, &batch),
+            ToControl::CacheDisk(report) => admin.round.disk = Some(report),
             ToControl::Reloaded(report) => {
                 admin.last_reload = report;
                 for (process, _) in &admin.reloading {

@@ -16,8 +16,10 @@ use runtime::service::CloseReason;
 use runtime::stats::Stats;
 
 use super::facts::Facts;
+use crate::disk_order::DiskReport;
 use crate::message::SchedulerReport;
 use crate::resp_stats::RespStats;
+use crate::span_stats::SpanStats;
 use crate::store_stats::StoreStats;
 
 /// A number and its description.
@@ -36,7 +38,7 @@ pub(super) struct Labelled {
 
 /// The numbers of a scheduler.
 pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
-    let SchedulerReport { runtime, http, cache, channels, store, resp, .. } = report;
+    let SchedulerReport { runtime, http, cache, channels, store, resp, spans, .. } = report;
     let upstream_caches = &report.upstream_caches;
     let numbers = read(SchedulerReport::ROWS, report)
         .chain(read(Stats::ROWS, runtime))
@@ -46,8 +48,14 @@ pub(super) fn of_scheduler(report: &SchedulerReport) -> Vec<Number> {
         .chain(read(UpstreamCacheStats::ROWS, upstream_caches))
         .chain(read(ChannelStats::ROWS, channels))
         .chain(read(StoreStats::ROWS, store))
-        .chain(read(RespStats::ROWS, resp));
+        .chain(read(RespStats::ROWS, resp))
+        .chain(read(SpanStats::ROWS, spans));
     numbers.collect()
+}
+
+/// The numbers of the disks of caches, of all schedulers together.
+pub(super) fn of_disks(report: &DiskReport) -> Vec<Number> {
+    read(DiskReport::ROWS, report).collect()
 }
 
 /// The numbers of one page, or of all pages together; in `ctl stats` under `pages`.

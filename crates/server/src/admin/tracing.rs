@@ -35,6 +35,10 @@ struct Trace {
     reader: ProcessId,
     began_ns: u64,
     until_ns: u64,
+    /// The first line, until all schedulers have begun, or have had the time for it.
+    first: Option<TraceBegun>,
+    /// Schedulers that have not begun.
+    still: Vec<usize>,
     /// Lines that were not read.
     lines: Vec<u8>,
     steps: u64,
@@ -61,6 +65,9 @@ impl Tracing {
         if reply.is_begun() {
             return self.go_on(reply, context.id);
         }
+        if self.is_reader(context.id) {
+            return self.open(reply, context.now);
+        }
         let wish = match TraceWish::parse(request.query().unwrap_or_default()) {
             Ok(wish) => wish,
             Err(problem) => return refuse(Status::BAD_REQUEST, &problem, reply),
@@ -79,10 +86,23 @@ impl Tracing {
             at_ms: context.now.unix_ms(),
             schedulers,
         };
-        self.begin(&wish, schedulers, context);
-        reply.begin_parts(Status::OK);
+        self.begin(&wish, begun, context);
+        Answer::Wait
+    }
+
+    /// Begins the answer once the trace has begun on all schedulers: what comes from then on is traced.
+    fn open(&mut self, reply: &mut Reply<'_>, now: Now) -> Answer {
+        let Some(trace) = &mut self.underway else { return Answer::Wait };
+        if !trace.may_open(now) {
+            return Answer::Wait;
+        }
+        let Some(begun) = trace.first.take() else { return Answer::Cut };
         let mut line = Vec::new();
         write(&TraceLine::Begun(begun), &mut line);
+        reply.begin_parts(Status::OK);
+        let is_field = reply.field("Content-Type", b"application/x-ndjson").is_ok();
+        debug_assert!(is_field, "it is a field");
+        reply.end_head();
         reply.part(&line);
         Answer::Part
     }
@@ -90,10 +110,11 @@ impl Tracing {
     fn begin(
         &mut self,
         wish: &TraceWish,
-        schedulers: usize,
+        begun: TraceBegun,
         context: &mut AnswerContext<'_, Message>,
     ) {
         self.number += 1;
+        let schedulers = begun.schedulers;
         let now_ns = context.now.monotonic_ns;
         let among = u32::try_from(schedulers).unwrap_or(u32::MAX).max(1);
         let order = Order {
@@ -113,6 +134,8 @@ impl Tracing {
             reader: context.id,
             began_ns: now_ns,
             until_ns: order.until_ns,
+            first: Some(begun),
+            still: (0..schedulers).collect(),
             lines: Vec::new(),
             steps: 0,
             left_out: LeftOut::default(),
@@ -146,6 +169,7 @@ impl Tracing {
             return;
         };
         let scheduler = usize::from(from.0);
+        trace.still.retain(|still| *still != scheduler);
         for step in &batch.steps {
             if trace.is_over || trace.lines.len() >= TRACE_UNREAD_BYTES {
                 trace.left_out.steps += 1;
@@ -182,8 +206,14 @@ impl Tracing {
         }
         let Some(trace) = &mut self.underway else { return };
         trace.end_if_due(context.now);
-        if trace.is_over || !trace.lines.is_empty() {
+        let has_news = match trace.first {
+            Some(_) => trace.may_open(context.now),
+            None => trace.is_over || !trace.lines.is_empty(),
+        };
+        if has_news {
             context.command(Command::Resume(trace.reader));
+        } else if trace.first.is_some() {
+            context.wake_after_ms(TRACE_GRACE_MS);
         } else {
             let ends_ns = trace.until_ns.saturating_sub(context.now.monotonic_ns);
             context.wake_after_ms(ends_ns.div_ceil(1_000_000) + TRACE_GRACE_MS);
@@ -192,6 +222,12 @@ impl Tracing {
 }
 
 impl Trace {
+    /// Whether all schedulers have begun, or have had the time for it.
+    fn may_open(&self, now: Now) -> bool {
+        let latest_ns = self.began_ns.saturating_add(TRACE_GRACE_MS * 1_000_000);
+        self.still.is_empty() || now.monotonic_ns >= latest_ns
+    }
+
     /// Writes the last line, once all schedulers have ended, or have had the time for it.
     fn end_if_due(&mut self, now: Now) {
         let latest_ns = self.until_ns.saturating_add(TRACE_GRACE_MS * 1_000_000);
@@ -249,9 +285,8 @@ fn line_of(step: &Step, scheduler: usize, began_ns: u64) -> TraceStep {
         to: name(step.what.to),
         what: step.what.word.to_owned(),
         detail: step.detail.clone(),
-        process: match step.process {
-            0 => String::new(),
-            bits => format!("c-{scheduler}-{bits}"),
-        },
+        process: step
+            .process
+            .map_or_else(String::new, |process| format!("c-{scheduler}-{}", process.to_bits())),
     }
 }

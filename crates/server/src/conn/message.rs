@@ -71,6 +71,12 @@ impl Connections {
                 site.caches.obey(&order, site.client.exchanges(), &mut site.proxies);
             }
             ToScheduler::Trace(order) => traced::obey(*order, context),
+            ToScheduler::CacheDisk(answers) => {
+                let now_ns = context.now.monotonic_ns;
+                site.caches.set_now(context.now);
+                let (client, proxies) = (site.client.exchanges(), &mut site.proxies);
+                site.caches.hear_disk(*answers, client, proxies, now_ns);
+            }
             ToScheduler::GiveMemoryBack => sys::heap::trim_own(),
             ToScheduler::Pages { generation, sets } => site.on_pages(generation, &sets),
         }

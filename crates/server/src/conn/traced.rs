@@ -1,14 +1,19 @@
 //! The trace of this scheduler: its beginning and end, and its steps on their way to the control scheduler.
 
 use runtime::service::ServiceContext;
-use runtime::trace;
+use runtime::trace::{self, Batch};
 
 use crate::message::{Message, ToControl, TraceOrder};
 
 /// The control scheduler begins or ends a trace.
 pub(super) fn obey(order: TraceOrder, context: &mut ServiceContext<'_, Message>) {
     match order {
-        TraceOrder::Begin(order) => trace::begin(order, context.now),
+        TraceOrder::Begin(order) => {
+            // If there is no room, the one who asked waits a little longer.
+            let first = Box::new(Batch::first(&order));
+            let _told = context.mail.send_part(order.to, ToControl::Traced(first));
+            trace::begin(order, context.now);
+        }
         TraceOrder::Stop(number) => trace::stop(number),
     }
 }

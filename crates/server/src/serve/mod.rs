@@ -19,6 +19,7 @@ mod post;
 mod requirements;
 mod settings;
 mod signals;
+mod stored_state;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
@@ -76,14 +77,7 @@ pub fn serve(
     names: NamesOf,
     announce: impl FnOnce(&Started),
 ) -> Result<(), ServeError> {
-    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
-    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
-    sys::signal::block(&deferred.into_iter().collect());
-    sys::signal::ignore_broken_pipe();
-    sys::signal::ignore_file_size();
-    sys::lost_page::report().map_err(ServeError::Signals)?;
-    runtime::panic::report_with_backtrace();
-    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+    prepare_process()?;
     let Met { data, user, schedulers, descriptors, log } = requirements::meet(source)?;
     let data = Arc::new(data);
     let config = &data.config;
@@ -93,7 +87,7 @@ pub fn serve(
     let log = openings::open_log(config, log, user.as_ref())?;
     let log_target = log.as_ref().map(|(target, _)| target.clone());
     let store = openings::open_store(config, schedulers, user.as_ref())?;
-    openings::make_state(&data, user.as_ref())?;
+    openings::make_directories(&data, user.as_ref())?;
     sys::signal::block_all();
     let inherited = listeners::inherited();
     let listeners = listeners::data(config, &inherited)?;
@@ -101,21 +95,25 @@ pub fn serve(
     let sandbox =
         sandbox::enter(&openings::of(source, &data, log_target.as_ref(), control_path.as_deref()));
     let uploads = config.pages.uploads.as_deref().filter(|_| config.pages.enabled);
-    // Held until the server ends, so that another server removes nothing of it.
-    let _held = uploads.map(openings::hold_uploads).transpose()?;
+    // Held until the server ends, so that another server removes nothing of them.
+    let _held = openings::hold(&data, uploads)?;
     let upload_helpers = uploads.map_or(0, |_| limits::UPLOAD_HELPERS);
     let protocols = listeners.protocols(config);
+    let caches = &*data.cache_directories;
+    let (log_wanted, store_wanted) = (log_target.as_ref(), store.as_ref());
     let wanted =
-        Wanted { schedulers, log: log_target.as_ref(), upload_helpers, store: store.as_ref() };
+        Wanted { schedulers, log: log_wanted, upload_helpers, store: store_wanted, caches };
     let mut crew = Crew::plan(&wanted)?;
     let opened = (listeners, store.clone(), names);
     let (mut launched, watch) =
         launch_schedulers(&data, &mut crew, opened, &inherited, descriptors)?;
     let standing = Started::of(&data, &launched, protocols, sandbox);
     let control = launch_control(&data, &mut crew, &standing, control_path.clone())?;
+    let state = store.as_ref().map_or(Ok(None), |store| crew.state(store))?;
     let room = Arc::new(Room::new(config.pages.uploads_size));
     let store = store.map(|store| (store, config.store.clone()));
-    let helpers = crew.start_helpers(log, store, uploads.map(|directory| (directory, room)))?;
+    let uploads = uploads.map(|directory| (directory, room));
+    let helpers = crew.start_helpers(log, store, uploads, &data.cache_directories)?;
     if let Some(user) = &user {
         openings::give_sockets(config, control_path.as_deref(), user);
         sys::credentials::drop_to(user).map_err(ServeError::User)?;
@@ -124,7 +122,7 @@ pub fn serve(
     let to_control = control.as_ref().map(|_| endpoint(helpers.control));
     let mut post = Post::new(crew.main()?, helpers.control, to_control);
     let mut certificates = Certificates::of(&data, &mut post);
-    let orders = Orders::begin(&data, &mut certificates, &mut post)?;
+    let orders = Orders::begin((&data, state), &mut certificates, &mut post)?;
     // The listeners are open: a client that has connected does not wait for the reader of what is announced.
     launched.start();
     announce(&standing);
@@ -140,6 +138,19 @@ pub fn serve(
     let served = signals::run(source, live, post, (launched, watch), control, helpers, dumps);
     outlet::finish();
     served
+}
+
+/// Signals, panics and memory, which are of the process.
+fn prepare_process() -> Result<(), ServeError> {
+    // Orders to a server that starts are carried out when it has started; until then TERM ends it as any program.
+    let deferred = [Signal::Hangup, Signal::User1, Signal::User2];
+    sys::signal::block(&deferred.into_iter().collect());
+    sys::signal::ignore_broken_pipe();
+    sys::signal::ignore_file_size();
+    sys::lost_page::report().map_err(ServeError::Signals)?;
+    runtime::panic::report_with_backtrace();
+    sys::heap::fix_thresholds(limits::MEMORY_OWN_PAGES, limits::MEMORY_KEPT);
+    Ok(())
 }
 
 /// The server when everything is open.
@@ -281,7 +292,7 @@ fn launch_control(
     let keys = Arc::clone(&data.admin_keys.keys);
     let gate = Gate::new(entrances, keys, Arc::clone(&data.tls));
     let facts = Arc::new(standing.facts.clone());
-    let peers = Peers { schedulers: crew.schedulers, log: crew.log };
+    let peers = Peers { schedulers: crew.schedulers, log: crew.log, cache_disk: crew.cache_disk };
     let seat = crew.control()?;
     let plan = Plan {
         name: "control",

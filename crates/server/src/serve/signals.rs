@@ -30,7 +30,9 @@ use super::watch::Watch;
 use crate::dump;
 use crate::limits;
 use crate::load::Source;
-use crate::message::{ReloadReport, ToControl, ToLogWriter, ToScheduler, ToStoreWriter};
+use crate::message::{
+    ReloadReport, ToCacheDisk, ToControl, ToLogWriter, ToScheduler, ToStoreWriter,
+};
 use crate::site_data::SiteData;
 use pages::PageSet;
 use store::Store;
@@ -85,6 +87,8 @@ impl Dumps {
 /// Threads other than the schedulers.
 pub(super) struct Helpers {
     pub(super) store: Option<StoreHelper>,
+    /// The disks of caches.
+    pub(super) cache_disk: Option<(Endpoint, HelperThread)>,
     /// The log writer.
     pub(super) log: Option<(Endpoint, HelperThread)>,
     /// The number of the control scheduler's endpoint. Lower numbers are the schedulers.
@@ -170,6 +174,13 @@ fn orders_refused(error: StartError) -> String {
     )
 }
 
+/// A directory of a cache that is not there any more, without which no scheduler could open what it serves from.
+fn missing_cache(data: &SiteData) -> Option<String> {
+    let missing = data.cache_directories.iter().find(|directory| !directory.is_dir())?;
+    let missing = missing.display();
+    Some(format!("`directory` of `cache`: `{missing}` is gone; restart, which makes it again"))
+}
+
 /// Reloads the configuration. If it has errors it is refused, and the old one stays.
 fn reload(
     source: &Source,
@@ -185,6 +196,7 @@ fn reload(
                 .iter()
                 .map(|key| format!("`{key}` cannot change while the server runs; restart it"))
                 .chain(orders.prepare(&new).err().map(orders_refused))
+                .chain(missing_cache(&new))
                 .collect();
             if fixed.is_empty() {
                 *data = Arc::new(new);
@@ -241,6 +253,14 @@ fn drain(
     post.tell_control(ToControl::Stop);
     if let Some(control) = control {
         end_control(control)?;
+    }
+    if let Some((endpoint, helper)) = helpers.cache_disk {
+        post.send(endpoint, ToCacheDisk::Stop);
+        // What is not stored by then is not stored.
+        if helper.wait(limits::THREAD_END_WAIT) {
+            let panicked = |_| ServeError::Thread(io::Error::other("the disks of caches panicked"));
+            helper.join().map_err(panicked)?;
+        }
     }
     if let Some(helper) = helpers.store {
         post.send(helper.endpoint, ToStoreWriter::Stop);

@@ -23,6 +23,7 @@ use runtime::mailbox::Endpoint;
 use runtime::output::FileRegion;
 use runtime::service::{Command, Context, ServiceContext};
 use runtime::slots::ProcessId;
+use runtime::trace;
 use wire::http::status::Status;
 
 use super::caches::Caches;
@@ -35,6 +36,7 @@ use super::orders::Programs;
 use super::packer::Packer;
 use super::proxy::Proxies;
 use super::slow_lines::SlowLines;
+use super::spans::Spans;
 use super::state::{Site, new_limiter};
 use super::waiting::Waiting;
 use crate::access::Passwords;
@@ -50,7 +52,7 @@ impl Site {
     /// # Errors
     /// If a root cannot be opened.
     pub fn open(data: Arc<SiteData>, helpers: Helpers, unique: u128) -> std::io::Result<Self> {
-        let roots = Roots::open(&data.roots)?;
+        let roots = Roots::open(&data.all_roots())?;
         let runner = runner_of(&data, &data.pages, helpers.schedulers, unique)?;
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         // For a scheduler on its own; `join_schedulers` changes this.
@@ -62,7 +64,8 @@ impl Site {
         client.set_trust(&data.trust);
         let proxies = Proxies::new(unique as u64);
         let mut caches = Caches::default();
-        caches.load(&data.config.upstreams, helpers.schedulers);
+        let spans = Spans::of(&data.config.trace).map(Box::new);
+        caches.load(&data.config.upstreams, &helpers);
         Ok(Self {
             data: Rc::new(data),
             helpers,
@@ -84,6 +87,7 @@ impl Site {
             proxies,
             caches,
             runner,
+            spans,
             channels,
             joining: Vec::new(),
             json_checks: JsonChecks::default(),
@@ -95,6 +99,7 @@ impl Site {
             at_work: Arc::default(),
             slow_lines: SlowLines::default(),
             resp: RespCounts::new(1),
+            hot_keys: None,
             resp_pace: RespPace::default(),
             tls: Arc::default(),
         })
@@ -105,6 +110,9 @@ impl Site {
         self.proxies.load(&self.data, context.now.monotonic_ns);
         let data = Rc::clone(&self.data);
         self.time_pages(&data.config.log);
+        if self.spans.is_some() {
+            trace::sample_part(self.data.config.trace.per_million);
+        }
         let is_checked = |upstream: &config::Upstream| upstream.check.is_some();
         let has_checks = self.data.config.upstreams.iter().any(is_checked);
         if has_checks || !self.data.processes.is_empty() {
@@ -136,7 +144,7 @@ impl Site {
         data: Arc<SiteData>,
         context: &mut ServiceContext<'_, Message>,
     ) {
-        match Roots::open(&data.roots) {
+        match Roots::open(&data.all_roots()) {
             Ok(roots) => self.roots = roots,
             Err(error) => {
                 // The roots could be opened when the configuration was checked a moment ago. Keep the old configuration.
@@ -157,7 +165,7 @@ impl Site {
         }
         let size = usize::try_from(data.config.file_cache.size).unwrap_or(usize::MAX);
         self.proxies.load(&data, context.now.monotonic_ns);
-        self.caches.load(&data.config.upstreams, self.helpers.schedulers);
+        self.caches.load(&data.config.upstreams, &self.helpers);
         self.data = Rc::new(data);
         self.cache = Cache::new(size);
         self.root_of_rule.clear();
@@ -208,6 +216,9 @@ impl Site {
         self.end_turn_of_pages(context);
         self.ask_names(context.mail);
         self.hear_servers(context);
+        if let Some(spans) = &mut self.spans {
+            spans.end_turn(self.client.exchanges(), context);
+        }
         self.proxies.end_turn(&mut self.client, context);
         self.caches.end_turn(context);
         self.uploads.on_turn_end(context);
@@ -218,6 +229,9 @@ impl Site {
         self.json_checks.end_turn(context);
         self.programs.end_turn(context);
         self.resp_pace.end_turn(context);
+        if self.hot_keys.as_ref().is_some_and(|keys| keys.is_over(context.now.monotonic_ms())) {
+            self.hot_keys = None;
+        }
         self.order_for_pages(context);
         self.end_turn_of_limits(context);
     }
@@ -322,6 +336,10 @@ impl Application for Site {
         reply: &mut Reply<'_>,
         context: &mut AnswerContext<'_, Message>,
     ) -> Answer {
+        if let Some(store) = &self.store {
+            // The client may have heard of a commit since the turn began.
+            store.turn_store().renew();
+        }
         let answer = self.answer(request, reply, context);
         if !self.metered.is_empty() {
             self.count_answer(request, reply, context);

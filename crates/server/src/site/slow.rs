@@ -89,9 +89,9 @@ mod tests {
         let status = wire::http::status::Status::OK;
         let process = runtime::slots::ProcessId::from_bits(1);
         let slow = Slow { process, status, began_ns: 100 * ms, took_ns: 60 * ms, notes: &notes };
+        let waits = vec![("the store", 30 * ms)];
         let mut spent = Spent::default();
-        (spent.began_ns, spent.ran_ns) = (105 * ms, 20 * ms);
-        spent.waits = vec![("the store", 30 * ms)];
+        (spent.began_ns, spent.ran_ns, spent.waits) = (105 * ms, 20 * ms, waits);
         let parts = parts_of(&slow, Some(&spent));
         let expected =
             ["before the page began 5.0", "page 20.0", "waiting for the store 30.0", "rest 5.0"];

@@ -12,13 +12,13 @@ use wire::http::status::Status;
 const ROUTE: What = What::within("route");
 const LET_IN: What = What::within("let in");
 const REFUSED: What = What::within("refused");
-const PAGE: What = What::between(Actor::Scheduler, Actor::Page, "page begins");
-const ORDER: What = What::between(Actor::Scheduler, Actor::Store, "order");
-const STORED: What = What::between(Actor::Store, Actor::Scheduler, "done");
-const SENT: What = What::between(Actor::Scheduler, Actor::Server, "passed on");
+const PAGE: What = What::between(Actor::Scheduler, Actor::Page, "page begins").begins();
+const ORDER: What = What::between(Actor::Scheduler, Actor::Store, "order").begins();
+const STORED: What = What::between(Actor::Store, Actor::Scheduler, "done").ends();
+const SENT: What = What::between(Actor::Scheduler, Actor::Server, "passed on").begins();
 const ANSWERED: What = What::between(Actor::Server, Actor::Scheduler, "answer begins");
-const COMPLETE: What = What::between(Actor::Server, Actor::Scheduler, "answer complete");
-const FAILED: What = What::between(Actor::Server, Actor::Scheduler, "failed");
+const COMPLETE: What = What::between(Actor::Server, Actor::Scheduler, "answer complete").ends();
+const FAILED: What = What::between(Actor::Server, Actor::Scheduler, "failed").ends();
 const COMMAND: What = What::between(Actor::Client, Actor::Scheduler, "command");
 const REPLY: What = What::between(Actor::Scheduler, Actor::Client, "reply");
 
@@ -102,7 +102,8 @@ pub(crate) fn command(process: ProcessId, verb: &[u8], key: &[u8]) {
     let (verb, key) = (String::from_utf8_lossy(verb), String::from_utf8_lossy(key));
     trace::end(process);
     trace::offer(Kind::Key, process, format_args!("{key}"));
-    trace::step(process, COMMAND, format_args!("{} {key}", verb.to_uppercase()));
+    let (verb, shown) = (verb.to_uppercase(), if trace::names_keys() { &*key } else { "" });
+    trace::step_of_two(process, COMMAND, (format_args!("{verb}"), format_args!("{verb} {shown}")));
 }
 
 /// The command is replied to.

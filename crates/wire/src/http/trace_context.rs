@@ -94,6 +94,12 @@ impl TraceParent {
         Self { span, ..self }
     }
 
+    /// The same, of a trace that is recorded here.
+    #[must_use]
+    pub fn recorded(self) -> Self {
+        Self { flags: self.flags | 1, ..self }
+    }
+
     /// Whether the sender has recorded it.
     #[must_use]
     pub fn sampling(self) -> Sampling {

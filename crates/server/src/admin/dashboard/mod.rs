@@ -36,6 +36,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/events.js"),
     include_str!("page/follow.js"),
     include_str!("page/details.js"),
+    include_str!("page/trace.js"),
     include_str!("page/main.js"),
 );
 
@@ -98,9 +99,9 @@ mod tests {
 
     #[test]
     fn the_page_asks_nothing_of_others() {
-        // The icon is inside the page, and its namespace is a name.
-        let page = PAGE.replace("xmlns='http://www.w3.org/2000/svg'", "");
-        for (name, text) in [("page", &*page), ("style", STYLE), ("script", SCRIPT)] {
+        for (name, text) in [("page", PAGE), ("style", STYLE), ("script", SCRIPT)] {
+            // A namespace is a name, which nobody asks for.
+            let text = text.replace("http://www.w3.org/2000/svg", "");
             for strange in STRANGE {
                 assert!(!text.contains(strange), "the {name} has `{strange}`");
             }
@@ -114,6 +115,16 @@ mod tests {
         let (_, rest) = SCRIPT.split_once("const LISTS = [").unwrap();
         let (lists, _) = rest.split_once(']').unwrap();
         assert_eq!(lists.split_whitespace().collect::<Vec<_>>().join(" "), names);
+    }
+
+    /// The page knows what can be traced.
+    #[test]
+    fn the_page_can_trace_all_there_is() {
+        let (_, rest) = SCRIPT.split_once("const TRACED = [").unwrap();
+        let (traced, _) = rest.split_once("]]").unwrap();
+        for (name, _) in runtime::trace::Kind::ALL {
+            assert!(traced.contains(&format!("[\"{name}\", ")), "{name} in {traced}");
+        }
     }
 
     #[test]

@@ -15,7 +15,6 @@ use http::{Answer, Reply, Request};
 use live::Event;
 use runtime::mailbox::Endpoint;
 use runtime::service::ServiceContext;
-use wire::http::status::Status;
 
 use self::certificates::Ends;
 use self::ring::{Moment, Ring};
@@ -98,15 +97,8 @@ impl Events {
         let query = request.query().unwrap_or("after=0");
         match query.strip_prefix("after=").and_then(|number| number.parse().ok()) {
             Some(number) => reply.json(&serde_json::json!({ "events": self.ring.after(number) })),
-            None => bad_request("the query is `after=NUMBER`", reply),
+            None => super::problem::say("the query is `after=NUMBER`", reply),
         }
         Answer::Done
     }
-}
-
-/// Says what is wrong with a request.
-fn bad_request(problem: &str, reply: &mut Reply<'_>) {
-    reply.begin(Status::BAD_REQUEST);
-    reply.end_head_with_length(problem.len() as u64);
-    reply.body(problem.as_bytes());
 }

@@ -12,7 +12,7 @@ use wire::http::status::Status;
 
 use super::Admin;
 use crate::admin::dashboard::Turn;
-use crate::admin::live;
+use crate::admin::{live, problem};
 use crate::live::Wish;
 use crate::message::{Inquiry, Message};
 
@@ -130,8 +130,8 @@ impl Admin {
 fn wish_of(request: &Request<'_>, reply: &mut Reply<'_>) -> Option<Arc<Wish>> {
     match Wish::parse(request.query().unwrap_or_default()) {
         Ok(wish) => Some(Arc::new(wish)),
-        Err(problem) => {
-            reply.send(Status::BAD_REQUEST, "text/plain; charset=utf-8", problem.as_bytes());
+        Err(problem_text) => {
+            problem::say(&problem_text, reply);
             None
         }
     }

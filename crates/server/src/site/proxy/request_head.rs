@@ -52,9 +52,14 @@ pub(in crate::site) fn head_of(
         head.field("Host", request.host().unwrap_or(&route.upstream).as_bytes())?;
     }
     let hop = HopFields::of(&fields);
-    let trace = request.trace();
+    let trace = request.parent_of_others();
+    let has_key = request.version() != Version::Http2;
     for (name, value) in fields.iter() {
-        let is_own = name.eq_ignore_ascii_case("host") || is_claim(name) || is_parent(name);
+        let is_own = name.eq_ignore_ascii_case("host")
+            || is_claim(name)
+            || is_parent(name)
+            // RFC 8441 section 5: the server is asked with a key of this one.
+            || !has_key && name.eq_ignore_ascii_case("sec-websocket-key");
         let is_of_none = trace.is_none() && name.eq_ignore_ascii_case(TRACE_STATE);
         if !is_own && !is_of_none && !hop.has(name) && !drops(edits, name) {
             head.field(name, value)?;
@@ -123,10 +128,8 @@ fn tell_of_trace(
     edits: &HeaderEdits,
     head: &mut HeadWriter,
 ) -> Result<(), Failure> {
-    match request.trace().filter(|_| !drops(edits, TRACE_PARENT)) {
-        Some(parent) => {
-            head.field(TRACE_PARENT, parent.within(request.span()).to_string().as_bytes())
-        }
+    match request.parent_of_others().filter(|_| !drops(edits, TRACE_PARENT)) {
+        Some(parent) => head.field(TRACE_PARENT, parent.to_string().as_bytes()),
         None => Ok(()),
     }
 }

@@ -3,6 +3,7 @@
 const past = new History();
 const events = new Events();
 const details = new Details(confirmEnd);
+new Trace();
 const requestLines = new Lines(byId("requests"), [{ key: "requests", name: "requests", colour: "first" }], inCount, 10);
 const byteLines = new Lines(byId("bytes"), [
   { key: "sent", name: "out", colour: "first" },

@@ -1,7 +1,8 @@
 // The list of a tab: rates from two snapshots, rows in the order of a column, a filter. While the pointer is over the rows
 // they keep their places, so that nobody ends another row than the one that was meant.
 
-const LISTS = ["connections", "routes", "pages", "processes", "channels", "upstreams", "listeners", "mailboxes", "store"];
+const LISTS = ["connections", "routes", "pages", "processes", "channels", "keys", "upstreams", "listeners", "mailboxes",
+  "store"];
 /** Lists whose rows can be looked at one by one, and ended. */
 const SINGLE = new Set(["connections", "processes"]);
 

@@ -1,0 +1,107 @@
+//! `[trace]`: a collector that is told of a part of the requests.
+//!
+//! Owns the keys of that section. Sends nothing.
+
+use wire::http::url::{Origin, Scheme};
+
+use super::item::Item;
+use super::key::{Absent, Change, Key, SectionKeys, Value, show_text};
+use super::value::{borrowed_text, cannot_be, word};
+
+/// `[trace]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// The collector: `http://` with host and port; `None`: there is none.
+    pub otlp: Option<String>,
+    /// How many of a million requests it is told of.
+    pub per_million: u32,
+    /// The name of this service for the collector.
+    pub service: String,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self { otlp: None, per_million: 10_000, service: "velodrome".to_owned() }
+    }
+}
+
+/// All requests.
+const MILLION: u32 = 1_000_000;
+
+fn collector(item: &Item<'_>) -> Result<String, String> {
+    let example = "a URL in quotes such as \"http://127.0.0.1:4318\"";
+    let text = borrowed_text(item, example)?;
+    match Origin::parse(text.trim_end_matches('/').as_bytes()) {
+        Some(origin) if origin.scheme == Scheme::Http => Ok(text.trim_end_matches('/').to_owned()),
+        Some(_) => {
+            let why = "spans are sent without encryption, to a collector on this host or behind a tunnel: write http://";
+            Err(cannot_be(item, text, why))
+        }
+        None => Err(cannot_be(item, text, &format!("write {example}"))),
+    }
+}
+
+fn part(item: &Item<'_>) -> Result<u32, String> {
+    let example = "a part in quotes such as \"1 %\"";
+    let text = borrowed_text(item, example)?;
+    let number =
+        text.strip_suffix('%').map(str::trim).and_then(|number| number.parse::<f64>().ok());
+    match number.filter(|percent| (0.0..=100.0).contains(percent)) {
+        Some(percent) => Ok((percent * f64::from(MILLION / 100)).round() as u32),
+        None => Err(cannot_be(item, text, "write \"0 %\" to \"100 %\"")),
+    }
+}
+
+fn show_part(per_million: u32) -> String {
+    show_text(format_args!("{} %", f64::from(per_million) / f64::from(MILLION / 100)))
+}
+
+pub(super) static TRACE: SectionKeys = SectionKeys {
+    name: "[trace]",
+    own: &[
+        Key {
+            name: "otlp",
+            value: Value::Own {
+                takes: "URL of a collector",
+                read: |config, item, _| {
+                    config.trace.otlp = Some(collector(item)?);
+                    Ok(())
+                },
+                show: |config| config.trace.otlp.as_ref().map(show_text),
+            },
+            absent: Absent::Words("none"),
+            change: Change::Restart,
+            text: "Where [spans](trace.md#spans-for-a-collector) of requests are sent, as OTLP over HTTP with JSON, to `/v1/traces`. A collector that does not answer delays nothing: what does not fit is dropped and counted.",
+        },
+        Key {
+            name: "sample",
+            value: Value::Own {
+                takes: "part of all requests such as `\"1 %\"`",
+                read: |config, item, _| {
+                    config.trace.per_million = part(item)?;
+                    Ok(())
+                },
+                show: |config| Some(show_part(config.trace.per_million)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "How many of all requests the collector is told of. What a request says in `traceparent` does not change that.",
+        },
+        Key {
+            name: "service",
+            value: Value::Own {
+                takes: "text",
+                read: |config, item, _| {
+                    config.trace.service = word(item)?;
+                    Ok(())
+                },
+                show: |config| Some(show_text(&config.trace.service)),
+            },
+            absent: Absent::Default,
+            change: Change::Restart,
+            text: "The name of this server for the collector (`service.name`).",
+        },
+    ],
+    shared: &[],
+    shared_in: "",
+};
