@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_ended_run_is_remarked_on_with_its_line() {
-        let page = "<%\nlocal t = {}\nwhile true do t[#t + 1] = 1 end %>";
+        let page = "<%\nlocal n = 0\nwhile true do n = n + 1 end %>";
         let set = pages(&[("a.page.txt", page)]);
         let settings =
             Settings { cpu_budget: std::time::Duration::from_millis(5), ..Settings::default() };
