@@ -77,25 +77,26 @@ fn a_server_of_an_upstream_gets_the_trace_with_this_request_as_its_parent() {
 fn a_page_knows_the_trace_and_its_fetches_go_on_with_it() {
     let echo = "<%\nlocal headers = request.headers\n\
         response:write(headers.traceparent or 'none', ' ', headers.tracestate or 'none')\n%>";
-    let page = "<%\nlocal url = 'http://' .. request.headers.host .. '/echo'\n\
+    let page = "<%\nlocal url = 'http://' .. request.query.at .. '/echo'\n\
         local own = request.query.own\n\
         local headers = own and { Traceparent = own } or nil\n\
         response:write(request.trace or 'none', ' ', assert(fetch(url, { headers = headers })).body)\n%>";
     let server = Plan::new().file("echo.page.html", echo).file("page.page.html", page).start();
-    let ask = |path: &str, fields: &[(&str, &str)]| {
-        let answer = server.request("GET", path, fields);
+    let ask = |more: &str, fields: &[(&str, &str)]| {
+        let path = format!("/page?at={}{more}", server.address());
+        let answer = server.request("GET", &path, fields);
         String::from_utf8_lossy(&answer.body).trim().to_owned()
     };
-    assert_eq!(ask("/page", &[]), "none none none");
+    assert_eq!(ask("", &[]), "none none none");
     let value = format!("00-{TRACE}-00f067aa0ba902b7-00");
     let fields = [("traceparent", &*value), ("tracestate", "a=1")];
-    let told = ask("/page", &fields);
+    let told = ask("", &fields);
     let words: Vec<&str> = told.split(' ').collect();
     let [trace, passed, "a=1"] = words[..] else { panic!("{told}") };
     let goes_on = passed.starts_with(&format!("00-{TRACE}-")) && passed.ends_with("-00");
     assert!(trace == TRACE && goes_on && passed != value, "{told}");
     // What a page says itself counts.
-    assert_eq!(ask("/page?own=mine", &fields), format!("{TRACE} mine none"));
+    assert_eq!(ask("&own=mine", &fields), format!("{TRACE} mine none"));
 }
 
 /// The spans that a collector has got, once there are this many.
@@ -134,7 +135,7 @@ fn a_collector_gets_the_spans_of_sampled_requests() {
     assert_eq!(of_page["parentSpanId"], of_request["spanId"]);
     let time = |span: &Value, name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
     let took = |span: &Value| time(span, "endTimeUnixNano") - time(span, "startTimeUnixNano");
-    assert!(took(of_request) >= took(of_page) && took(of_page) >= 1_000_000, "{spans:?}");
+    assert!(took(of_request) >= took(of_page) && took(of_page) > 0, "{spans:?}");
     assert!(!format!("{spans:?}").contains("secret"), "{spans:?}");
     // One that names no trace gets one.
     let trace = server.get("/page");

