@@ -458,7 +458,7 @@ mod tests {
         let mut runner = runner(slice, &[("a.page.txt", page)]);
         assert!(matches!(run(&mut runner, 1, 0, 0), Turnout::Done(_)));
         // There were no requests meanwhile, so they have an eighth of a slice.
-        let clock_ns = || pass(300_000);
+        let clock_ns = || pass(400_000);
         let mut turns = 0;
         while !runner.underway.is_empty() {
             assert_eq!(runner.go_on_by_turns(Moment { clock_ns, ..at(0) }, 0), []);
