@@ -2,7 +2,8 @@
 //!
 //! Owns the signal, and room for one trace at a time. The thread itself walks its frame pointers, in the handler: it
 //! allocates nothing, takes no lock, makes no call, and reads only between its stack pointer and the end of its stack.
-//! Code without frame pointers ends the trace early. Never names functions.
+//! Code without frame pointers ends that walk early, so it also copies the top of its stack, in which the asking thread finds
+//! what may be return addresses. Never names functions.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -14,7 +15,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::thread::sleep;
 
-use crate::limits::{TRACE_FRAMES, TRACE_LOOK, TRACE_LOOKS};
+use crate::limits::{TRACE_FRAMES, TRACE_LOOK, TRACE_LOOKS, TRACE_WORDS};
 
 /// The number of our realtime signal: beyond those that C libraries and debuggers use. Lower than that of the timer of pages:
 /// of two that wait, the kernel lets the higher one run first, so the trace is of what the thread did before both.
@@ -51,6 +52,9 @@ const WRITTEN: u32 = 3;
 
 static STATE: AtomicU32 = AtomicU32::new(IDLE);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The words at the top of the stack, and how many.
+static WORDS: [AtomicUsize; TRACE_WORDS] = [const { AtomicUsize::new(0) }; TRACE_WORDS];
+static WORD_COUNT: AtomicUsize = AtomicUsize::new(0);
 static ADDRESSES: [AtomicUsize; TRACE_FRAMES] = [const { AtomicUsize::new(0) }; TRACE_FRAMES];
 thread_local! {
     /// The address behind the stack of this thread. Each knows its own, so that a number of a thread that another has
@@ -137,7 +141,7 @@ extern "C" fn write_trace(
     }
     // SAFETY: the kernel hands a ucontext_t to a handler with SA_SIGINFO, and nobody changes it meanwhile.
     let (next, mut stack, mut frame) = registers(unsafe { &*context.cast::<libc::ucontext_t>() });
-    let end = STACK_END.get();
+    let (top, end) = (stack, STACK_END.get());
     ADDRESSES[0].store(next, Relaxed);
     let mut count = 1;
     let word = size_of::<usize>();
@@ -158,13 +162,36 @@ extern "C" fn write_trace(
         (stack, frame) = (frame + 2 * word, outer);
     }
     COUNT.store(count, Relaxed);
+    copy_stack(top, end);
     STATE.store(WRITTEN, Release);
 }
 
-/// The addresses at which a thread is and to which its calls return, innermost first; `None` if it did not answer in
-/// time: it waits in the kernel, or has ended. Takes up to 100 ms.
+/// Copies the words from here to the end of the stack of this thread, as many as there is room for.
+fn copy_stack(top: usize, end: usize) {
+    let word = size_of::<usize>();
+    let top = top.next_multiple_of(word);
+    let count = (end.saturating_sub(top) / word).min(TRACE_WORDS);
+    for (place, room) in WORDS.iter().enumerate().take(count) {
+        let place: *const usize = ptr::with_exposed_provenance(top + place * word);
+        // SAFETY: an aligned word between the stack pointer and the end of this thread's stack is mapped, whatever it
+        // contains.
+        room.store(unsafe { place.read() }, Relaxed);
+    }
+    WORD_COUNT.store(count, Relaxed);
+}
+
+/// Where a thread is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The addresses at which it is and to which its calls return, innermost first.
+    pub calls: Vec<u64>,
+    /// Further addresses of code on its stack, innermost first: some are of calls that are over.
+    pub perhaps: Vec<u64>,
+}
+
+/// Where a thread is; `None` if it did not answer in time: it waits in the kernel, or has ended. Takes up to 100 ms.
 #[must_use]
-pub fn of(thread: Traced) -> Option<Vec<u64>> {
+pub fn of(thread: Traced) -> Option<Trace> {
     // One asks at a time: for another there is no trace.
     STATE.compare_exchange(IDLE, WANTED, AcqRel, Relaxed).ok()?;
     let process = std::process::id().cast_signed();
@@ -180,9 +207,28 @@ pub fn of(thread: Traced) -> Option<Vec<u64>> {
         sleep(TRACE_LOOK);
     }
     let count = COUNT.load(Relaxed).min(TRACE_FRAMES);
-    let addresses = ADDRESSES[..count].iter().map(|address| address.load(Relaxed) as u64).collect();
+    let read = |words: &[AtomicUsize]| -> Vec<u64> {
+        words.iter().map(|word| word.load(Relaxed) as u64).collect()
+    };
+    let calls = read(&ADDRESSES[..count]);
+    let words = read(&WORDS[..WORD_COUNT.load(Relaxed).min(TRACE_WORDS)]);
     STATE.store(IDLE, Release);
-    Some(addresses)
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let code: Vec<(u64, u64)> = maps.lines().filter_map(code_of).collect();
+    let is_code = |word: &u64| code.iter().any(|(begin, end)| (begin..end).contains(&word));
+    let mut perhaps: Vec<u64> = words.into_iter().filter(is_code).collect();
+    perhaps.retain(|address| !calls.contains(address));
+    perhaps.truncate(TRACE_FRAMES);
+    Some(Trace { calls, perhaps })
+}
+
+/// The addresses of the code of a program or library, from a line of proc_pid_maps(5).
+fn code_of(line: &str) -> Option<(u64, u64)> {
+    let (range, rest) = line.split_once(' ')?;
+    let is_code = rest.starts_with("r-x") && rest.contains(" /");
+    let (begin, end) = range.split_once('-').filter(|_| is_code)?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    Some((number(begin)?, number(end)?))
 }
 
 /// An address as the file of its program or library and the offset in it, such as `velodrome+0x1234`, which `addr2line`
@@ -237,12 +283,21 @@ mod tests {
             addresses.iter().any(|address| (begin..begin + 512).contains(address))
         };
         let seen = (0..1_000).any(|_| {
-            of(thread).is_some_and(|addresses| is_there(&addresses) && addresses.len() > 1)
+            of(thread).is_some_and(|trace| is_there(&trace.calls) && trace.calls.len() > 1)
         });
         GOES_ON.store(false, Relaxed);
         spinning.join().unwrap();
         assert!(seen, "it spins there all the time");
         assert_eq!(of(thread), None, "it has ended");
+    }
+
+    #[test]
+    fn the_code_of_programs_is_told_from_other_memory() {
+        let line = "7f00a000-7f00b000 r-xp 0000 08:01 7 /usr/lib/libc.so.6";
+        assert_eq!(code_of(line), Some((0x7f00_a000, 0x7f00_b000)));
+        for other in [&line.replace("r-x", "rw-"), "7f00a000-7f00b000 r-xp 0000 00:00 0", "", "x"] {
+            assert_eq!(code_of(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -61,6 +61,11 @@ pub const TICK_READINGS: usize = 16;
 /// Consequence: the outermost calls beyond are left out.
 pub const TRACE_FRAMES: usize = 64;
 
+/// Words of a stack that are looked at for further addresses of code (2,048).
+///
+/// Consequence: what lies deeper is left out.
+pub const TRACE_WORDS: usize = 2_048;
+
 /// Time between two looks whether a thread has written its back-trace (1 ms).
 pub const TRACE_LOOK: Duration = Duration::from_millis(1);
 

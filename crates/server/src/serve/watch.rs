@@ -127,18 +127,25 @@ impl Scheduler {
     ) -> Trouble {
         let work = work_of(&self.at_work, sets);
         let text = format!("it has not finished a turn for {lasts_ms} ms: {work}");
-        let addresses = self.pulse.thread().and_then(backtrace::of).unwrap_or_default();
-        let named = names(&addresses);
-        let line = |(place, address): (usize, &u64)| {
-            let name = named.get(place).and_then(Option::as_deref).unwrap_or_default();
-            format!("{} {name}", backtrace::place_of(*address)).trim_end().to_owned()
-        };
-        let mut cause: Vec<String> = addresses.iter().enumerate().map(line).collect();
+        let trace = self.pulse.thread().and_then(backtrace::of).unwrap_or_default();
+        let mut cause = lines_of(&trace.calls, names);
         if cause.is_empty() {
             cause.push("its thread waits in the kernel, so it has no back-trace".to_owned());
         }
+        let perhaps = lines_of(&trace.perhaps, names);
+        cause.extend(perhaps.iter().map(|line| format!("perhaps {line}")));
         Trouble::new(Kind::Stuck, "", text).at(number).because(cause)
     }
+}
+
+/// The lines of a back-trace: the place of each address, and its function.
+fn lines_of(addresses: &[u64], names: NamesOf) -> Vec<String> {
+    let named = names(addresses);
+    let line = |(place, address): (usize, &u64)| {
+        let name = named.get(place).and_then(Option::as_deref).unwrap_or_default();
+        format!("{} {name}", backtrace::place_of(*address)).trim_end().to_owned()
+    };
+    addresses.iter().enumerate().map(line).collect()
 }
 
 /// What to report about a scheduler.
